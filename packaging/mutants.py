@@ -80,7 +80,7 @@ def explained(tests: list[Path], kind: str) -> set[str]:
 
 
 def passes(copy: Path, run: Callable[[], int], seconds: float) -> bool:
-    """Fork and do ``run`` in the copy; False when its status is not 0, or it takes longer than ``seconds``."""
+    """Fork and call ``run`` in the copy; False when its status is not 0, or it takes longer than ``seconds``."""
     shutil.rmtree(copy.parent / "run", ignore_errors=True)
     (copy.parent / "run").mkdir()
     child = os.fork()
@@ -111,21 +111,22 @@ def _in_the_copy(copy: Path, run: Callable[[], int]) -> int:
 
 
 class Judges:
-    """A plugin of pytest: collects the tests once, sees which lines of the file each of them reaches, and runs for
-    every mutant, in a fork, those that reach its line, the shortest first.
+    """A pytest plugin: collects the tests once, records which lines of the file each of them reaches, and for
+    every mutant runs those that reach its line in a fork, the fastest first.
 
-    A mutant of a function is put into the functions that live. One of what runs at import is left to ``fresh``.
+    A mutant of a function is patched into the loaded functions. A mutant of code that runs at import is left to
+    ``fresh``.
     """
 
-    def __init__(self, copy: Path, file: Path, mutants: list[Mutant], told: Callable[[Mutant, bool], None]) -> None:
-        self.copy, self.file, self.mutants, self.told = copy, file, mutants, told
+    def __init__(self, copy: Path, file: Path, mutants: list[Mutant], record: Callable[[Mutant, bool], None]) -> None:
+        self.copy, self.file, self.mutants, self.record = copy, file, mutants, record
         self.lines: dict[str, set[int]] = {}
         self.seconds: dict[str, float] = {}
         self.fresh: list[Mutant] = []
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if session.testsfailed or not passes(self.copy, lambda: self._look(session), 1800):
+        if session.testsfailed or not passes(self.copy, lambda: self._trace(session), 1800):
             raise session.Failed
         self.lines, self.seconds = pickle.loads((self.copy.parent / "reached").read_bytes())
         for number, mutant in enumerate(self.mutants):
@@ -135,18 +136,19 @@ class Judges:
                 self.fresh.append(mutant)
                 continue
             chosen = [item for item in session.items if mutant.line in self.lines[item.nodeid]]
-            if not chosen and "__main__" in mutant.source:  # runs as a program of its own, where nobody looks
+            if not chosen and "__main__" in mutant.source:  # it runs in a process of its own whose output nobody reads
                 chosen = list(session.items)
             chosen.sort(key=lambda item: self.seconds[item.nodeid])
             limit = 20 + 4 * sum(self.seconds[item.nodeid] for item in chosen)
-            self.told(mutant, bool(chosen) and not passes(self.copy, lambda: _mutated(session, chosen, places), limit))  # noqa: B023
+            killed = bool(chosen) and not passes(self.copy, lambda: _mutated(session, chosen, places), limit)  # noqa: B023
+            self.record(mutant, killed)
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
             (self.copy.parent / "failed").write_text(f"{report.nodeid}\n{report.longreprtext}")
 
-    def _look(self, session: pytest.Session) -> int:
+    def _trace(self, session: pytest.Session) -> int:
         session.config.pluginmanager.register(Reached(str(self.copy / self.file), self.lines, self.seconds))
         code = _loop(session, list(session.items))
         (self.copy.parent / "reached").write_bytes(pickle.dumps((self.lines, self.seconds)))
@@ -154,7 +156,7 @@ class Judges:
 
 
 class Reached:
-    """A plugin of pytest: notes for each test which lines of a file it reaches, and how long it takes."""
+    """A pytest plugin: records for each test which lines of a file it reaches, and how long it takes."""
 
     def __init__(self, file: str, lines: dict[str, set[int]], seconds: dict[str, float]) -> None:
         self.file, self.lines, self.seconds = file, lines, seconds
@@ -195,9 +197,9 @@ def _mutated(session: pytest.Session, items: list[pytest.Item], places: list[tup
 
 
 def living(file: Path, before: str, after: str) -> list[tuple[FunctionType, CodeType]] | None:
-    """The functions that live and what their code is in the mutant; None when it changes what runs at import alone."""
+    """The loaded functions and their code in the mutant; None when it changes only what runs at import."""
     old, new = (_codes(compile(ast.unparse(ast.parse(text)), file, "exec")) for text in (before, after))
-    changed = {name for name in old | new if [*map(_said, old.get(name, ()))] != [*map(_said, new.get(name, ()))]}
+    changed = {name for name in old | new if [*map(_outcome, old.get(name, ()))] != [*map(_outcome, new.get(name, ()))]}
     if any(not code.co_flags & inspect.CO_OPTIMIZED for name in changed for code in old.get(name, ())):
         return None
     found: list[tuple[FunctionType, CodeType]] = []
@@ -212,7 +214,7 @@ def living(file: Path, before: str, after: str) -> list[tuple[FunctionType, Code
 
 
 def _codes(code: CodeType) -> dict[str, list[CodeType]]:
-    """All code below a module's, by its qualified name, in the order of the source."""
+    """All code objects below a module's, by qualified name, in source order."""
     found: dict[str, list[CodeType]] = {code.co_qualname: [code]}
     for each in code.co_consts:
         for name, more in _codes(each).items() if isinstance(each, CodeType) else ():
@@ -220,7 +222,7 @@ def _codes(code: CodeType) -> dict[str, list[CodeType]]:
     return found
 
 
-def _said(code: CodeType) -> tuple[object, ...]:
+def _outcome(code: CodeType) -> tuple[object, ...]:
     constants = [repr(each) for each in code.co_consts if not isinstance(each, CodeType)]
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
 
@@ -244,11 +246,11 @@ def _pytest(copy: Path, tests: list[Path], *plugins: object) -> int:
 
 def _write(target: Path, source: str, number: int) -> None:
     target.write_text(source, "utf-8")
-    os.utime(target, (number + 1, number + 1))  # compiled code of another mutant must not be taken for its own
+    os.utime(target, (number + 1, number + 1))  # compiled code of another mutant must not be mistaken for its own
 
 
 def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
-    """Make, run and report the mutants of one file; returns whether all is well."""
+    """Make, run and report the mutants of one file; returns whether the result is good enough."""
     tests = judges(file)
     if not tests:
         print(f"{file}: no test file mirrors it, names it or says that it judges it", flush=True)
@@ -258,19 +260,19 @@ def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
     chosen = [each for each in every[:count] if not only or any(text in each.name for text in only)]
     run = [each for each in chosen if each.name not in equivalent]
     print(f"{file}: {len(chosen)} of {len(every)} mutants, {len(tests)} test files", flush=True)
-    begun, said = time.monotonic(), os.fdopen(os.dup(1), "w")
+    begun, output = time.monotonic(), os.fdopen(os.dup(1), "w")
     results = copy.parent / "results"
     results.write_text("")
 
-    def told(mutant: Mutant, killed: bool) -> None:
+    def record(mutant: Mutant, killed: bool) -> None:
         with results.open("a") as written:
             written.write(f"{int(killed)}{mutant.name}\n")
         if not killed:
             mark = "known" if mutant.name in known else "SURVIVED"
-            print(f"  {mark} line {mutant.line}: {mutant.name}", file=said, flush=True)
+            print(f"  {mark} line {mutant.line}: {mutant.name}", file=output, flush=True)
 
     def collected() -> int:
-        plugin = Judges(copy, file, run, told)
+        plugin = Judges(copy, file, run, record)
         code = _pytest(copy, tests, plugin)
         (copy.parent / "fresh").write_text("".join(f"{each.name}\n" for each in plugin.fresh))
         (copy.parent / "took").write_text(str(sum(plugin.seconds.values())))
@@ -286,7 +288,7 @@ def judge(copy: Path, file: Path, count: int, only: list[str]) -> bool:
     limit = 60 + 4 * float((copy.parent / "took").read_text())
     for number, mutant in enumerate([each for each in run if each.name in at_import]):
         _write(copy / file, mutant.source, number)
-        told(mutant, not passes(copy, lambda: _pytest(copy, tests), limit))
+        record(mutant, not passes(copy, lambda: _pytest(copy, tests), limit))
     judged = results.read_text().splitlines()
     killed = sum(line[0] == "1" for line in judged)
     survivors = {line[1:] for line in judged if line[0] == "0"}

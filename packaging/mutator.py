@@ -1,7 +1,7 @@
-"""Makes mutants of a Python source: copies with one small change each, as a slip of the hand would make it.
+"""Make mutants of a Python source: copies with one small change each, like a typing mistake.
 
-Left as they are: docstrings, annotations, imports, assertions, log calls, ``__repr__``, texts for people, what other
-systems run.
+Left unchanged: docstrings, annotations, imports, assertions, log calls, ``__repr__``, texts for people, code for
+other systems.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SWAPPED: dict[type, type] = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
 }  # fmt: skip
 LEFT_ALONE = {"_", "N_", "ngettext", "getattr", "Literal", "dataclass", "field", "TypeVar", "Callable", "lru_cache"}
-"""Calls and subscripts that are left as they are: texts for people, what a system may lack, types, data classes,
+"""Calls and subscripts that are left unchanged: texts for people, optional system features, types, data classes,
 caches.
 """
 
@@ -36,13 +36,13 @@ class Mutant:
 
 
 def mutants_of(file: Path) -> list[Mutant]:
-    """All mutants of a file, in an order that is a hash's: what is added elsewhere leaves it as it is."""
+    """All mutants of a file, ordered by a hash, so that code added elsewhere does not change the order."""
     made = _Mutator(file.name, file.read_text("utf-8")).mutants()
     return sorted(made, key=lambda each: hashlib.sha256(f"{SEED}{each.name}".encode()).digest())
 
 
 class _Mutator:
-    """Makes each mutant by one edit of the tree, which is taken back."""
+    """Makes each mutant by one edit of the tree, which is then reverted."""
 
     def __init__(self, name: str, source: str) -> None:
         self._file = name
@@ -67,13 +67,13 @@ class _Mutator:
                     yield self._edited(place, index if isinstance(value, list) else field, new, (below, before, after))
                 yield from self._below(child, below)
 
-    def _edited(self, place: Any, key: int | str, new: ast.AST | None, said: tuple[str, str, str]) -> Mutant:
-        old = place[key] if isinstance(key, int) else getattr(place, key)
-        name = f"{self._file} {said[0] or 'module'}: `{_short(said[1])}` → `{_short(said[2])}`"
+    def _edited(self, node: Any, key: int | str, new: ast.AST | None, label: tuple[str, str, str]) -> Mutant:
+        old = node[key] if isinstance(key, int) else getattr(node, key)
+        name = f"{self._file} {label[0] or 'module'}: `{_short(label[1])}` → `{_short(label[2])}`"
         self._seen[name] = number = self._seen.get(name, 0) + 1
-        _put(place, key, new)
+        _put(node, key, new)
         source = ast.unparse(ast.fix_missing_locations(self._tree))
-        _put(place, key, old) if new is not None else place.insert(key, old)
+        _put(node, key, old) if new is not None else node.insert(key, old)
         line = getattr(old, "lineno", None) or getattr(getattr(old, "value", None), "lineno", 0)
         return Mutant(name if number == 1 else f"{name} ({number})", line, source)
 
@@ -91,7 +91,7 @@ def _short(text: str) -> str:
 
 
 def _other_system(node: ast.AST) -> bool:
-    """Whether its body is for a system that these tests do not run on."""
+    """Whether the body is for a system on which these tests do not run."""
     return (
         isinstance(node, ast.If)
         and "sys.platform" in ast.unparse(node.test)
@@ -119,7 +119,7 @@ def _skipped(node: ast.AST) -> bool:
 
 
 def _changes(node: Any, parent: ast.AST, field: str) -> Iterator[tuple[str, str, ast.AST | None]]:
-    """The mutants of one node: what it was and is, as text, and what takes its place (None: nothing)."""
+    """The mutants of one node: the old and the new text, and the replacement node (None removes it)."""
 
     def to(new: ast.AST) -> tuple[str, str, ast.AST]:
         return ast.unparse(node), ast.unparse(ast.fix_missing_locations(new)), new
@@ -144,7 +144,7 @@ def _changes(node: Any, parent: ast.AST, field: str) -> Iterator[tuple[str, str,
             yield to(ast.Constant(value + 1))
             if value:
                 yield to(ast.Constant(value - 1))
-        elif isinstance(value, str) and value and " " not in value:  # with a space it is a text for people
+        elif isinstance(value, str) and value and " " not in value:  # a text with a space is shown to people
             yield to(ast.Constant(f"{value}x"))
     elif isinstance(node, ast.Return) and node.value is not None and ast.unparse(node.value) not in ("None", "False"):
         yield to(ast.Return(ast.Constant(None)))

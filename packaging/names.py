@@ -1,10 +1,11 @@
-"""Words that names of the program may not have, and what to use in their place: ``packaging/banned_names.txt``.
+"""Refuse banned words in names of the program; ``packaging/banned_names.txt`` lists them with their replacements.
 
-    python packaging/names.py          fails for a name with a banned word, and for an exception that nothing needs any
-    more python packaging/names.py list     prints the exceptions that the code needs now
+    python packaging/names.py          fails for a name with a banned word, and for an unneeded exception
+    python packaging/names.py list     prints the exceptions that the code needs now
 
-Looked at are the names that others read: modules, classes, functions, methods, attributes, fields and constants.
-Parameters and locals are not. A word is a part of a name between underscores or capitals: ``_take_back`` has two.
+Checked are the names that other modules can see: modules, classes, functions, methods, attributes, fields and
+constants, but not parameters and locals. A word is a part of a name between underscores or capitals:
+``_take_back`` has two.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 
 
 def read(text: str) -> tuple[dict[str, str], set[str]]:
-    """Banned words with the words to use, then the exceptions (``path name``), from the text of the file."""
+    """Banned words with their replacements, then the exceptions (``path name``), from the text of the file."""
     banned, exceptions = {}, set()
     for line in text.splitlines():
         if not line.strip() or line.startswith("#"):
@@ -36,8 +37,8 @@ def read(text: str) -> tuple[dict[str, str], set[str]]:
 
 
 def names(tree: ast.AST, inside: bool = False) -> Iterator[tuple[int, str]]:
-    """The names that a module defines for others to read, with their lines; ``inside``: in a function, whose locals are
-    its own.
+    """The public and private names that a module defines, with their lines; ``inside``: in a function, whose
+    locals do not count.
     """
     for node in ast.iter_child_nodes(tree):
         match node:
@@ -59,7 +60,7 @@ def names(tree: ast.AST, inside: bool = False) -> Iterator[tuple[int, str]]:
 
 
 def words(name: str) -> set[str]:
-    """The parts of a name, in small letters."""
+    """The parts of a name, in lower case."""
     return {each.lower() for each in _WORD.findall(name)}
 
 

@@ -1,10 +1,10 @@
 """The licences of everything that Atelier is installed with: ``python packaging/notices.py [check | write]``.
 
-What is really installed is looked at: the packages that Atelier needs, their metadata, the licence texts in their
-wheels, and the lists of parts (SBOMs, CycloneDX) of those that are built from other languages. ``write`` makes
-``THIRD-PARTY-NOTICES`` of it; ``check`` fails where that file is not what ``write`` would make, apart from packages
-that are needed on other systems alone. Both fail for a licence that is not listed here, so that nobody ships one that
-nobody looked at.
+They are read from the installed packages that Atelier needs: their metadata, the licence texts in their wheels,
+and the lists of parts (SBOMs in CycloneDX) of those with code in other languages. ``write`` generates
+``THIRD-PARTY-NOTICES``; ``check`` fails where that file differs from what ``write`` would generate, apart from
+packages needed only on other systems. Both fail for a licence that is not listed here, so that none is shipped
+without a review.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ FREE = frozenset(
         "Zlib",
     ]
 )
-"""They ask for no more than that their text goes along."""
+"""Licences that only require their text to be included."""
 
 CONDITIONS = {
     "LGPL-2.1-or-later": "a part of another library, as its maker ships it; it can be exchanged",
@@ -65,7 +65,7 @@ CONDITIONS = {
     "MPL-2.0": "files that are not changed here",
     "BUSL-1.1": "the database's core: see the top of the notices",
 }
-"""Licences that ask for more, and why that is met here."""
+"""Licences with further conditions, and how these are met."""
 
 BY_NAME = {
     "numpy": "BSD-3-Clause",
@@ -74,7 +74,7 @@ BY_NAME = {
     "shiboken6": "LGPL-3.0-only",
     "socksio": "MIT",
 }
-"""Packages whose metadata have no licence, or its whole text."""
+"""Packages whose metadata lack a licence, or contain its full text."""
 
 BY_CLASSIFIER = {
     "Apache Software License": "Apache-2.0",
@@ -94,7 +94,7 @@ PARTS = {
     "libwebp": "BSD-3-Clause",
     "openssl": "Apache-2.0",
 }
-"""Libraries of a wheel whose list of parts names no licence for them."""
+"""Libraries in a wheel whose list of parts names no licence for them."""
 
 BUSINESS = "Business Source License 1.1"
 ABOUT = """\
@@ -112,7 +112,7 @@ of their own and can be exchanged. Their sources: https://download.qt.io/officia
 
 
 class Unlisted(Exception):
-    """A licence that nobody looked at; says whose it is and what to do."""
+    """A licence that was not reviewed; the message says whose it is and what to do."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Package:
-    """One that is installed: an SPDX expression, the texts that go along, and what it was built from."""
+    """An installed package: an SPDX expression, the licence texts to include, and the parts it was built from."""
 
     name: str
     version: str
@@ -138,7 +138,7 @@ class Package:
 
 def needed() -> Iterator[str]:
     """The normalised names of all packages that the program is installed with, in no order, each once."""
-    # Of the program itself what the project says now: what is installed may be of before the last change.
+    # For Atelier itself, pyproject.toml decides: the installed metadata may be older than the last change.
     wanted = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     seen: set[tuple[str, str]] = set()
     waiting = [(canonicalize_name(PROGRAM), "")]
@@ -150,7 +150,7 @@ def needed() -> Iterator[str]:
         try:
             lines = wanted if key[0] == PROGRAM else metadata.requires(key[0]) or ()
         except metadata.PackageNotFoundError:
-            continue  # its maker's own package has it inside
+            continue  # included in its maker's own package
         for line in lines:
             asked = Requirement(line)
             if asked.marker is not None and not asked.marker.evaluate({"extra": key[1]}):
@@ -160,12 +160,10 @@ def needed() -> Iterator[str]:
 
 
 def allowed(expression: str) -> bool:
-    """Whether one of the licences of an SPDX expression is listed here: of "A OR B" one is enough, "A AND B" needs
-    both.
-    """
+    """Whether an SPDX expression is covered by the list: "A OR B" needs one of them, "A AND B" needs both."""
     terms = re.sub(r" WITH [\w.-]+", "", expression)
-    told = re.sub(r"[\w.+-]+", lambda found: _truth(found[0]), terms)
-    return bool(simple_eval(told))
+    truth = re.sub(r"[\w.+-]+", lambda found: _truth(found[0]), terms)
+    return bool(simple_eval(truth))
 
 
 def _truth(word: str) -> str:
@@ -173,15 +171,17 @@ def _truth(word: str) -> str:
 
 
 def licence_of(name: str, found: metadata.PackageMetadata) -> str:
-    """The SPDX expression of a package: from its metadata, or from what is known here of those that have none."""
+    """The SPDX expression of a package: from its metadata, or from the table above for those without."""
     words = [
         found.get("License-Expression"),
         BY_NAME.get(name),
         BY_WORDS.get(found.get("License") or ""),
         found.get("License"),
     ]
-    said = [each.split("::")[-1].strip() for each in found.get_all("Classifier") or () if each.startswith("License ::")]
-    for word in (*words, *(BY_CLASSIFIER.get(each) for each in said)):
+    classifiers = [
+        each.split("::")[-1].strip() for each in found.get_all("Classifier") or () if each.startswith("License ::")
+    ]
+    for word in (*words, *(BY_CLASSIFIER.get(each) for each in classifiers)):
         try:
             if word and "\n" not in word:
                 return canonicalize_license_expression(word)
@@ -191,7 +191,7 @@ def licence_of(name: str, found: metadata.PackageMetadata) -> str:
 
 
 def parts_of(listed: dict[str, object]) -> Iterator[tuple[Part, str]]:
-    """What a list of parts in CycloneDX names, and the text of a licence that has no name there."""
+    """The parts named in a CycloneDX list, and the text of a licence that has no name there."""
     for each in listed.get("components") or ():  # type: ignore[attr-defined]
         expressions, text = [], ""
         for entry in each.get("licenses") or ():
@@ -215,10 +215,10 @@ def parts_of(listed: dict[str, object]) -> Iterator[tuple[Part, str]]:
 
 
 def packages() -> list[Package]:
-    """All that Atelier is installed with, by name.
+    """All packages that Atelier is installed with, by name.
 
     Raises:
-        Unlisted: a licence is not known, or not one of those that may be shipped.
+        Unlisted: a licence is unknown, or not one of those that may be shipped.
     """
     found = []
     for name in sorted(set(needed()) - {PROGRAM}):
@@ -281,7 +281,7 @@ LEFT_OUT = {
         "https://www.cl.cam.ac.uk/~mgk25/jbigkit/"
     ),
 }
-"""Parts under a licence that is not listed, and why they may stand there."""
+"""Parts under an unlisted licence, and why they are allowed."""
 
 
 def _unlisted(package: Package) -> Iterator[str]:
@@ -296,7 +296,7 @@ def _unlisted(package: Package) -> Iterator[str]:
 
 
 def notices(found: Sequence[Package]) -> str:
-    """The text that goes along: who is in it, under what, and each licence text once."""
+    """The text to ship: every package and part with its licence, and each licence text once."""
     numbers: dict[str, int] = {}
     lines = [ABOUT, "PACKAGES", ""]
     for each in found:
@@ -304,8 +304,8 @@ def notices(found: Sequence[Package]) -> str:
             numbers.setdefault("\n".join(line.rstrip() for line in text.strip().splitlines()), len(numbers) + 1)
             for text in each.texts
         ]
-        said = f", texts {', '.join(map(str, refs))}" if refs else ""
-        lines.append(f"{each.name} {each.version}: {each.licence}{said}{f' ({each.home})' if each.home else ''}")
+        texts_note = f", texts {', '.join(map(str, refs))}" if refs else ""
+        lines.append(f"{each.name} {each.version}: {each.licence}{texts_note}{f' ({each.home})' if each.home else ''}")
         groups: dict[str, list[str]] = {}
         for part in each.parts:
             why = LEFT_OUT.get((each.name, part.name))

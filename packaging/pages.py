@@ -1,11 +1,11 @@
-"""Write the lists in ``docs/tools.md``, ``docs/cli.md`` and ``docs/events.md``: the program itself knows its tools,
-commands and events.
+"""Write the lists in ``docs/tools.md``, ``docs/cli.md`` and ``docs/events.md`` from the program's tools, commands
+and events.
 
     python packaging/pages.py write
     python packaging/pages.py check
 
-``check`` fails when a page is not what ``write`` would make it. Everything is in English, whatever the language of the
-machine.
+``check`` fails when a page differs from what ``write`` would generate. The pages are in English, whatever the
+language of the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def cell(text: str) -> str:
 
 
 def tools() -> Iterator[str]:
-    """Every tool by section: a table, then what models are told of each, with its parameters."""
+    """Every tool by section: a table, then the description that models receive, with the parameters."""
     registry = create_default_tool_registry()
     every = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
     sections = {section.id: section for section in registry.sections.all()}
@@ -61,8 +61,8 @@ def _parameters(tool: Tool) -> list[str]:
     found = []
     for name, each in schema.get("properties", {}).items():
         needed = ", required" if name in schema.get("required", []) else ""
-        said = cell(each.get("description", ""))
-        found.append(f"- `{name}` ({_type(each)}{needed})" + (f": {said}" if said else ""))
+        description = cell(each.get("description", ""))
+        found.append(f"- `{name}` ({_type(each)}{needed})" + (f": {description}" if description else ""))
     return found or ["No parameters."]
 
 
@@ -87,7 +87,7 @@ def commands() -> Iterator[str]:
     )
     for name, parser in subparsers.choices.items():
         yield from (f"## {name}", "", _sentence(parser), "")
-        for each in _ends(parser):
+        for each in _leaf_commands(parser):
             given = (_value(each, action) for action in each._actions if not action.option_strings)
             yield from (f"### `{' '.join((each.prog, *given))}`", "")
             if each is not parser:
@@ -99,14 +99,14 @@ def commands() -> Iterator[str]:
 GLOBAL = frozenset({"-h", *(action.option_strings[0] for action in global_options()._actions)})
 
 
-def _ends(parser: Any) -> Iterator[Any]:
-    """The commands below a parser that have none below them, itself if it is one."""
+def _leaf_commands(parser: Any) -> Iterator[Any]:
+    """The subcommands below a parser that have no subcommands themselves; the parser itself if it has none."""
     below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not below:
         yield parser
     for action in below:
         for each in action.choices.values():
-            yield from _ends(each)
+            yield from _leaf_commands(each)
 
 
 def _value(parser: Parser, action: argparse.Action) -> str:
@@ -120,9 +120,11 @@ def _arguments(parser: Parser, left_out: frozenset[str] = GLOBAL) -> list[str]:
             continue
         name = " ".join(filter(None, (", ".join(action.option_strings), _value(parser, action))))
         help_ = parser._get_formatter()._expand_help(action) if action.help else ""
-        said = "; ".join(filter(None, ("required" if action.option_strings and action.required else "", cell(help_))))
-        if said or action.option_strings:
-            found.append(f"- `{name}`" + (f": {said}" if said else ""))
+        details = "; ".join(
+            filter(None, ("required" if action.option_strings and action.required else "", cell(help_)))
+        )
+        if details or action.option_strings:
+            found.append(f"- `{name}`" + (f": {details}" if details else ""))
     return found
 
 
@@ -134,8 +136,8 @@ def _sentence(parser: Parser) -> str:
 def events() -> Iterator[str]:
     """Every event of the stream with its fields."""
     for chunk, payload in Payload.by_chunk.items():
-        said = payload.__doc__ or "" if "__doc__" in vars(payload) else ""
-        yield from (f"## {chunk.value}", "", *([cell(said), ""] if said else []))
+        description = payload.__doc__ or "" if "__doc__" in vars(payload) else ""
+        yield from (f"## {chunk.value}", "", *([cell(description), ""] if description else []))
         schema = payload.model_json_schema(mode="serialization").get("properties", {})
         fields = [f"`{name}` ({_type(each)})" for name, each in schema.items()]
         yield from (("Fields: " + ", ".join(fields) + ".") if fields else "No fields of its own.", "")
@@ -154,7 +156,7 @@ def page(name: str) -> tuple[str, str]:
 
 
 def main() -> int:
-    """Write or check the pages; the exit status is 1 for one that is out of date."""
+    """Write or check the pages; the exit status is 1 when one is out of date."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("task", choices=("write", "check"))
     task = parser.parse_args().task

@@ -1,11 +1,11 @@
-"""Find out for which systems and Pythons every pinned dependency has a wheel, and compare that with the table in
+"""Find out for which systems and Pythons every pinned dependency has a wheel, and compare with the table in
 docs/install.md:
 
     python packaging/platforms.py UV [--update]
 
-uv resolves ``pyproject.toml`` (with the ``dev`` group) under ``constraints.txt`` for each cell; nothing is built or
-installed. It asks the package index that pip is configured for. A difference from the table, or an index that cannot be
-reached, is a failure.
+For each cell uv resolves ``pyproject.toml`` (with the ``dev`` group) under ``constraints.txt``; nothing is built
+or installed. It uses the package index that pip is configured for. A difference from the table, or an index that
+cannot be reached, is a failure.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ SYSTEMS = (
 
 
 def uv_environment() -> dict[str, str]:
-    """The environment variables for uv, which does not read pip's configuration: the same index, proxy and CA file."""
+    """The environment variables for uv, which does not read pip's configuration: the same index, proxy and CA
+    file.
+    """
     listing = subprocess.run(
         [sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=True
     ).stdout
@@ -102,7 +104,7 @@ def resolve(uv: str, system: System, release: str, python: str, environment: dic
 
 
 def cell(uv: str, system: System, python: str, environment: dict[str, str]) -> str:
-    """What the table says of a system and a Python."""
+    """The text of the table's cell for a system and a Python."""
     missing: dict[str, str] = {}
 
     def resolves(release: str) -> bool:
@@ -117,7 +119,7 @@ def cell(uv: str, system: System, python: str, environment: dict[str, str]) -> s
 
 def table(uv: str) -> str:
     environment = uv_environment()
-    with ThreadPoolExecutor(8) as pool:  # most of the time goes by waiting for the index
+    with ThreadPoolExecutor(8) as pool:  # most of the time is spent waiting for the index
         rows = [[pool.submit(cell, uv, system, python, environment) for python in PYTHONS] for system in SYSTEMS]
         lines = [
             f"| System | {' | '.join(f'Python {python}' for python in PYTHONS)} |",

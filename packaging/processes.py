@@ -1,11 +1,11 @@
-"""Where the program starts processes: ``support/worker`` and ``workspace/processes``, and the modules listed here, each
-with its reason.
+"""Allow starting processes only in ``support/worker``, ``workspace/processes`` and the modules listed here with a
+reason.
 
     python packaging/processes.py
 
-Fails for any other module that can start one, and for a listed one that no longer does. A child process that answers is
-made with ``atelier_desk.support.worker``, a person's or an agent's command with ``atelier_desk.workspace.processes``:
-there are the limits, the end of all that was started, and the words for what went wrong.
+Fails for any other module that can start a process, and for a listed one that no longer does. Use
+``atelier_desk.support.worker`` for a child process that answers, and ``atelier_desk.workspace.processes`` for a
+command of a person or an agent: they set limits, end all descendants, and report failures.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
-ROOMS = ("support/worker/", "workspace/processes/")
+STARTERS = ("support/worker/", "workspace/processes/")
 LISTED = {
     "desktop/chat/speech.py": "the system's own voice, which outlives no window",
-    "desktop/projects/code/editor.py": "a person's editor, which is let go of",
-    "llm/embedders/installing.py": "pip of this interpreter, whose lines are the progress",
-    "tools/shell/protected_names.py": "git is asked what it tracks, with no setting of the repository",
+    "desktop/projects/code/editor.py": "a person's editor, which continues independently",
+    "llm/embedders/installing.py": "pip of this interpreter, whose output is the progress",
+    "tools/shell/protected_names.py": "git lists the tracked files, ignoring settings of the repository",
     "web/browser/process.py": "a browser, through the launcher of workspace/processes where there is an interpreter",
-    "web/browser/launcher.py": "becomes that browser, with its pipes in their places",
-    "workspace/commands/git_denied.py": "git is asked about objects, with no setting of the repository",
-    "workspace/repository.py": "git is asked for settings, with none that runs anything",
-    "workspace/ripgrep.py": "the program that searches, with patterns of Atelier's own",
+    "web/browser/launcher.py": "becomes that browser, with its pipes on the expected descriptors",
+    "workspace/commands/git_denied.py": "git lists objects, ignoring settings of the repository",
+    "workspace/repository.py": "git lists settings, with those that run programs disabled",
+    "workspace/ripgrep.py": "ripgrep, with patterns that Atelier writes",
 }
-"""Modules of the package, and why they start a process by themselves."""
+"""Modules of the package that start a process themselves, and why."""
 MODULES = {"subprocess", "multiprocessing", "pty", "QProcess", "ProcessPoolExecutor"}
-"""What cannot be imported, alone or from another module."""
+"""Modules and functions that must not be imported."""
 CALLS = {"create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell"}
 OF_OS = {"fork", "forkpty", "popen", "system", "startfile"}
 BEGIN = ("exec", "spawn", "posix_spawn")
-"""Functions of ``os``, and how the names of others begin."""
+"""Functions of ``os``: full names, and prefixes of others."""
 
 
 def starts(source: str) -> Iterator[tuple[int, str]]:
-    """The lines of a module that can start a process, with what does."""
+    """The lines of a module that can start a process, with the name used."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.Import(names=names):
@@ -64,20 +64,20 @@ def of_os(name: str) -> bool:
 
 def problems(package: Path = PACKAGE, listed: Mapping[str, str] = LISTED) -> list[str]:
     """What is wrong, a line each."""
-    said, used = [], set()
+    messages, used = [], set()
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package).as_posix()
-        if name.startswith(ROOMS):
+        if name.startswith(STARTERS):
             continue
         for line, what in starts(path.read_text("utf-8")):
             used.add(name)
             if name not in listed:
-                said.append(
-                    f"{name}:{line}: {what}: start it with support/worker or workspace/processes, or say in LISTED "
-                    f"why not"
+                messages.append(
+                    f"{name}:{line}: {what}: start it with support/worker or workspace/processes, or list it in LISTED "
+                    f"with the reason"
                 )
-    return said + [
-        f"{name}: it starts no process any more: take it off the list" for name in sorted(set(listed) - used)
+    return messages + [
+        f"{name}: it starts no process any more: remove it from LISTED" for name in sorted(set(listed) - used)
     ]
 
 

@@ -1,11 +1,11 @@
-"""Screenshots of the real program, for README, user guide and critical eyes:
-``python packaging/screenshots.py [FOLDER]``.
+"""Take screenshots of the real program for README, user guide and reviews: ``python packaging/screenshots.py
+[FOLDER]``.
 
-``--docs`` also puts those of README and guide into ``docs/pictures``. One language, or one part of it, is taken with
-``python packaging/screenshots.py FOLDER en [conversation|team]``.
+``--docs`` also puts those of README and guide into ``docs/pictures``. One language, or one part of it, is taken
+with ``python packaging/screenshots.py FOLDER en [conversation|team]``.
 
-The desktop runs on a data folder of its own with the real engine and database; only the model is scripted, so that
-every run shows the same. Needs a display (``xvfb-run -a`` gives one) or ``QT_QPA_PLATFORM=offscreen``.
+The desktop runs on its own data folder with the real engine and database; only the model is scripted, so that
+every run shows the same. It needs a display (``xvfb-run -a`` provides one) or ``QT_QPA_PLATFORM=offscreen``.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ PICTURES = {
     "question": "question-light",
     "team": "team-light",
 }
-"""Those of README and guide: their name in ``docs/pictures``, and the picture it is; both end with the language."""
+"""The pictures of README and guide: name in ``docs/pictures``, and screenshot name; both end with the language."""
 Shot = tuple[str, str, str, int]
 """Name, language, theme, font scale."""
 SHOTS: tuple[Shot, ...] = (
@@ -137,7 +137,7 @@ SHOTS: tuple[Shot, ...] = (
 
 
 def scripted(language: str) -> ScriptedModel:
-    """The turn every screenshot shows: a calculation, the answer, then a question that stays open."""
+    """The turn that every screenshot shows: a calculation, the answer, then a question left open."""
     words = WORDS[language]
     question = {
         "operation": "ask",
@@ -158,8 +158,8 @@ def scripted(language: str) -> ScriptedModel:
 
 
 async def fill(atelier: Any, language: str) -> None:
-    """Agents, tasks, a memory and older workflows. No titles by the model: asking for one would take the next reply of
-    the script.
+    """Store agents, tasks, a memory and older workflows. Generated titles are off: asking for one would use up the
+    script's next reply.
     """
     words = WORDS[language]
     config = AgentConfig(
@@ -189,7 +189,7 @@ async def add_tasks(atelier: Any, language: str, workflow_id: str) -> None:
 
 
 class Photographer:
-    """Drives the window and saves what it shows."""
+    """Drives the window and saves screenshots of it."""
 
     def __init__(self, program: desktop.Program, folder: Path, shots: tuple[Shot, ...]) -> None:
         self.program, self.folder, self.shots = program, folder, shots
@@ -199,7 +199,7 @@ class Photographer:
         """Wait for something on the screen.
 
         Raises:
-            TimeoutError: it never came.
+            TimeoutError: it never appeared.
         """
         left = int(seconds / 0.02)
         while not condition():
@@ -225,7 +225,7 @@ class Photographer:
         self.window.chat.composer.submit()
 
     async def take(self) -> None:
-        """All pictures of one language."""
+        """Take all pictures of one language."""
         language = self.shots[0][1]
         words = WORDS[language]
         chat = self.window.chat
@@ -312,9 +312,7 @@ def run(language: str, part: str, folder: Path) -> None:
 
 
 def publish(taken: Path, target: Path) -> None:
-    """Write what README and guide show, in 256 colours: a third of the bytes, and no difference to see in a drawn
-    window.
-    """
+    """Write the pictures of README and guide in 256 colours: a third of the bytes, without a visible difference."""
     from PIL import Image
 
     target.mkdir(exist_ok=True)
@@ -327,7 +325,7 @@ def publish(taken: Path, target: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) > 3:  # one part of a language a process: Qt keeps its translators
+    if len(sys.argv) > 3:  # one part of a language per process: Qt keeps its translators
         run(sys.argv[2], sys.argv[3], Path(sys.argv[1]))
         return
     import subprocess

@@ -1,11 +1,11 @@
-"""How much code each room of the program has, and a limit for it that only goes down by itself.
+"""Measure the code of each package and test folder against a limit that only a reason can raise.
 
     python packaging/size.py [check | lower | raise ROOM REASON]
 
-Tokens of code are counted, without comments, docstrings, imports and layout, so that neither the length of lines nor
-prose counts. The limits stand in ``size.txt``, a line a room: its name, its tokens, and why it was last raised.
-``check`` fails for a room above its limit, ``lower`` brings the limits down to what is there, ``raise`` brings one up
-and writes the reason beside it.
+It counts tokens of code without comments, docstrings, imports and layout, so that neither long lines nor prose
+matter. ``size.txt`` has a line for each package or folder ("room"): its name, its limit in tokens, and why it was
+last raised. ``check`` fails for one above its limit, ``lower`` brings the limits down to the current size,
+``raise`` raises one and records the reason.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _PROSE = (ast.Import, ast.ImportFrom)
 
 
 class Limit(NamedTuple):
-    """Tokens a room may have, and why it may have more than before; empty where it never was raised."""
+    """The largest allowed number of tokens, and why it was raised; the reason is empty when it never was."""
 
     tokens: int
     why: str
 
 
 def tokens_of(source: str) -> int:
-    """The tokens of code in the text of a module."""
+    """The number of code tokens in a module's text."""
     left_out: set[int] = set()
     for node in ast.walk(ast.parse(source)):
         text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
@@ -43,7 +43,9 @@ def tokens_of(source: str) -> int:
 
 
 def rooms(root: Path = ROOT) -> dict[str, int]:
-    """By room, ``app/desktop`` or ``tests/desktop``, its tokens; loose modules are in ``app`` and ``tests``."""
+    """Tokens by package or test folder, such as ``app/desktop`` or ``tests/desktop``; single modules count for
+    ``app`` and ``tests``.
+    """
     found: dict[str, int] = {}
     for base in ROOTS:
         for path in sorted((root / base).rglob("*.py")):
@@ -57,7 +59,7 @@ def read_limits(text: str) -> dict[str, Limit]:
     """The limits of a file.
 
     Raises:
-        ValueError: a line without a room and a number.
+        ValueError: a line lacks a name or a number.
     """
     limits = {}
     for line in text.splitlines():
@@ -69,12 +71,12 @@ def read_limits(text: str) -> dict[str, Limit]:
 
 
 def write_limits(limits: dict[str, Limit]) -> str:
-    """The inverse."""
+    """The text of the file with these limits."""
     return "".join(f"{room:20} {limit.tokens:7} {limit.why}".rstrip() + "\n" for room, limit in sorted(limits.items()))
 
 
 def problems(found: dict[str, int], limits: dict[str, Limit]) -> list[str]:
-    """The rooms above their limit, and those without one."""
+    """The packages and folders above their limit, and those without one."""
     over = []
     for room, tokens in sorted(found.items()):
         limit = limits.get(room, Limit(0, ""))
@@ -92,7 +94,7 @@ def main(arguments: list[str]) -> int:
             for line in over:
                 print(line)
             if over:
-                print('Take something away, or say why not: python packaging/size.py raise ROOM "reason"')
+                print('Remove code, or raise the limit with a reason: python packaging/size.py raise ROOM "reason"')
             return bool(over)
         case ["lower"]:
             lower = {

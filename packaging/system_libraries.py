@@ -1,10 +1,10 @@
-"""Check the shared libraries Qt needs on Linux, say which packages bring the missing ones, and install them where that
-is possible.
+"""Check the shared libraries that Qt needs on Linux, name the packages of missing ones, and install them where
+possible.
 
 ``--install``: install what is missing when running as root on Debian or Ubuntu; elsewhere the command is printed.
-``--screen``: ask for the virtual display that tests and screenshots use as well.
+``--screen``: also check the virtual display that tests and screenshots use.
 
-The status is 0 unless ``--strict`` is given: Atelier's command line works without any of them.
+The status is 0 unless ``--strict`` is given, because Atelier's command line works without these libraries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 
 class Library(NamedTuple):
-    """A shared library and the packages that bring it on Debian (also Ubuntu), Fedora and Arch."""
+    """A shared library and its packages on Debian (also Ubuntu), Fedora and Arch."""
 
     soname: str
     apt: str
@@ -38,7 +38,7 @@ CORE = (
     Library("libfreetype.so.6", "libfreetype6", "freetype", "freetype2"),
     Library("libdbus-1.so.3", "libdbus-1-3", "dbus-libs", "dbus"),
 )
-"""What importing Qt's widgets needs, also without a display."""
+"""Libraries that importing Qt's widgets needs, even without a display."""
 
 DISPLAY = (
     Library("libX11-xcb.so.1", "libx11-xcb1", "libX11-xcb", "libx11"),
@@ -54,7 +54,7 @@ DISPLAY = (
     Library("libxcb-xkb.so.1", "libxcb-xkb1", "libxcb", "libxcb"),
     Library("libxkbcommon-x11.so.0", "libxkbcommon-x11-0", "libxkbcommon-x11", "libxkbcommon-x11"),
 )
-"""What a window on X11 needs besides."""
+"""Further libraries that a window on X11 needs."""
 
 SCREEN_PROGRAMS = {
     "Xvfb": ("xvfb", "xorg-x11-server-Xvfb", "xorg-server-xvfb"),
@@ -75,7 +75,7 @@ def loads(soname: str) -> bool:
 
 
 def missing_libraries(present: Callable[[str], bool] = loads) -> list[Library]:
-    """The libraries that cannot be loaded; none on systems where Qt brings all it needs (macOS, Windows)."""
+    """The libraries that cannot be loaded; none on systems where Qt includes all it needs (macOS, Windows)."""
     if not sys.platform.startswith("linux"):
         return []
     return [library for library in CORE + DISPLAY if not present(library.soname)]
@@ -99,12 +99,12 @@ def commands(libraries: Sequence[Library], programs: Sequence[str]) -> dict[str,
 
 
 def can_apt_install() -> bool:
-    """Root on a Debian-like system: packages may be installed without asking for a password."""
+    """Whether this is root on a Debian-like system, so that packages can be installed without a password."""
     return sys.platform.startswith("linux") and os.geteuid() == 0 and shutil.which("apt-get") is not None
 
 
 def apt_install(packages: Sequence[str]) -> bool:
-    """Install Debian packages without questions, refreshing the package lists once if they are out of date."""
+    """Install Debian packages without prompts; when that fails, refresh the package lists once and try again."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     install = ["apt-get", "install", "-y", "--no-install-recommends", *dict.fromkeys(packages)]
     for command in (install, ["apt-get", "update"], install):
@@ -144,7 +144,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     libraries, programs = missing_libraries(), missing_programs() if options.screen else []
     if (libraries or programs) and options.install and can_apt_install():
         apt_install([x.apt for x in libraries] + [SCREEN_PROGRAMS[p][0] for p in programs])
-        # A fresh process asks again: this one's linker remembers what it did not find.
+        # A new process checks again: the linker of this one remembers failures.
         screen = ["--screen"] if options.screen else []
         again = subprocess.run([sys.executable, str(Path(__file__)), *screen, "--strict"], check=False)
         return again.returncode if options.strict else 0

@@ -1,5 +1,5 @@
-"""A team for the screenshots: one agent leads three, one of those has one of its own; they stop where the pictures are
-taken.
+"""A team for the screenshots: one agent leads three, one of which has a sub-agent; they stop where the pictures
+are taken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.llm.scripted import ScriptedModel, Step
 
-LOOKS = (("light", 100), ("dark", 100), ("light", 150))
+SCENE_STYLES = (("light", 100), ("dark", 100), ("light", 150))
 """Theme and font scale of each scene."""
 TOOLS = (
     "CalculatorTool",
@@ -72,7 +72,7 @@ WORDS: dict[str, dict[str, Any]] = {
 
 
 class Photographer(Protocol):
-    """Who drives the window and saves what it shows."""
+    """The interface of whatever drives the window and saves screenshots."""
 
     window: Any
     bridge: Any
@@ -122,7 +122,7 @@ class Team:
 
     def _model(self, steps: Sequence[Step], held: bool) -> ScriptedModel:
         model = ScriptedModel(steps, chunk=80)
-        if held:  # its last reply stops after the first piece
+        if held:  # its last reply stops after the first chunk
             model.gate = asyncio.Event()
             if len(steps) > 1:
                 model.gate.set()
@@ -138,7 +138,7 @@ class Team:
         return model
 
     def release(self) -> None:
-        """Let those that stopped go on; from another thread than the engine's."""
+        """Let the stopped ones continue; called from another thread than the engine's."""
         assert self.loop is not None
         self.loop.call_soon_threadsafe(self.gate.set)
 
@@ -147,7 +147,7 @@ class Team:
         return self.models[config.name]
 
     async def hire(self, atelier: Any, language: str) -> None:
-        """Store the agents, and let the one that is there lead them; it must ask before it starts others."""
+        """Store the agents, and let the existing one lead them; it must ask before it starts others."""
         words = self.words
         lead = AgentConfig(
             name=words["lead"], provider="demo", model="gpt-local", tools=TOOLS, budget=Budget(max_cost=0.25)
@@ -159,7 +159,7 @@ class Team:
 
 
 class TeamPictures:
-    """Takes the pictures of one team from its first wish to its replay."""
+    """Takes the pictures of one team from its first message to its replay."""
 
     def __init__(self, photographer: Photographer, team: Team, language: str) -> None:
         self.by, self.team, self.language = photographer, team, language
@@ -174,7 +174,7 @@ class TeamPictures:
         await self.shoot("approval")
         self.window.rail.show_pane("memory")
         await self.allow()
-        # the reviewer asks for its own agent
+        # the reviewer asks for its own sub-agent
         await self.by.until(lambda: len(self.window.presenter.approvals.pending()) == 1)
         await self.shoot("approval-lineage")
         await self.allow()
@@ -217,8 +217,8 @@ class TeamPictures:
         await self.by.until(lambda: all(each.id != request.id for each in self.window.presenter.approvals.pending()))
 
     async def shoot(self, scene: str, before: Callable[[], object] | None = None) -> None:
-        """One scene in every look."""
-        for mode, scale in LOOKS:
+        """One scene in each combination of theme and font scale."""
+        for mode, scale in SCENE_STYLES:
             await self.by.look(mode, scale)
             if before is not None:
                 before()
@@ -231,7 +231,7 @@ class TeamPictures:
         await asyncio.sleep(0.8)
         settings = self.window._settings_window
         settings.show_page("approvals")
-        for mode, scale in LOOKS:
+        for mode, scale in SCENE_STYLES:
             await self.by.look(mode, scale)
             settings.grab().save(
                 str(self.by.folder / f"settings-approvals-{'large' if scale > 100 else mode}-{self.language}.png")

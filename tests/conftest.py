@@ -1,5 +1,5 @@
-"""What every test gets: no screen, no keyring of the machine, no data folder of the user, English, and no network
-beyond loopback.
+"""Setup of every test: no screen, no system keyring, a temporary data folder, English, and no network beyond
+loopback.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-# a screen of a usual size: that of Qt, 800 x 800, makes every window a narrow one
+# A screen of a usual size: with Qt's default of 800 x 800 every window would use its narrow layout.
 os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={Path(__file__).with_name('support') / 'screen.json'}")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
-# Each program that a test starts would compile all of Atelier again, a second of processor time, where Python keeps
-# nothing it compiled.
+# Without a bytecode cache each program that a test starts would compile all of Atelier again, which takes a second
+# of processor time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of who runs the tests
+os.environ.pop("DBUS_SESSION_BUS_ADDRESS", None)  # no notification on the desktop of the person who runs the tests
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,13 +40,13 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def pytest_configure() -> None:
-    """Keep what is compiled of the tests themselves, too."""
+    """Write compiled test modules into the cache, too."""
     sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)
 def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test has a data folder of its own and ends in the language it began with."""
+    """Give each test its own data folder, and restore the language afterwards."""
     monkeypatch.setenv("ATELIER_DATA_DIR", str(tmp_path / "atelier-data"))
     monkeypatch.setenv("ATELIER_HOME", str(tmp_path / "home"))
     i18n.set_language("en")
@@ -56,7 +56,7 @@ def _own_world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 @pytest.fixture(autouse=True)
 def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A connection that leaves the machine is a fault of the test or of the code."""
+    """Refuse connections that leave the machine: they are a fault of the test or of the code."""
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> Any:
@@ -69,8 +69,9 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def hang_ups() -> Iterator[None]:
-    """Programs the test starts end with their terminal, also where the tests were started under nohup: what is ignored
-    is inherited, and a function as handler is none of the program that is started."""
+    """Let programs that a test starts end with their terminal, even when the tests run under nohup: an ignored
+    signal is inherited by a started program, a Python handler is not.
+    """
     if not hasattr(signal, "SIGHUP"):
         yield
         return
@@ -81,5 +82,5 @@ def hang_ups() -> Iterator[None]:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """Time that moves only when the test says so."""
+    """Time that only the test moves."""
     return ManualClock()

@@ -1,6 +1,4 @@
-"""What a Python program imports: ``from atelier_desk import Atelier``, with no Qt, and nothing loaded before it is
-asked for.
-"""
+"""What Python programs import: ``from atelier_desk import Atelier``, without Qt, and loaded only on first use."""
 
 from __future__ import annotations
 
@@ -25,13 +23,13 @@ def test_importing_the_package_loads_nothing_else() -> None:
     assert not loaded_by("import atelier_desk") & {"asyncio", "pydantic", "logging", "atelier_desk.engine"}
 
 
-def test_the_front_door_needs_no_qt() -> None:
+def test_the_package_needs_no_qt() -> None:
     loaded = loaded_by("import sys; sys.modules['PySide6'] = None\nfrom atelier_desk import Answer, Atelier, tool")
     assert "atelier_desk.engine.atelier" in loaded
     assert not {name for name in loaded if name.startswith(("PySide6.", "surrealdb", "httpx", "numpy"))}
 
 
-def test_the_names_are_those_of_the_engine() -> None:
+def test_the_exported_names_are_those_of_the_engine() -> None:
     from atelier_desk import Answer, Atelier, tool
     from atelier_desk.engine.atelier import Atelier as RealAtelier
     from atelier_desk.engine.runs.one_prompt import Answer as RealAnswer

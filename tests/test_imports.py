@@ -1,7 +1,7 @@
-"""No two files import each other, directly or around a corner: a file can be read, tested and moved with what is below
-it alone.
+"""No two files import each other, directly or through others: a file can be read, tested and moved with only what
+is below it.
 
-Imports inside functions and under ``TYPE_CHECKING`` count like all others: a reader follows them too.
+Imports inside functions and under ``TYPE_CHECKING`` count, too: a reader follows them as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def files() -> dict[str, Path]:
 
 
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
-    """The modules of ours that a file names. ``from package import module`` is an import of the module."""
+    """Atelier's modules that a file imports. ``from package import module`` is an import of the module."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     for node in ast.walk(ast.parse(path.read_text("utf-8"), str(path))):
         if isinstance(node, ast.Import):
@@ -42,7 +42,7 @@ def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
                     yield inner if inner in known else module
 
 
-def circles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
+def cycles(graph: dict[str, set[str]]) -> list[frozenset[str]]:
     """The strongly connected parts of two modules or more (Tarjan 1972), without recursion."""
     index: dict[str, int] = {}
     low: dict[str, int] = {}
@@ -83,7 +83,7 @@ def graph_of(known: dict[str, Path]) -> dict[str, set[str]]:
 def test_no_two_files_import_each_other() -> None:
     known = files()
     assert len(known) > 300
-    found = [sorted(circle) for circle in circles(graph_of(known))]
+    found = [sorted(circle) for circle in cycles(graph_of(known))]
     assert not found, "\n".join(" -> ".join(circle) for circle in found)
 
 
@@ -96,12 +96,12 @@ def test_no_two_files_import_each_other() -> None:
         ({"a": {"b"}, "b": {"a"}, "c": {"d", "a"}, "d": {"c"}}, [{"a", "b"}, {"c", "d"}]),
     ],
 )
-def test_circles_are_found(graph: dict[str, set[str]], expected: list[set[str]]) -> None:
-    assert sorted(map(sorted, circles(graph))) == sorted(map(sorted, expected))
+def test_cycles_are_found(graph: dict[str, set[str]], expected: list[set[str]]) -> None:
+    assert sorted(map(sorted, cycles(graph))) == sorted(map(sorted, expected))
 
 
-def test_a_circle_around_a_corner_is_found_in_files(tmp_path: Path) -> None:
+def test_an_indirect_cycle_is_found_in_files(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text("def f() -> None:\n    import two\n")
     (tmp_path / "two.py").write_text("from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from one import f\n")
     known = {"one": tmp_path / "one.py", "two": tmp_path / "two.py"}
-    assert circles(graph_of(known)) == [frozenset({"one", "two"})]
+    assert cycles(graph_of(known)) == [frozenset({"one", "two"})]

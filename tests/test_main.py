@@ -1,4 +1,4 @@
-"""Starting without a command: the window that is there already is raised, or the desktop opened."""
+"""Starting without a command: an open window is raised, or the desktop is opened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 def holder(
     datadir: DataDir, on_raise: Callable[[], bool] | None, on_quick: Callable[[], bool] | None = None
 ) -> Iterator[None]:
-    """Another process's server, here on a thread of its own."""
+    """Another process's server, here on a thread."""
     ready, done = threading.Event(), threading.Event()
 
     async def serve() -> None:
@@ -49,7 +49,7 @@ def datadir(tmp_path: Path) -> DataDir:
 
 @pytest.fixture
 def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[str]]]]:
-    """A desktop that only notes how it was opened."""
+    """A desktop that only records how it was opened."""
     opened: list[tuple[Path, list[str]]] = []
     module: Any = types.ModuleType("atelier_desk.desktop.app")
 
@@ -65,7 +65,7 @@ def desktop(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Path, list[s
     set_command_handler(None)
 
 
-def test_a_second_start_raises_the_first_window_and_ends_well(datadir: DataDir, desktop: list[Any]) -> None:
+def test_a_second_start_raises_the_first_window_and_exits_with_0(datadir: DataDir, desktop: list[Any]) -> None:
     raised: list[bool] = []
     with holder(datadir, lambda: raised.append(True) or True):
         assert main(["--data-dir", str(datadir.root)]) == 0
@@ -73,7 +73,7 @@ def test_a_second_start_raises_the_first_window_and_ends_well(datadir: DataDir, 
     assert desktop == []
 
 
-def test_quick_ask_comes_up_in_the_program_that_runs_or_in_a_new_one(datadir: DataDir, desktop: list[Any]) -> None:
+def test_quick_ask_opens_in_the_running_program_or_a_new_one(datadir: DataDir, desktop: list[Any]) -> None:
     asked: list[str] = []
     with holder(datadir, lambda: asked.append("window") or True, lambda: asked.append("quick") or True):
         assert main(["--data-dir", str(datadir.root), "quick"]) == 0
@@ -83,7 +83,7 @@ def test_quick_ask_comes_up_in_the_program_that_runs_or_in_a_new_one(datadir: Da
     assert desktop == [(datadir.root, ["--data-dir", str(datadir.root), "quick"], "quick")]
 
 
-def test_a_folder_held_by_a_command_is_reported(
+def test_a_data_folder_in_use_by_a_command_is_reported(
     datadir: DataDir, desktop: list[Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with holder(datadir, None):
@@ -92,7 +92,7 @@ def test_a_folder_held_by_a_command_is_reported(
     assert desktop == []
 
 
-def test_a_free_folder_opens_the_desktop_that_can_serve_commands(datadir: DataDir, desktop: list[Any]) -> None:
+def test_a_free_data_folder_opens_a_desktop_that_serves_commands(datadir: DataDir, desktop: list[Any]) -> None:
     assert ask_holder_to_raise(datadir.root) is None
     assert main(["--data-dir", str(datadir.root)]) == 7
     assert desktop == [(datadir.root, ["--data-dir", str(datadir.root)])]

@@ -1,4 +1,4 @@
-"""Each kind of stream event has a class of its own, and what was not said has a default."""
+"""Each kind of stream event has its own class, and missing fields have defaults."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ def test_each_kind_has_one_class() -> None:
 
 
 @pytest.mark.parametrize("kind", list(ChunkType))
-def test_an_event_that_says_nothing_can_be_read(kind: ChunkType) -> None:
+def test_an_empty_event_can_be_read(kind: ChunkType) -> None:
     said = StreamEvent(workflow_id="w", chunk_type=kind).payload
     assert type(said) is payloads.Payload.by_chunk[kind]
     assert said.model_dump(exclude_unset=True) == {}
 
 
-def test_what_is_sent_stays_as_it_was_also_after_it_was_read() -> None:
+def test_a_payload_is_sent_unchanged_even_after_it_was_parsed() -> None:
     data = {"tool": "x", "call_id": "c", "result": {"b": [1, None], "a": 1.5}, "of_a_newer_engine": True}
     event = StreamEvent(workflow_id="w", chunk_type=ChunkType.TOOL_END, data=data)
     said = event.payload
@@ -29,7 +29,7 @@ def test_what_is_sent_stays_as_it_was_also_after_it_was_read() -> None:
     assert list(event.wire().items())[-4:] == list(data.items())
 
 
-def test_what_was_read_is_read_once_and_a_changed_copy_again() -> None:
+def test_a_payload_is_parsed_once_and_a_changed_copy_again() -> None:
     event = StreamEvent(workflow_id="w", chunk_type=ChunkType.TOKEN, data={"content": "a"})
     fresh = event.model_copy()
     assert event.payload is event.payload
@@ -39,7 +39,7 @@ def test_what_was_read_is_read_once_and_a_changed_copy_again() -> None:
     assert changed.payload == payloads.Token(content="ab")
 
 
-def test_a_field_is_sent_always_or_only_when_it_says_something() -> None:
+def test_a_field_is_sent_always_or_only_when_it_is_set() -> None:
     quiet = payloads.ToolEnd(call_id="c", tool="x", result={"a": None})
     empty = {"result": {"a": None}, "duration_ms": 0, "truncated": False}
     assert quiet.json_fields() == {"call_id": "c", "tool": "x", "success": False, "status": "", **empty}

@@ -1,1 +1,1 @@
-"""Kills: the process is really killed, and nothing that was acknowledged may be gone. Run by ``make chaos``."""
+"""Crash tests: the process is really killed, and nothing it acknowledged may be lost. Run by ``make chaos``."""

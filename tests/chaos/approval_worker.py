@@ -1,9 +1,9 @@
-"""The process that is killed while a standing rule is made: one call, allowed from now on, then resumed until it has
+"""The process that is killed while a standing rule is stored: one call, allowed from now on, resumed until it has
 ended.
 
     python -m tests.chaos.approval_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-Says ``torn`` when the rule and the decision it came with are not there together.
+It prints ``torn`` when the rule was stored without the decision it came with, or the decision without the rule.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Data from elsewhere that is taken over, killed at one step after the other.
+"""A backup or export of another machine is restored or imported, and killed at one step after the other.
 
     python -m tests.chaos.elsewhere restore|import DATA_DIR SOURCE STEP
 
-A step is whatever changes the data folder: a file opened for writing, a move, a deletion, a new folder, and each commit
-of the database, before it and after it. The process kills itself at step ``STEP``; with 0 it goes to the end and prints
-how many there are.
+A step is any change to the data folder: a file opened for writing, a move, a deletion, a new folder, and the
+moments before and after each commit of the database. The process kills itself at step ``STEP``; with 0 it runs to
+the end and prints the number of steps.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TOOL = "from atelier_desk import tool\n"
 
 
 async def fill(datadir: DataDir, name: str) -> None:
-    """A folder that grants and names one of everything."""
+    """A data folder with one of everything that grants rights or has a name."""
     (datadir.tools / "own.py").write_text(TOOL)
     async with await Store.open(datadir.database, fsync=False) as store:
         repos = Repositories(store, datadir)
@@ -67,7 +67,9 @@ async def prepare(folder: Path) -> tuple[DataDir, Path, Path]:
 
 
 async def granted(root: Path) -> tuple[str, list[str]]:
-    """Whose data is in a folder (``""`` for none), and what of it is in force that nobody here said."""
+    """Whose data is in a folder (``""`` for none), and which rights are in force that were not granted on this
+    machine.
+    """
     async with Atelier.open(root, vault=KeyVault(environ={}), fsync=False) as atelier:
         repos = atelier.repos
         workflows = await repos.workflows.list()
@@ -91,17 +93,17 @@ async def granted(root: Path) -> tuple[str, list[str]]:
 
 
 def killed_at(step: int, kind: str, root: Path, source: Path) -> subprocess.CompletedProcess[str]:
-    """Run the program below; it is killed at this step."""
+    """Run the program below, which kills itself at this step."""
     command = [sys.executable, "-u", "-m", "tests.chaos.elsewhere", kind, str(root), str(source), str(step)]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, check=False)
 
 
 class Steps:
-    """Counts what changes a folder, and kills this process at one of them."""
+    """Counts changes to the folder, and kills this process at one of them."""
 
     def __init__(self, root: Path, last: int) -> None:
         self.root, self.last, self.count = str(root), last, 0
-        sys.addaudithook(self._hear)
+        sys.addaudithook(self._observe)
         write = Store.write
 
         async def counted(store: Store, *statements: Statement) -> None:
@@ -116,7 +118,7 @@ class Steps:
         if self.count == self.last:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    def _hear(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _observe(self, event: str, arguments: tuple[Any, ...]) -> None:
         changes = event in CHANGES or (event == "open" and isinstance(arguments[2], int) and arguments[2] & WRITING)
         if changes and any(self.root in str(each) and f"{os.sep}logs" not in str(each) for each in arguments[:2]):
             self.step()

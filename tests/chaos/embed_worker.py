@@ -1,4 +1,4 @@
-"""Makes the vectors of a folder's memories again until it is killed; says on standard output how many it has made."""
+"""Re-embed a folder's memories until killed; prints the number of finished vectors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ OLD, NEW = "counted:old", "counted:new"
 
 
 class Counted:
-    """Vectors of four numbers that the text and the embedder give; each text that is embedded is in a file, one a
-    line."""
+    """Vectors of four numbers computed from the text and the embedder's name; each embedded text is appended to a
+    file.
+    """
 
     dimension = 4
 
@@ -37,11 +38,11 @@ class Counted:
         return np.array([vector(self.id, text) for text in texts], dtype=np.float32)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        """Nothing to close."""
 
 
 def vector(embedder: str, text: str) -> list[float]:
-    """What ``Counted`` gives for a text."""
+    """The vector of ``Counted`` for a text."""
     number = float(text.rpartition(" ")[2].rstrip("?"))
     return [number, number % 7, 1.0, float(embedder == NEW)]
 

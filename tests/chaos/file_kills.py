@@ -1,5 +1,5 @@
-"""Kills whoever writes files, and swaps links under whoever opens them: shared by the long runs and the samples of the
-suite.
+"""Kill processes that write files, and swap links under processes that open them; used by the long runs and by the
+suite's samples.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HERE, _EXCHANGE = -100, 2
 
 
 def kill_writers(folder: Path, times: int, seed: int = 1) -> None:
-    """Start a writer, kill it after a random moment, look at what it left; ``times`` times."""
+    """Start a writer, kill it after a random time, and check what it left; repeated ``times`` times."""
     chance = random.Random(seed)
     workspace, checkpoints = folder / "ws", folder / "data" / "checkpoints"
     (workspace / "sub").mkdir(parents=True)
@@ -48,10 +48,10 @@ def kill_writers(folder: Path, times: int, seed: int = 1) -> None:
 
 
 def race(folder: Path, seconds: float, *, walk: bool, least: int = 0) -> int:
-    """Swap a folder for a link that leads out, as fast as it goes, under reads, writes and deletes; gives how many went
-    through: on a busy machine it continues until ``least`` did.
+    """Swap a folder for a link out of the workspace, as fast as possible, during reads, writes and deletions;
+    returns the number of successful operations. On a busy machine it continues until ``least`` succeeded.
 
-    Nothing of what lies outside is read, and nothing there changes.
+    Nothing outside is read or changed.
     """
     workspace, outside = folder / "ws", folder / "outside"
     inside = workspace / "d"
@@ -66,7 +66,7 @@ def race(folder: Path, seconds: float, *, walk: bool, least: int = 0) -> int:
 
     def swap() -> None:
         while not stopped.is_set():
-            # One call exchanges the two: the name is never free.
+            # One system call exchanges the two, so the name always exists.
             assert libc.renameat2(_HERE, bytes(inside), _HERE, bytes(link), _EXCHANGE) == 0
 
     attempts: list[Callable[[], object]] = [

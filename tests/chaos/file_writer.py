@@ -1,5 +1,5 @@
-"""Writes a file of a workspace again and again until it is killed:
-``python -m tests.chaos.file_writer WORKSPACE CHECKPOINTS``.
+"""Write a file of a workspace repeatedly until killed: ``python -m tests.chaos.file_writer WORKSPACE
+CHECKPOINTS``.
 """
 
 from __future__ import annotations

@@ -1,12 +1,11 @@
-"""One flipped bit in a data folder: is it noticed, without effect, or a silent change of what the program shows?
+"""Flip one bit in a data folder: is it noticed, harmless, or a silent change of what the program shows?
 
-    python -m tests.chaos.flips build DATA_DIR closed|killed     makes the folder; "killed" leaves the rows in the
-    write-ahead log python -m tests.chaos.flips read                             reads folders named on standard input,
-    one JSON line for each
+    python -m tests.chaos.flips build DATA_DIR closed|killed        ("killed": the rows are still in the log)
+    python -m tests.chaos.flips read    (reads folders named on standard input, one JSON line each)
 
-A folder is read as the program and its check-up read it: the database is opened, every row read and what was said and
-done compared with its hashes, every report, own tool and downloaded model is compared with its hash, and a backup is
-verified when the flip is in it.
+A folder is read as the program and its diagnostics do: the database is opened, every row read, messages and calls
+are compared with their hashes, as is every report, custom tool and downloaded model, and a backup is verified when
+the flip is in it.
 """
 
 from __future__ import annotations
@@ -29,11 +28,12 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 READ_S = 120.0
 UNCOVERED = frozenset({"attachments/picture.png", "logs"})
-"""What no hash covers: a picture that a person puts there for messages to show, and the log."""
+"""Files that no hash covers: an image that a person puts there to be shown in messages, and the log."""
 NAMES = ("Plan", "Findings", "Été")
 LARGE = 20_000
-"""Characters of some rows' texts: the engine keeps values of that size apart, in its ``vlog``, and does not check
-them."""
+"""Length of some rows' texts in characters: the engine stores values of that size separately, in its ``vlog``,
+without a checksum.
+"""
 
 
 @dataclass
@@ -50,7 +50,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class Trial:
-    """One bit of one file (its path in the data folder); ``why`` is the first thing that was noticed."""
+    """One bit of one file (its path in the data folder); ``why`` is the first sign by which it was noticed."""
 
     file: str
     bit: int
@@ -59,13 +59,13 @@ class Trial:
 
     @property
     def folder(self) -> str:
-        """The folder of the data folder; what is in it of the database and of the attachments."""
+        """The part of the data folder; for database and attachments with one level more."""
         parts = Path(self.file).parts
         return "/".join(parts[:2]) if parts[0] in ("attachments", "database") else parts[0]
 
 
 class Reader:
-    """A process that reads one folder after the other, started again when damage took it along."""
+    """A process that reads one folder after the other, restarted when a damaged folder crashed it."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -99,7 +99,7 @@ class Reader:
 
 
 def build(root: Path, ending: str) -> None:
-    """A data folder with something in every part of it."""
+    """Create a data folder with something in every part of it."""
     subprocess.run(
         [sys.executable, "-m", "tests.chaos.flips", "build", str(root), ending],
         cwd=ROOT,
@@ -109,8 +109,8 @@ def build(root: Path, ending: str) -> None:
 
 
 def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Trial]:
-    """Flip ``count`` bits, each in a random file (of the folder ``under``) of a fresh copy of a data folder that was
-    closed or killed.
+    """Flip ``count`` bits, each in a random file (in the folder ``under``) of a fresh copy of a closed or killed
+    data folder.
     """
     chance = random.Random(seed)
     reader = Reader()
@@ -118,13 +118,13 @@ def trials(folder: Path, count: int, seed: int, under: str = "") -> Iterator[Tri
         whole = {ending: folder / ending for ending in ("closed", "killed")}
         before = {}
         for ending, root in whole.items():
-            # where it will be read: what is remembered of a model's check names its path
+            # Built where it will be read: the stored check of a model contains its path.
             build(folder / "copy", ending)
             (folder / "copy").rename(root)
             before[ending] = reader.read(_copy(root, folder / "copy"), False)
             shutil.rmtree(folder / "copy")
             assert before[ending]["noticed"] == []
-        # What a killed program left is all in the log: it has no large values of their own yet.
+        # A killed program leaves everything in the log: large values are not stored separately yet.
         endings = [ending for ending, root in whole.items() if any((root / under).iterdir())]
         for number in range(count):
             ending = endings[number % len(endings)]
@@ -156,7 +156,7 @@ def count(found: list[Trial]) -> Figures:
 
 
 def flip(file: Path, bit: int) -> None:
-    """Invert one bit as a disk does: the file's times stay as they are."""
+    """Invert one bit like a failing disk: the file's times stay the same."""
     times = file.stat()
     with file.open("r+b") as stream:
         stream.seek(bit // 8)
@@ -275,7 +275,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
             repos = Repositories(store, datadir)
             rows = hashlib.sha256()
             for table in await store.tables():
-                # what is only searched, nobody is shown
+                # content that is only searched is never shown
                 found = await store.query(f"SELECT * OMIT search FROM {table} ORDER BY id")
                 rows.update(json.dumps(transfer.to_plain(found), sort_keys=True, default=repr).encode())
             content["rows"] = rows.hexdigest()
@@ -295,7 +295,7 @@ async def _read(root: Path, backups: bool) -> dict[str, Any]:
             noticed += [f"row: {each.table} {each.problem}" for each in await damaged_anywhere(store)]
     except AtelierError as error:
         noticed.append(f"database: {error.code}")
-    except Exception as error:  # what the window would show as unforeseen is noticed too
+    except Exception as error:  # an error that the window would show as unexpected counts as noticed
         noticed.append(f"database: {type(error).__name__}")
     return {"noticed": noticed, "content": content}
 

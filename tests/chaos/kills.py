@@ -1,5 +1,5 @@
-"""What every test of kills does: start a worker, kill it, remember what it acknowledged, resume it, and count what
-became of it all.
+"""The common part of all kill tests: start a worker, kill it, record what it acknowledged, resume it, and check
+the result.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from atelier_desk.llm.secrets import KeyVault
 
 ROOT = Path(__file__).resolve().parents[2]
 KILLS_PER_WORLD = 6
-"""After so many kills at random moments a run is released to its end, and the next one begins."""
+"""After this number of kills at random moments a run may finish, and the next one starts."""
 
 
 @dataclass
 class Figures:
-    """What happened over all kills."""
+    """Totals over all kills."""
 
     kills: int = 0
     acknowledged: int = 0
@@ -36,14 +36,12 @@ class Figures:
     unfinished: int = 0
     interrupted_calls: int = 0
     slowest_open_s: float = 0.0
-    """Of the workers that say how long they took to open the folder."""
+    """Seconds that workers took to open the folder, from those that print it."""
     points: list[str] = field(default_factory=list)
 
 
 def reported(figures: Figures, beside: str = "") -> Iterator[None]:
-    """The body of a fixture: at the end the figures are printed, and written where ``ATELIER_CHAOS_JSON`` says
-    (``next to`` its name).
-    """
+    """The body of a fixture: at the end the figures are printed, and written next to ``ATELIER_CHAOS_JSON``."""
     yield
     text = json.dumps(asdict(figures), indent=1)
     print(f"\n{text}")
@@ -55,7 +53,7 @@ def reported(figures: Figures, beside: str = "") -> Iterator[None]:
 
 @dataclass
 class World:
-    """A data folder, the worker module that works in it, and everything that one acknowledged."""
+    """A data folder, the worker module that works in it, and everything that a worker acknowledged."""
 
     folder: Path
     worker: str
@@ -64,20 +62,22 @@ class World:
     open_s: float = 0.0
 
     def start(self, *fault: str) -> subprocess.Popen[bytes]:
-        """Start the worker; ``fault`` is the point at which it kills itself, and at which time it comes there."""
+        """Start the worker; ``fault`` is the point at which it kills itself, and how often it reaches that point
+        first.
+        """
         command = [sys.executable, "-m", self.worker, str(self.folder / "data"), str(self.folder / "effects"), *fault]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
 
     def finish(self, process: subprocess.Popen[bytes]) -> bool:
-        """Read everything it said; True when it was killed."""
+        """Read all its output; True when it was killed."""
         output, errors = process.communicate(timeout=120)
         for line in output.decode().splitlines():
-            self.heard(line)
+            self.on_line(line)
         assert process.returncode in (0, -signal.SIGKILL), errors.decode()[-2000:]
         return process.returncode != 0
 
-    def heard(self, line: str) -> None:
-        """Take down what the worker said."""
+    def on_line(self, line: str) -> None:
+        """Record a line of the worker."""
         kind, _, rest = line.partition(" ")
         if kind == "ack":
             self.acknowledged.add(int(rest.split()[0]))
@@ -92,12 +92,12 @@ class World:
                 break
 
     def effects(self) -> list[str]:
-        """The lines the tool that is not idempotent wrote."""
+        """The lines written by the non-idempotent tool."""
         return (self.folder / "effects").read_text(encoding="utf-8").splitlines()
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[Atelier]:
-        """What is stored; no model answers."""
+        """The stored data, read without a model."""
         vault = KeyVault(environ={})
         async with Atelier.open(
             self.folder / "data", model_factory=lambda _: (_ for _ in ()).throw(AssertionError), vault=vault
@@ -105,18 +105,18 @@ class World:
             yield atelier
 
     async def lost(self, atelier: Atelier, workflow_id: str) -> set[int]:
-        """The numbers of the events that were acknowledged and are not there."""
+        """The numbers of acknowledged events that are missing."""
         return self.acknowledged - {event.seq async for event in atelier.runs.replay(workflow_id)}
 
 
-def doubled(names: Iterable[str]) -> int:
-    """How many are there more than once."""
+def duplicates(names: Iterable[str]) -> int:
+    """The number of events stored more than once."""
     listed = list(names)
     return len(listed) - len(set(listed))
 
 
 def kill_at(world: World, point: str, count: int, figures: Figures) -> None:
-    """Kill the worker when it comes to ``point`` for the ``count``-th time, and let it go to its end after."""
+    """Kill the worker when it reaches ``point`` for the ``count``-th time, and then let it finish."""
     assert world.finish(world.start(point, str(count))), f"{point} was not reached {count} times"
     figures.kills += 1
     figures.points.append(f"{point}#{count}")
@@ -135,10 +135,10 @@ def kill_at_random(
     after: bytes = b"open\n",
     like: Path | None = None,
 ) -> None:
-    """Kill workers up to ``longest_s`` seconds after they said ``after``, until ``kills`` of them were; ``check`` each
-    world at its end.
+    """Kill workers up to ``longest_s`` seconds after they printed ``after``, until ``kills`` were killed;
+    ``check`` each world at its end.
 
-    ``like``: a data folder of which each world gets a copy.
+    ``like``: a data folder that is copied for each world.
     """
     rng = random.Random(seed)
     killed = number = 0
@@ -155,7 +155,7 @@ def kill_at_random(
             assert line == b"open\n", process.communicate()[1].decode()[-2000:]
             while line and line != after:
                 line = process.stdout.readline()
-                world.heard(line.decode().rstrip("\n"))
+                world.on_line(line.decode().rstrip("\n"))
             deadline = time.monotonic() + rng.uniform(0.0, longest_s)
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.002)

@@ -1,5 +1,4 @@
-"""The command line with models that follow a script, in a data folder that somebody renames, replaces or deletes
-meanwhile.
+"""The command line with scripted models, in a data folder that is meanwhile renamed, replaced or deleted.
 
     python -m tests.chaos.moved_worker EFFECTS_FILE ARGUMENTS…
 
@@ -22,7 +21,7 @@ from tests.chaos import team_worker, worker
 
 
 def patch(effects: Path) -> None:
-    """Have the program open data folders with the script's models and one tool more."""
+    """Make the program open data folders with the script's models and one more tool."""
     real = Atelier.open
 
     @asynccontextmanager

@@ -1,9 +1,9 @@
-"""The process that is killed while it pays: one run that searches, orders a picture and answers, resumed until it is
-over.
+"""The process that is killed while it uses paid services: one run that searches, orders an image and answers,
+resumed until it has ended.
 
     python -m tests.chaos.paid_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-The services are at the address in ``ATELIER_PAID``. ``sends`` says that the model got a request.
+``ATELIER_PAID`` has the address of the services. It prints ``sends`` when the model gets a request.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.worker import acknowledge, fault_at
 
 PRICE = 0.25
-"""US dollars for a search and for a picture."""
+"""US dollars for a search and for an image."""
 TOKENS = 1_000.0
 """US dollars for a million tokens of the model."""
 LIMIT = 100.0
@@ -44,7 +44,7 @@ CALLS = (
 
 
 class Model:
-    """Calls the tools one by one, by the results it has seen, and answers; each reply uses 100 and 10 tokens."""
+    """Calls the tools one by one, depending on the results so far, and answers; each reply uses 100 and 10 tokens."""
 
     async def stream(self, request: ChatRequest) -> Any:
         os.write(1, b"sends\n")

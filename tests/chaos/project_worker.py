@@ -1,4 +1,4 @@
-"""Reads a project to the end, or until it is killed: ``python -m tests.chaos.project_worker DATA CODE``."""
+"""Index a project to the end, or until killed: ``python -m tests.chaos.project_worker DATA CODE``."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Restores that race with runs and openers of the same data folder, each in a process of its own.
+"""Restores that race with runs and other processes that open the same data folder, each in its own process.
 
     python -m tests.chaos.restoring restore DATA_DIR BACKUP
-    python -m tests.chaos.restoring open|run DATA_DIR        (again and again, until standard input ends)
+    python -m tests.chaos.restoring open|run DATA_DIR     (repeatedly, until standard input ends)
 
-Two backups, "one" and "two", take turns. Whoever has the folder open looks whether it is one of them whole, writes to
-it, and looks before it closes whether the folder it wrote to is still the one in place. It prints ``looked`` when all
-is well and ``broken REASON`` when not.
+Two backups, "one" and "two", alternate. A process with the folder open checks that it is exactly one of them,
+writes to it, and checks before closing that the folder it wrote to is still in place. It prints ``looked`` when
+all is well, otherwise ``broken REASON``.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ ROOT = Path(__file__).resolve().parents[2]
 KINDS = ("one", "two")
 ROWS = 20
 KILL_EVERY = 4
-"""One of so many restores is killed at a random moment, and not counted."""
+"""Out of this number of restores, one is killed at a random moment and not counted."""
 MOST_S = 1800
 
 
 @dataclass
 class RaceFigures:
-    """What happened: restores that were done, those that were killed, those that found the folder in use, visits of
-    openers and runs.
+    """Restores that completed, that were killed and that found the folder in use, and visits of other processes
+    and runs.
     """
 
     restores: int = 0
@@ -56,8 +56,9 @@ class RaceFigures:
 
 
 async def prepare(folder: Path) -> list[Path]:
-    """A data folder and two backups that count as its own, one of each kind: what comes from elsewhere would be
-    ended."""
+    """A data folder and two backups of it, one of each kind: rights in a backup from another machine would be
+    suspended.
+    """
     made = []
     key = DataDir(folder / "data").ensure().root / origin.KEY
     key.write_bytes(secrets.token_bytes(origin.KEY_BYTES))
@@ -76,7 +77,7 @@ async def prepare(folder: Path) -> list[Path]:
 
 
 def race(folder: Path, restores: int, seed: int = 20261122) -> RaceFigures:
-    """Do so many restores while runs and openers come and go."""
+    """Do this number of restores while runs and other processes open and close the folder."""
     figures = RaceFigures()
     archives = asyncio.run(prepare(folder))
     visitors = [_start(kind, folder / "data") for kind in ("open", "run")]
@@ -130,8 +131,8 @@ def _read(process: subprocess.Popen[str], notes: list[str]) -> None:
     notes.extend(line.strip() for line in process.stderr if "Error" in line)
 
 
-async def look(repos: Repositories, datadir: DataDir) -> str:
-    """What is wrong with the content, empty when it is one backup whole with what was added to it."""
+async def check_content(repos: Repositories, datadir: DataDir) -> str:
+    """What is wrong with the content; empty when it is exactly one backup and what was added to it."""
     names = {each["name"]: each["id"].id for each in await repos.store.query("SELECT id, name FROM workflow")}
     kinds = [kind for kind in KINDS if kind in names]
     if len(kinds) != 1:
@@ -144,14 +145,14 @@ async def look(repos: Repositories, datadir: DataDir) -> str:
 
 
 async def visit(root: Path) -> str:
-    """Open, look, write, look again."""
+    """Open, check, write, check again."""
     datadir = DataDir(root).ensure()
     async with await Store.open(datadir.database) as store:
         place = (datadir.database.stat().st_ino, datadir.reports.stat().st_ino)
         if store.lost_commits:
             return f"{store.lost_commits} commits are lost"
         repos = Repositories(store, datadir)
-        wrong = await look(repos, datadir)
+        wrong = await check_content(repos, datadir)
         for number in range(5):
             await repos.workflows.create(Workflow(name=f"added {number}"))
         if place != (datadir.database.stat().st_ino, datadir.reports.stat().st_ino):
@@ -181,10 +182,10 @@ async def run(root: Path) -> str:
             return f"the run ended as {ended.status}: {ended.error}"
         if place != atelier.datadir.database.stat().st_ino:
             return "the folder was swapped while a run was at work"
-        return await look(atelier.repos, atelier.datadir)
+        return await check_content(atelier.repos, atelier.datadir)
 
 
-async def again_and_again(kind: str, root: Path) -> None:
+async def repeat(kind: str, root: Path) -> None:
     ended = threading.Event()
 
     def wait_for_end() -> None:
@@ -212,5 +213,5 @@ async def restore(root: Path, archive: Path) -> None:
 
 if __name__ == "__main__":
     kind, data, *rest = sys.argv[1:]
-    asyncio.run(restore(Path(data), Path(rest[0])) if kind == "restore" else again_and_again(kind, Path(data)))
+    asyncio.run(restore(Path(data), Path(rest[0])) if kind == "restore" else repeat(kind, Path(data)))
     os._exit(0)

@@ -1,10 +1,10 @@
-"""The process that is killed while an MCP server waits for a person's answer: one run, one call, resumed until it has
-ended.
+"""The process that is killed while an MCP server waits for a person's answer: one run, one call, resumed until it
+has ended.
 
     python -m tests.chaos.server_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-EFFECTS_FILE is what the server was answered. With a file ``answer`` next to it the question is answered; without, it
-waits to be killed.
+EFFECTS_FILE records the answers that the server got. If a file ``answer`` exists next to it, the question is
+answered; otherwise the process waits to be killed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ VALUES = {"name": "Ada", "seats": 2}
 
 
 class Model(ScriptedModel):
-    """Calls once, then is done."""
+    """Makes one call, then answers."""
 
     def __init__(self) -> None:
         super().__init__([])

@@ -1,10 +1,10 @@
-"""The process that is killed while a team works: a root, a sub-agent of it, and 8 of that one's own side by side at
+"""The process that is killed while a team works: a root, its sub-agent, and that one's 8 sub-agents in parallel at
 depth 2.
 
     python -m tests.chaos.team_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-Each of the 8 appends two lines to EFFECTS_FILE, not idempotently, makes a task in between, and reports. Every durable
-event is acknowledged on standard output once it is committed.
+Each of the 8 appends two lines to EFFECTS_FILE, not idempotently, creates a task in between, and reports. Every
+durable event is acknowledged on standard output once it is committed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ ROLES = {"Root": root, "Captain": captain, "Sailor": sailor}
 
 
 class Model(ScriptedModel):
-    """Answers by what the agent has seen, so that a resumed run continues where it was."""
+    """Replies depending on the results so far, so that a resumed run continues where it was."""
 
     def __init__(self, name: str) -> None:
         super().__init__([])
@@ -66,7 +66,7 @@ class Model(ScriptedModel):
     async def stream(self, request: ChatRequest) -> Any:
         done = [json.loads(message.content) for message in request.messages if message.role is Role.TOOL]
         prompt = next(message.content for message in request.messages if message.role is Role.USER)
-        # Each request has a script of its own: several agents of one name ask at the same time.
+        # Each request has its own script: several agents of one name ask at the same time.
         async for delta in ScriptedModel([self._role(done, prompt)]).stream(request):
             yield delta
 

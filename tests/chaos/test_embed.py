@@ -1,5 +1,6 @@
-"""Vectors made again under kills: resumed each time, whole at the end, and no text embedded again but those of the
-batch that was under way."""
+"""Re-embedding under kills: resumed each time, complete at the end, and only texts of the interrupted batch are
+embedded again.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ KILLS = 12
 
 
 @pytest.mark.timeout(600)
-async def test_vectors_are_whole_after_kills(tmp_path: Path) -> None:
+async def test_all_vectors_exist_after_kills(tmp_path: Path) -> None:
     chance = random.Random(7)
     folder, log = tmp_path / "data", tmp_path / "embedded.txt"
     command = (sys.executable, "-m", "tests.chaos.embed_worker", str(folder), str(log))

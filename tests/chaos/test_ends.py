@@ -1,4 +1,4 @@
-"""What a run is after the process that worked on it ended in whatever way."""
+"""The state of a run after its process ended in different ways."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ANSWER = "a long answer that never ends"
 
 
 def states(folder: Path) -> dict[str, str]:
-    """By name, the states of all workflows as a script sees them."""
+    """The states of all workflows by name, as a script sees them."""
     return {each["name"]: each["status"] for each in json.loads(finished(folder, "workflows", "list", "--json").out)}
 
 
 def notices(folder: Path) -> list[dict[str, str]]:
-    """What the transcript of the only workflow says of interruptions."""
+    """The interruption notices in the transcript of the only workflow."""
     [workflow] = json.loads(finished(folder, "workflows", "list", "--json").out)
     shown = json.loads(finished(folder, "workflows", "show", workflow["id"], "--json").out)
     return [turn["message"]["details"] for turn in shown["transcript"] if turn["message"]["kind"] == "run_interrupted"]
 
 
-def is_interrupted_and_resumed(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
-    """A run is ended in the middle of its answer: it is interrupted, and a bare resume continues with it."""
+def check_interrupt_and_resume(folder: Path, how: signal.Signals | str, status: int, ended: str) -> None:
+    """End a run in the middle of its answer: it is interrupted, and a plain resume continues it."""
     process = Process(folder, "run", "go", "--json", steps=[ANSWER], gate=True)
     if isinstance(how, signal.Signals):
         process.until("token")
@@ -57,19 +57,19 @@ def is_interrupted_and_resumed(folder: Path, how: signal.Signals | str, status: 
         ("closed pipe", 130, "command"),
     ],
 )
-def test_it_is_interrupted_and_a_bare_resume_continues_with_it(
+def test_a_run_is_interrupted_and_a_plain_resume_continues_it(
     folder: Path, how: signal.Signals | str, status: int, ended: str
 ) -> None:
-    is_interrupted_and_resumed(folder, how, status, ended)
+    check_interrupt_and_resume(folder, how, status, ended)
 
 
-def test_a_command_that_cannot_save_ends_in_time_all_the_same(folder: Path) -> None:
+def test_a_command_that_cannot_save_still_ends_in_time(folder: Path) -> None:
     process = Process(folder, "run", "go", "--json", steps=[ANSWER], gate=True, TEST_HANG="1")
     process.until("token")
     began = time.monotonic()
     process.process.send_signal(signal.SIGTERM)
     assert process.end() == 130
-    # What is above the limit is what a busy machine takes to look at its processes.
+    # The margin above the limit is the time that a busy machine takes to examine its processes.
     assert PROGRAM_ENDS_S - 0.2 < time.monotonic() - began < PROGRAM_ENDS_S + 5
     assert states(folder) == {"go": "interrupted"}
 

@@ -1,4 +1,4 @@
-"""Files of a workspace under kills and races: nothing torn, nothing left behind, nothing reached outside."""
+"""Workspace files under kills and races: nothing torn, nothing left behind, nothing reached outside."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""200 flipped bits over a whole data folder, 200 in its database alone, and 200 among its large values: what a hash or
-a checksum can cover never changes silently.
+"""200 flipped bits in a data folder, 200 in its database, and 200 among its large values: data covered by a hash
+or checksum never changes silently.
 
-``ATELIER_FLIPS`` sets the number (200 when it is not set); the figures are printed, and written as JSON next to
-``ATELIER_CHAOS_JSON`` when that is set. The files no hash covers are named in ``flips.UNCOVERED``, and counted.
+``ATELIER_FLIPS`` sets the number (default 200); the figures are printed, and written as JSON next to
+``ATELIER_CHAOS_JSON`` when that is set. Files without a hash are listed in ``flips.UNCOVERED``, and counted.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FLIPS = int(os.environ.get("ATELIER_FLIPS", "200"))
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("under", ["", "database", "database/vlog"])
-def test_no_bit_changes_silently_where_a_hash_is(tmp_path: Path, under: str) -> None:
+def test_no_bit_covered_by_a_hash_changes_silently(tmp_path: Path, under: str) -> None:
     found = list(trials(tmp_path, FLIPS, 20261122, under))
     figures = count(found)
     text = json.dumps(asdict(figures), indent=1)

@@ -1,7 +1,7 @@
-"""Thirty commands at once over one data folder: all succeed, and with the holder ended in the middle nothing is lost or
-done twice.
+"""Thirty commands at once in one data folder: all succeed, and when the process holding the folder ends, nothing
+is lost or done twice.
 
-``ATELIER_COMMANDS`` sets another number. After them what concerns two commands alone.
+``ATELIER_COMMANDS`` sets another number. The other tests use two commands.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ async def test_commands_started_at_once_all_succeed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-async def test_when_the_holder_ends_the_others_continue_where_they_were(tmp_path: Path, number: signal.Signals) -> None:
+async def test_when_the_holder_ends_the_others_continue(tmp_path: Path, number: signal.Signals) -> None:
     await all_but_the_killed_succeed(tmp_path, COMMANDS, number)
 
 
-async def test_a_holder_that_is_done_stays_for_those_it_serves(tmp_path: Path) -> None:
+async def test_a_finished_holder_stays_for_its_clients(tmp_path: Path) -> None:
     async with Answering() as server:
         await add_server(tmp_path, server)
         first = await start(tmp_path, "run", "first", *RUN)
@@ -41,17 +41,17 @@ async def test_a_holder_that_is_done_stays_for_those_it_serves(tmp_path: Path) -
         held.set()
         while {each["name"]: each["status"] for each in await listed(tmp_path)}["first"] != "completed":
             await asyncio.sleep(0.05)
-        # Its own command is done; it serves the others, and new ones too.
+        # Its own command has finished; it serves the others, and new ones too.
         assert len(await listed(tmp_path)) == 2
         assert json.loads((tmp_path / "holder.json").read_text())["pid"] == first.process.pid
         assert first.process.returncode is None
         server.open()
-        assert (await second.end()).is_whole()
-        assert (await first.end()).is_whole()
+        assert (await second.end()).is_complete()
+        assert (await first.end()).is_complete()
 
 
 async def test_an_ending_holder_hands_over_while_a_model_hangs(tmp_path: Path) -> None:
-    """It ends in time with its own status; the client takes its run up, and says the rest of it."""
+    """It ends in time with its own status; the client takes over its run and prints the rest."""
     async with Answering() as server:
         await add_server(tmp_path, server)
         first = await start(tmp_path, "run", "first", *RUN)
@@ -62,7 +62,7 @@ async def test_an_ending_holder_hands_over_while_a_model_hangs(tmp_path: Path) -
         assert (await first.end()).status == 130
         server.open()
         ended = await second.end()
-        assert ended.is_whole(), ended
+        assert ended.is_complete(), ended
         statuses = [event["status"] for event in ended.events if event["chunk_type"] == "run_status"]
         assert statuses == ["processing", "interrupted", "processing", "completed"]
         assert "Continuing without it" in ended.err

@@ -1,8 +1,8 @@
-"""At least 100 kills, at random moments and at every fault point: nothing acknowledged is lost, nothing is done twice,
-every run ends.
+"""At least 100 kills, at random moments and at every fault point: nothing acknowledged is lost, nothing is done
+twice, every run ends.
 
-``ATELIER_KILLS`` sets the number of random kills (100 when it is not set), ``ATELIER_MOVE_KILLS`` that of kills in
-moves of the log (6), and ``ATELIER_GROWN`` names a large data folder in copies of which those are; the figures are
+``ATELIER_KILLS`` sets the number of random kills (default 100), ``ATELIER_MOVE_KILLS`` that of kills while the log
+is moved (default 6), and ``ATELIER_GROWN`` names a large data folder whose copies those use; the figures are
 printed, and written as JSON to ``ATELIER_CHAOS_JSON`` when that is set.
 """
 
@@ -19,13 +19,13 @@ import pytest
 
 from atelier_desk.domain.events.run import TaskChanged, ToolCallFinished, ToolCallStarted
 from atelier_desk.engine.journal.journal import run_events
-from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
+from tests.chaos.kills import Figures, World, duplicates, kill_at, kill_at_random, reported
 from tests.chaos.worker import CALLS
 
 KILLS = int(os.environ.get("ATELIER_KILLS", "100"))
 MOVE_KILLS = int(os.environ.get("ATELIER_MOVE_KILLS", "6"))
 LOG_BYTES = 40_000
-"""Of the log after which it is moved in the test of moves: some eight events."""
+"""Bytes of log after which it is moved in the test of moves: about eight events."""
 WORKER = "tests.chaos.worker"
 EVENTS = (
     "run_resumed",
@@ -53,7 +53,7 @@ def _report() -> Iterator[None]:
 
 
 def check(world: World) -> None:
-    """The promises, counted in the database and in the file the tool wrote."""
+    """Check the promises in the database and in the file that the tool wrote."""
     asyncio.run(_check(world))
 
 
@@ -68,7 +68,7 @@ async def _check(world: World) -> None:
     done = [event.body for event in events if isinstance(event.body, ToolCallFinished)]
     interrupted = sum(body.status == "unknown" for body in done)
     lines = world.effects()
-    twice = doubled(lines) + doubled(tasks)
+    twice = duplicates(lines) + duplicates(tasks)
     made = [event.body for event in events if isinstance(event.body, TaskChanged)]
     FIGURES.runs += 1
     FIGURES.acknowledged += len(world.acknowledged)
@@ -79,7 +79,7 @@ async def _check(world: World) -> None:
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
     assert not lost
     assert twice == 0
-    # A tool that only says what it changes is run again after a kill: each call made its one task.
+    # An idempotent tool is run again after a kill: each call created exactly one task.
     assert len(tasks) == len(made) == CALLS // 2
     assert run.status == "completed"
     assert started == {body.call_id for body in done}
@@ -108,7 +108,7 @@ def test_kills_at_random_moments(tmp_path: Path) -> None:
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("point", ["before_commit:approval_decided", "after_commit:approval_decided"])
 def test_kill_while_a_standing_rule_is_made(point: str, tmp_path: Path) -> None:
-    """The rule and the decision it came with are there together, or neither is."""
+    """The rule and the decision it came with are stored together, or neither is."""
     world = World(tmp_path, "tests.chaos.approval_worker")
     kill_at(world, point, 1, FIGURES)
     assert world.status == "completed"
@@ -116,8 +116,8 @@ def test_kill_while_a_standing_rule_is_made(point: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(7200)
-def test_kills_in_moves_of_the_log_and_in_merges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Moves come all the time here, and every fourth is followed by a merge of the tables."""
+def test_kills_while_the_log_is_moved_or_tables_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log is moved all the time here, and every fourth move is followed by a merge of the tables."""
     grown = os.environ.get("ATELIER_GROWN")
     monkeypatch.setenv("ATELIER_LOG_BYTES", str(LOG_BYTES))
     before = FIGURES.kills

@@ -1,7 +1,7 @@
-"""Kills in the middle of cleaning, and of deleting leftovers: nothing that is to stay is lost, nothing is abandoned
+"""Kills while checkpoints are cleaned and leftovers deleted: nothing protected is lost, nothing is dropped
 silently.
 
-``ATELIER_CLEANING_KILLS`` sets the number (12 when it is not set); they fall between the first and the last deletion.
+``ATELIER_CLEANING_KILLS`` sets the number (default 12); they fall between the first and the last deletion.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ CHANGES = 40
 
 
 class Sample:
-    """Old changes that are abandoned, new ones that stay; of the workflow itself, of an unknown one and of one whose
-    days have ended.
+    """Old changes to be dropped, and new ones to be preserved: of the workflow itself, of an unknown one and of an
+    expired one.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -65,14 +65,14 @@ class Sample:
 
 
 def is_there(files: WorkspaceFiles, change: Change) -> bool:
-    """Whether all an undo of it needs is there."""
+    """Whether everything that undoing it needs exists."""
     if change.action == "deleted":
         return (files.store.trash(change.id) / "content/only").exists()
     return files.store.has(change.before)
 
 
-def look(sample: Sample, checkpoints: Path) -> None:
-    """Nothing lost, nothing silent."""
+def check(sample: Sample, checkpoints: Path) -> None:
+    """Check that nothing is lost, and nothing dropped silently."""
     files = WorkspaceFiles(checkpoints, (), lambda: NOW)
     listed = {change.id: change for workflow in ("mine", "unknown", "expired") for change in files.store.of(workflow)}
     for change in sample.stays:
@@ -91,7 +91,7 @@ def look(sample: Sample, checkpoints: Path) -> None:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("what", ["clean", "delete"])
-def test_a_kill_in_the_middle_of_cleaning_loses_nothing(tmp_path: Path, what: str) -> None:
+def test_a_kill_while_cleaning_loses_nothing(tmp_path: Path, what: str) -> None:
     sample = Sample(tmp_path)
     whole = tmp_path / "whole"
     sample.checkpoints.rename(whole)
@@ -104,7 +104,7 @@ def test_a_kill_in_the_middle_of_cleaning_loses_nothing(tmp_path: Path, what: st
             assert worker.stdout is not None
             assert worker.stdout.readline() == b"ready\n"
             began = monotonic()
-            if number < 0:  # how long it takes, undisturbed
+            if number < 0:  # the duration without a kill
                 assert worker.stdout.readline() == b"done\n"
                 longest = monotonic() - began
             else:
@@ -112,13 +112,13 @@ def test_a_kill_in_the_middle_of_cleaning_loses_nothing(tmp_path: Path, what: st
             worker.kill()
             in_the_middle += number >= 0 and worker.stdout.read() == b""
             worker.wait(10)
-        look(sample, sample.checkpoints)
+        check(sample, sample.checkpoints)
         files = WorkspaceFiles(sample.checkpoints, (), lambda: NOW)
         if what == "clean":
             assert clean(files, before=None, most=None, known=KNOWN, expired=EXPIRED).finished
         elif any(each.key == "expired" for each in survey(files, KNOWN, {})):
             delete(files, ["expired"], KNOWN)
-        look(sample, sample.checkpoints)
+        check(sample, sample.checkpoints)
         assert not files.store.of("expired")
     print(f"\n{in_the_middle} of {KILLS} kills in the middle")
     assert in_the_middle

@@ -92,8 +92,8 @@ class Paying(World):
     of_runs: float = 0.0
     replies: int = 0
 
-    def heard(self, line: str) -> None:
-        super().heard(line)
+    def on_line(self, line: str) -> None:
+        super().on_line(line)
         if line.startswith("month "):
             stored, counted, self.estimated, *of_runs = map(float, line.split()[1:])
             self.month, self.of_runs = (stored, counted), sum(of_runs)
@@ -154,7 +154,7 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
         while (line := process.stdout.readline()) != b"sends\n":
             assert line, process.communicate()[1].decode()[-2000:]
         process.kill()
-        world.heard("sends")
+        world.on_line("sends")
         assert world.finish(process)
     else:
         assert world.finish(world.start(point, "1")), f"{point} was not reached"

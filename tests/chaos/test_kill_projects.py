@@ -1,5 +1,5 @@
-"""60 kills while a project is read, with files that change in between: it is gone on with, nothing is there twice and
-nothing is missing.
+"""60 kills while a project is indexed and files change: indexing continues, nothing is duplicated and nothing is
+missing.
 
 ``ATELIER_PROJECT_KILLS`` sets the number.
 """
@@ -25,7 +25,7 @@ Graph = tuple[list[str], list[str], int, bool]
 
 
 def write(code: Path, number: int, version: int) -> None:
-    """A file that calls what the next one defines."""
+    """Write a file that calls what the next one defines."""
     beside = (number + 1) % FILES
     text = (
         f'from m{beside} import f{beside}\n\n\ndef f{number}(x):\n    """Number {number}, version {version}."""\n    '
@@ -37,8 +37,8 @@ def write(code: Path, number: int, version: int) -> None:
 
 
 async def graph(data: Path, name: str) -> Graph:
-    """What a data folder holds of its project: entities and relations by names, vectors that are missing, and whether
-    it has ended.
+    """The stored project: entities and relations by name, the number of missing vectors, and whether indexing has
+    ended.
     """
     async with Atelier.open(data, embedder=WordEmbedder(), vault=KeyVault(environ={})) as atelier:
         project = await atelier.projects.get(name)
@@ -53,7 +53,7 @@ async def graph(data: Path, name: str) -> Graph:
         return sorted(names.values()), edges, texts - vectors, project.pending
 
 
-def test_what_was_cut_off_no_longer_exists_on_with(tmp_path: Path) -> None:
+def test_interrupted_indexing_is_continued(tmp_path: Path) -> None:
     chance = random.Random(7)
     code, data = tmp_path / "code", tmp_path / "data"
     code.mkdir()

@@ -1,5 +1,6 @@
-"""Kills while an MCP server of the newest revision waits for a person: the question is there again, the call continues
-with the answer, and nothing is sent twice without being said."""
+"""Kills while an MCP server of the newest protocol waits for a person: the question is asked again, the call
+continues with the answer, and nothing is silently sent twice.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ SENT = {"who": {"action": "accept", "content": VALUES}}
 
 
 async def ended(world: World) -> tuple[list[str], str]:
-    """The run's types of events, and the code of its call's result."""
+    """The event types of the run, and the code of its call's result."""
     async with world.read() as atelier:
         workflow = (await atelier.workflows.list())[0]
         events = [event.body for event in await run_events(atelier.repos, workflow.head_run_id or "")]
@@ -34,7 +35,7 @@ def answers(world: World) -> list[object]:
 
 
 @pytest.mark.timeout(120)
-def test_a_kill_while_it_waits_and_again(tmp_path: Path) -> None:
+def test_a_kill_while_the_server_waits_and_another_one(tmp_path: Path) -> None:
     world = World(tmp_path, WORKER)
     asked = set()
     for _kill in range(2):
@@ -63,7 +64,7 @@ def test_a_kill_while_it_waits_and_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("point", "sent", "unknown"),
     [
-        ("before_commit:input_required", 0, True),  # the first request was under way: nobody knows what it did
+        ("before_commit:input_required", 0, True),  # the first request was in flight: its effect is unknown
         ("after_commit:question_asked", 1, False),
         ("before_commit:question_answered", 1, False),
         ("after_commit:question_answered", 1, False),

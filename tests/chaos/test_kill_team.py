@@ -1,8 +1,8 @@
-"""Kills while 8 sub-agents work side by side at depth 2: each of them ends exactly once, the report is whole, nothing
-is done twice.
+"""Kills while 8 sub-agents work in parallel at depth 2: each of them ends exactly once, the report is complete,
+nothing is done twice.
 
-``ATELIER_TEAM_KILLS`` sets the number of random kills (50 when it is not set) next to one at every commit that concerns
-two runs; the figures are printed, and added to the JSON of ``ATELIER_CHAOS_JSON`` when that is set.
+``ATELIER_TEAM_KILLS`` sets the number of random kills (default 50) in addition to one at every commit that
+concerns two runs; the figures are printed, and added to the JSON of ``ATELIER_CHAOS_JSON`` when that is set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from atelier_desk.domain.events.run import ChildFinished, ChildStarted, RunFinis
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from tests.chaos.kills import Figures, World, doubled, kill_at, kill_at_random, reported
+from tests.chaos.kills import Figures, World, duplicates, kill_at, kill_at_random, reported
 from tests.chaos.team_worker import LINES, WIDTH
 
 KILLS = int(os.environ.get("ATELIER_TEAM_KILLS", "50"))
@@ -33,7 +33,7 @@ EVENTS = {
     "tool_call_started": 20,
     "tool_call_finished": 20,
 }
-"""By the last event of a commit, how often it comes at least."""
+"""By the last event of a commit, the minimum number of such commits."""
 POINTS = [f"{when}_commit:{event}" for event in EVENTS for when in ("before", "after")] + ["before_tool", "after_tool"]
 
 
@@ -53,7 +53,7 @@ def _report() -> Iterator[None]:
 
 
 def check(world: World) -> None:
-    """The promises, counted in the database and in the file the tool wrote."""
+    """Check the promises in the database and in the file that the tool wrote."""
     asyncio.run(_check(world))
 
 
@@ -82,7 +82,9 @@ async def _check(world: World) -> None:
 
 
 async def _check_run(atelier: Atelier, row: Run, rows: list[Run]) -> int:
-    """One run has ended exactly once, for itself and for its parent; returns how many of its calls were interrupted."""
+    """Check that one run has ended exactly once, for itself and for its parent; returns how many of its calls were
+    interrupted.
+    """
     bodies = [event.body for event in await run_events(atelier.repos, row.id)]
     ends = sum(isinstance(body, RunFinished) for body in bodies)
     FIGURES.unfinished += row.status != "completed"
@@ -100,7 +102,7 @@ async def _check_run(atelier: Atelier, row: Run, rows: list[Run]) -> int:
 
 def _check_effects(world: World, tasks: list[str], interrupted: int) -> None:
     lines = world.effects()
-    twice = doubled(lines) + doubled(tasks)
+    twice = duplicates(lines) + duplicates(tasks)
     FIGURES.done_twice += twice
     assert twice == 0
     assert len(tasks) == WIDTH

@@ -1,7 +1,7 @@
 """The data folder is renamed, replaced or deleted while a run, a team or an import works in it.
 
-The process ends with status 1 and says so, what is in the folder's place by then is untouched, and the folder has all
-that was acknowledged. ``ATELIER_MOVES`` sets the number of replacements (20 when it is not set).
+The process ends with status 1 and an error message, what replaced the folder is unchanged, and the folder has
+everything that was acknowledged. ``ATELIER_MOVES`` sets the number of replacements (default 20).
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ COMMANDS = {
 }
 WAYS = ("renamed", "replaced", "deleted")
 ROWS = 400
-"""Reports of the workflow that is imported."""
+"""Reports of the imported workflow."""
 LONGEST_S = 0.6
 MOST_EVENTS = 60
-"""A run or a team is let acknowledge so many at most before the folder is moved."""
+"""The largest number of events that a run or a team acknowledges before the folder is moved."""
 
 
 @dataclass
 class MoveFigures:
-    """What happened: moves while the process worked, those it was done before, and what must not be."""
+    """Moves while the process worked, moves after it had finished, and violations."""
 
     moves: int = 0
     too_late: int = 0
@@ -55,8 +55,7 @@ class MoveFigures:
 
 @pytest.fixture(scope="module")
 def samples(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """``data``: a folder with agents and a workflow; ``other``: another one; ``big.json``: a workflow to be
-    imported."""
+    """``data``: a folder with agents and a workflow; ``other``: another one; ``big.json``: a workflow to import."""
     folder = tmp_path_factory.mktemp("samples")
     asyncio.run(_prepare(folder))
     return folder
@@ -90,7 +89,7 @@ def content(folder: Path) -> dict[str, str]:
 
 
 def move(folder: Path, samples: Path, command: str, way: str, chance: random.Random, figures: MoveFigures) -> None:
-    """Start a command, move its data folder away in the middle, and look at what came of it."""
+    """Start a command, move its data folder away in the middle, and check the result."""
     data, away = folder / "data", folder / "away"
     shutil.copytree(samples / "data", data)
     shutil.copy(samples / "big.json", folder / "big.json")

@@ -1,5 +1,5 @@
-"""Restores against starting runs and openers, and a kill at every step of one: the folder is the old one or the new
-one, whole.
+"""Restores against starting runs and other openers, and a kill at every step: the folder is exactly the old one or
+the new one.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ async def test_a_kill_at_every_move_of_a_restore(tmp_path: Path, moves: int) -> 
 
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("kind", ["restore", "import"])
-async def test_a_kill_at_every_step_of_taking_over_data_from_elsewhere(tmp_path: Path, kind: str) -> None:
-    """It is this machine's data with all it grants, or the other one's with nothing in force: never that without its
-    marks.
+async def test_a_kill_at_every_step_of_restoring_or_importing_foreign_data(tmp_path: Path, kind: str) -> None:
+    """It is this machine's data with all its rights, or the other one's with none in force, and always marked as
+    such.
     """
     own, archive, export = await prepare(tmp_path)
     mine = await granted(own.root)
@@ -63,7 +63,7 @@ async def test_a_kill_at_every_step_of_taking_over_data_from_elsewhere(tmp_path:
     assert await granted(tmp_path / "step-0") == ("theirs", [])
     seen = set()
     last = int(whole.stdout)
-    # The last step too, however few are taken: all is there then.
+    # The last step is included even when few are tried: then everything is there.
     for step in sorted({*range(1, last + 1, int(os.environ.get("ATELIER_KILL_EVERY", "1"))), last}):
         root = place(step)
         killed = await asyncio.to_thread(killed_at, step, kind, root, source)

@@ -1,7 +1,7 @@
-"""Kills in the middle of undo across disks: nothing lost, nothing half, nothing without a word.
+"""Kills during undo across disks: nothing lost, nothing half done, nothing without a report.
 
-``ATELIER_UNDO_KILLS`` sets the number of random kills (60 when it is not set), ``ATELIER_KILL_EVERY`` that only every
-nth step is killed at.
+``ATELIER_UNDO_KILLS`` sets the number of random kills (default 60), ``ATELIER_KILL_EVERY`` kills only at every nth
+step.
 """
 
 from __future__ import annotations
@@ -39,4 +39,4 @@ def test_a_kill_at_every_step(tmp_path: Path) -> None:
 @pytest.mark.timeout(1800)
 def test_a_kill_at_every_step_of_a_deletion(tmp_path: Path) -> None:
     with other_disk(tmp_path) as disk:
-        whole(kill_deletions(tmp_path, disk, max(1, EVERY // 4)))  # it touches the disk a quarter as often
+        whole(kill_deletions(tmp_path, disk, max(1, EVERY // 4)))  # it accesses the disk a quarter as often

@@ -1,5 +1,5 @@
-"""Every goal of an attacker by every way a text reaches a model that obeys all it reads, alone and through sub-agents:
-none is reached.
+"""Every goal of an attacker by every way a text reaches a fully obedient model, alone and through sub-agents: none
+is reached.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Kills whoever undoes changes of a workspace on another disk than the checkpoints, and looks at what is left of every
-file.
+"""Kill processes that undo changes of a workspace on another disk than the checkpoints, and check every file
+afterwards.
 
-A change is either undone whole, with the permissions and times that were there before, or not begun; nothing else is
-left behind.
+A change is either undone completely, with its former permissions and times, or not started; nothing else is left
+behind.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from atelier_desk.workspace.root import TEMPORARY
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = Path("/dev/shm")
-"""A disk of its own on Linux."""
+"""A separate disk on Linux."""
 MTIME_NS = 1_500_000_000_123_456_789
 LONGEST_S = 0.25
 
 
 @dataclass
 class UndoFigures:
-    """What happened: kills, those that came before the end, and what was lost, left half, or wrong without a word."""
+    """Kills, kills before the end, and files that were lost, left half done, or silently wrong."""
 
     kills: int = 0
     cut_off: int = 0
@@ -44,7 +44,7 @@ class UndoFigures:
 
 @contextlib.contextmanager
 def other_disk(than: Path) -> Iterator[Path]:
-    """A folder on another disk: shared memory, or a mount of one's own where that is on the same."""
+    """A folder on another disk: shared memory, or a mount of its own where that is on the same disk."""
     if MEMORY.is_dir() and MEMORY.stat().st_dev != than.stat().st_dev:
         with tempfile.TemporaryDirectory(dir=MEMORY, prefix="atelier-test-") as folder:
             yield Path(folder)
@@ -58,8 +58,8 @@ def other_disk(than: Path) -> Iterator[Path]:
         subprocess.run(("umount", str(mounted)), check=True)
 
 
-def look(folder: Path) -> dict[str, object]:
-    """All that a folder holds: kind, permissions, content, and the times of what was not made again."""
+def snapshot(folder: Path) -> dict[str, object]:
+    """Everything in a folder: kind, permissions, content, and the times of entries that were not recreated."""
     found: dict[str, object] = {}
     for path in sorted(folder.rglob("*")):
         info = path.lstat()
@@ -77,8 +77,8 @@ def look(folder: Path) -> dict[str, object]:
 
 
 def prepare(workspace: Path, checkpoints: Path, size: int) -> tuple[dict[str, object], list[dict[str, object]]]:
-    """Make files and change them in every way; gives how it was at first and after each change, the last one being how
-    it is.
+    """Create files and change them in every way; returns the state at first and after each change, the last being
+    the current one.
     """
     tree = workspace / "tree"
     (tree / "deep" / "empty").mkdir(parents=True)
@@ -96,7 +96,7 @@ def prepare(workspace: Path, checkpoints: Path, size: int) -> tuple[dict[str, ob
         os.utime(path, ns=(MTIME_NS, MTIME_NS), follow_symlinks=False)
     (tree / "deep" / "empty").chmod(0o500)
     (tree / "deep").chmod(0o550)
-    before = look(workspace)
+    before = snapshot(workspace)
     files, author = WorkspaceFiles(checkpoints), Author("w")
 
     def at(path: str) -> WorkspacePath:
@@ -111,12 +111,12 @@ def prepare(workspace: Path, checkpoints: Path, size: int) -> tuple[dict[str, ob
         lambda: files.move(author, at("moved"), at("there/moved")),
     ):
         act()
-        states.append(look(workspace))
+        states.append(snapshot(workspace))
     return before, states
 
 
 def kill(workspace: Path, checkpoints: Path, act: str, *, step: int = 0, after_s: float = 0.0) -> bool:
-    """Start a worker and kill it at a step, or after a time; whether that was before its end."""
+    """Start a worker and kill it at a step, or after a time; returns whether that was before its end."""
     command = [
         sys.executable,
         "-m",
@@ -140,25 +140,26 @@ def kill(workspace: Path, checkpoints: Path, act: str, *, step: int = 0, after_s
 def check_undo(
     workspace: Path, checkpoints: Path, before: dict[str, object], states: list[dict[str, object]], figures: UndoFigures
 ) -> None:
-    """After a kill in an undo of all: so many changes as are not undone stand, and the rest of the undo gives all
-    back."""
+    """After a kill during a complete undo: the changes not yet undone are intact, and another undo restores the
+    rest.
+    """
     files = WorkspaceFiles(checkpoints)
     files.recover()
     if files.store.pending():
         figures.silent += 1
     open_changes = [change for change in files.store.of("w") if change.undoable]
-    now = look(workspace)
+    now = snapshot(workspace)
     if any(Path(name).name.startswith(TEMPORARY) for name in now) or now != [before, *states][len(open_changes)]:
         figures.half += 1
     figures.silent += sum(done.problem is not None for done in undo(files, open_changes))
-    if look(workspace) != before:
+    if snapshot(workspace) != before:
         figures.lost += 1
     left = [path for path in (checkpoints / "trash").glob("*/*") if not files.store.get("w", path.parent.name).undoes]
     figures.half += bool(left)
 
 
 def kill_undoes(folder: Path, disk: Path, times: int, *, size: int = 6_000_000, seed: int = 20261127) -> UndoFigures:
-    """Undo across disks and kill it after a random moment, ``times`` times before its end."""
+    """Undo across disks and kill the process after a random time, ``times`` times before its end."""
     chance, figures = random.Random(seed), UndoFigures()
     while figures.cut_off < times and figures.kills < 4 * times:
         workspace, checkpoints = disk / f"ws-{figures.kills}", folder / f"checkpoints-{figures.kills}"
@@ -172,8 +173,9 @@ def kill_undoes(folder: Path, disk: Path, times: int, *, size: int = 6_000_000, 
 
 
 def kill_at_steps(folder: Path, disk: Path, every: int) -> UndoFigures:
-    """Kill an undo at every so many-th touch of the disk, until one comes to its end. ``disk``: the workspace's, for
-    the worker another one than the checkpoints' in any case."""
+    """Kill an undo at every nth disk access, until one completes. ``disk``: that of the workspace; the worker
+    always treats it as another than the checkpoints'.
+    """
     figures = UndoFigures()
     step = 1
     while True:
@@ -190,9 +192,7 @@ def kill_at_steps(folder: Path, disk: Path, every: int) -> UndoFigures:
 
 
 def kill_deletions(folder: Path, disk: Path, every: int) -> UndoFigures:
-    """Kill a deletion at every so many-th touch of the disk: what should go is there whole, or can be brought back
-    whole.
-    """
+    """Kill a deletion at every nth disk access: the file is complete in its place, or can be restored completely."""
     figures = UndoFigures()
     step = 1
     while True:
@@ -206,10 +206,10 @@ def kill_deletions(folder: Path, disk: Path, every: int) -> UndoFigures:
         files.recover()
         gone = {name: facts for name, facts in states[-1].items() if name.split("/")[0] != "new"}
         deleted = [change for change in files.store.of("w") if change.action == "deleted" and change.path == "new"]
-        now = look(workspace)
+        now = snapshot(workspace)
         figures.half += now != (gone if deleted else states[-1])
         figures.silent += bool(files.store.pending()) + sum(done.problem is not None for done in undo(files, deleted))
-        figures.lost += look(workspace) != states[-1]
+        figures.lost += snapshot(workspace) != states[-1]
         if not cut_off:
             return figures
         step += every

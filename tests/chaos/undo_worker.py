@@ -1,9 +1,9 @@
-"""Undoes all changes of a workspace, or makes one more, and may be killed.
+"""Undo all changes of a workspace, or make one more, until done or killed.
 
     python -m tests.chaos.undo_worker WORKSPACE CHECKPOINTS ACT [STEP]
 
-``ACT`` is ``undo`` or ``delete``. With ``STEP`` the process kills itself (SIGKILL) when it touches the disk for that
-time. Where both folders are on one disk, renaming from the one to the other is refused as it is between two.
+``ACT`` is ``undo`` or ``delete``. With ``STEP`` the process kills itself (SIGKILL) at that disk access. Where both
+folders are on one disk, renaming from one to the other is refused as it would be between two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TOUCHES = frozenset(
 
 
 def die_at(step: int) -> None:
-    """Have the process killed at a step; all that can be seen of it from outside is what it did before."""
+    """Have the process killed at a step; only what it did before can be seen from outside."""
     seen = 0
 
     def look(event: str, _arguments: object) -> None:
@@ -51,7 +51,7 @@ def die_at(step: int) -> None:
 
 
 def as_on_two_disks() -> None:
-    """Refuse to rename from one folder into another on the way into the trash and back."""
+    """Refuse renames between folders on the way into the trash and back."""
     real = atomic_rename.rename_new
 
     def rename(source: int, name: str, target: int, new: str) -> None:

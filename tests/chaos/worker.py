@@ -2,10 +2,10 @@
 
     python -m tests.chaos.worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
-Every durable event is acknowledged on standard output once it is committed; ``moving`` says that the log is being moved
-into the tables, which ``ATELIER_LOG_BYTES`` makes more frequent. With a fault point the process kills itself (SIGKILL)
-when that point is reached for the COUNT-th time. Half of the calls append a line to EFFECTS_FILE and are not
-idempotent.
+Every durable event is acknowledged on standard output once it is committed; ``moving`` means that the log is being
+moved into the tables, which ``ATELIER_LOG_BYTES`` makes more frequent. With a fault point the process kills itself
+(SIGKILL) when that point is reached for the COUNT-th time. Half of the calls append a line to EFFECTS_FILE and are
+not idempotent.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, T
 CALLS = int(os.environ.get("ATELIER_CALLS", "20"))
 LOG_BYTES = int(os.environ.get("ATELIER_LOG_BYTES", "0"))
 NAME = "chaos"
-"""Of the one workflow that the worker works in; a folder that was grown has others."""
+"""Name of the only workflow that the worker uses; a folder from the growth bench has others."""
 
 
 class AppendLineInput(Input):
@@ -39,7 +39,7 @@ class AppendLineInput(Input):
 
 
 class AppendLine(Tool):
-    """Appends one line, durably: doing it twice shows."""
+    """Appends one line durably, so that a repetition is visible."""
 
     name: ClassVar[str] = "append_line"
     section: ClassVar[str] = "core_ops"
@@ -62,7 +62,7 @@ class AppendLine(Tool):
 
 
 def scripted(request: ChatRequest) -> ChatReply:
-    """The next call, decided by how many results the model has seen; so a resumed run continues where it was."""
+    """The next call, depending on the number of results so far, so that a resumed run continues where it was."""
     done = sum(message.role is Role.TOOL for message in request.messages)
     if done >= CALLS:
         return ChatReply(content="All calls are done.")
@@ -75,7 +75,7 @@ def scripted(request: ChatRequest) -> ChatReply:
 
 
 class Model(ScriptedModel):
-    """Answers by ``scripted`` forever."""
+    """Answers by ``scripted`` endlessly."""
 
     def __init__(self) -> None:
         super().__init__([])
@@ -104,19 +104,19 @@ def acknowledge(event: StreamEvent) -> None:
         os.write(1, f"ack {event.seq} {event.chunk_type}\n".encode())
 
 
-class SaysMoves(logging.Handler):
+class PrintsMoves(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         if record.msg.startswith("moving"):
             os.write(1, b"moving\n")
 
 
 def listen_to_moves() -> None:
-    """Say each move of the log, which comes after so many bytes as the environment says."""
+    """Print each move of the log, which happens after the number of bytes in ``ATELIER_LOG_BYTES``."""
     if LOG_BYTES:
         writer.LOG_MAX_BYTES = writer.LOG_CAP_BYTES = LOG_BYTES
     logger = logging.getLogger(writer.__name__)
     logger.setLevel(logging.INFO)
-    logger.addHandler(SaysMoves())
+    logger.addHandler(PrintsMoves())
 
 
 async def main(data: Path, effects: Path, fault: Any) -> None:

@@ -1,4 +1,4 @@
-"""The command line in this process, over a real data folder, with a scripted model and no vectors of its own."""
+"""The command line in this process, on a real data folder, with a scripted model and without an embedder."""
 
 from __future__ import annotations
 
@@ -65,10 +65,10 @@ Cli = Callable[..., Result]
 def cli(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, place_database: PlaceDatabase
 ) -> Cli:
-    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` standard input of
-    a script.
+    """Runs one command line; ``steps`` script the model, ``typed`` is what a person types, ``piped`` the standard
+    input of a script.
 
-    ``options`` are more of those that ``Atelier.open`` takes.
+    ``options`` are further arguments of ``Atelier.open``.
     """
     real_open = Atelier.open
 
@@ -89,7 +89,7 @@ def cli(
                 "vault": KeyVault(environ={}),
                 "fsync": False,
             }
-            with contextlib.suppress(OSError):  # the program says itself what is wrong with its folder
+            with contextlib.suppress(OSError):  # the program itself reports what is wrong with its folder
                 place_database(DataDir(data_dir or default_data_dir()).database)
             return real_open(data_dir, **{**given, **more, **options})
 
@@ -109,8 +109,8 @@ Configure = Callable[..., None]
 
 @pytest.fixture
 def approvals(place_database: PlaceDatabase) -> Configure:
-    """Changes the settings of approvals in the data folder; the calculator counts as a tool of medium risk unless told
-    otherwise.
+    """Changes the approval settings in the data folder; the calculator counts as a tool of medium risk unless
+    overridden.
     """
 
     def configure(**fields: Any) -> None:

@@ -1,4 +1,4 @@
-"""Many commands at once over one data folder, as separate processes, against one model server on loopback."""
+"""Many commands at once in one data folder, as separate processes, with one model server on loopback."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUN = ("--provider", "server", "--model", "m", "--tool-dialect", "native", "--js
 
 
 class Answering(FakeOpenAI):
-    """Gives everybody the same answer; while there is a ``gate``, after one word of it."""
+    """Gives every request the same answer; while there is a ``gate``, only its first word."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -34,20 +34,20 @@ class Answering(FakeOpenAI):
         )
 
     def open(self) -> None:
-        """Everybody gets the whole answer from now on."""
+        """Let every request get the complete answer from now on."""
         if self.gate is not None:
             self.gate.set()
             self.gate = None
 
     async def until_asked(self, times: int) -> None:
-        """Until that many answers were asked for."""
+        """Wait until this number of answers was requested."""
         while len(self.of("/v1/chat/completions")) < times:
             await asyncio.sleep(0.05)
 
 
 @dataclass
 class Ended:
-    """What a command left behind."""
+    """Exit status and output of a finished command."""
 
     status: int
     out: str
@@ -57,8 +57,10 @@ class Ended:
     def events(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.out.splitlines()]
 
-    def is_whole(self) -> bool:
-        """Whether it completed and its durable events came once each and in order, whoever sent them."""
+    def is_complete(self) -> bool:
+        """Whether it completed and its durable events arrived exactly once and in order, whichever process sent
+        them.
+        """
         seqs = [event["seq"] for event in self.events if event["durable"]]
         last = self.events[-1] if self.events else {}
         return self.status == 0 and seqs == list(range(1, len(seqs) + 1)) and last.get("status") == "completed"
@@ -100,7 +102,7 @@ async def start_many(data: Path, count: int) -> list[Command]:
 
 
 def holder_of(data: Path, commands: list[Command]) -> Command:
-    """The one that holds the data folder now."""
+    """The command that holds the data folder now."""
     pid = json.loads((data / "holder.json").read_text())["pid"]
     return next(command for command in commands if command.process.pid == pid)
 
@@ -110,32 +112,31 @@ async def listed(data: Path) -> list[dict[str, Any]]:
 
 
 async def all_succeed(data: Path, count: int) -> None:
-    """Start ``count`` commands at once: each completes, and each did what it was told once."""
+    """Start ``count`` commands at once: each completes, and did its task once."""
     async with Answering() as server:
         await add_server(data, server)
         server.open()
         commands = await start_many(data, count)
         ended = [await command.end() for command in commands]
-        assert [each for each in ended if not each.is_whole()] == []
+        assert [each for each in ended if not each.is_complete()] == []
         workflows = await listed(data)
     assert sorted(each["name"] for each in workflows) == sorted(f"prompt {number}" for number in range(count))
     assert {each["status"] for each in workflows} == {"completed"}
 
 
 async def all_but_the_killed_succeed(data: Path, count: int, number: signal.Signals) -> None:
-    """The holder is ended in the middle of everybody's answer. The others complete; its own run is found by
-    ``resume``."""
+    """The holder is ended in the middle of all answers. The others complete; ``resume`` finds its own run."""
     async with Answering() as server:
         await add_server(data, server)
         commands = await start_many(data, count)
-        # As many as may work at once: the holder's own and two of others.
+        # The maximum number of parallel runs: the holder's own and two of others.
         await server.until_asked(3)
         holder = holder_of(data, commands)
         holder.process.send_signal(number)
         assert (await holder.end()).status == (130 if number == signal.SIGTERM else -number)
         server.open()
         ended = [await command.end() for command in commands if command is not holder]
-        assert [each for each in ended if not each.is_whole()] == []
+        assert [each for each in ended if not each.is_complete()] == []
         workflows = await listed(data)
         assert sorted(each["name"] for each in workflows) == sorted(f"prompt {number}" for number in range(count))
         states = sorted(each["status"] for each in workflows)

@@ -1,11 +1,13 @@
-"""``atelier agents gallery`` and ``agents add --from``: a copy of a ready agent, in the language of the terminal."""
+"""``atelier agents gallery`` and ``agents add --from``: a copy of a ready-made agent, in the language of the
+terminal.
+"""
 
 from __future__ import annotations
 
 from tests.cli.conftest import Cli
 
 
-def test_a_ready_agent_is_listed_copied_renamed_and_removed(cli: Cli) -> None:
+def test_a_gallery_agent_is_listed_copied_renamed_and_removed(cli: Cli) -> None:
     listed = cli("agents", "gallery", "--json").json
     assert len(listed) >= 14
     reviewer = next(each for each in listed if each["key"] == "reviewer")
@@ -26,12 +28,12 @@ def test_a_ready_agent_is_listed_copied_renamed_and_removed(cli: Cli) -> None:
     assert cli("agents", "remove", "Ann").status == 0
 
 
-def test_what_is_wrong_says_what_there_is(cli: Cli) -> None:
+def test_an_unknown_name_lists_the_available_ones(cli: Cli) -> None:
     unknown = cli("agents", "add", "--from", "poet")
     assert (unknown.status, "test-fixer" in unknown.err) == (2, True)
     assert cli("agents", "add").status == 2
     assert cli("agents", "add", "a.json", "--from", "writer").status == 2
 
 
-def test_it_speaks_french(cli: Cli) -> None:
+def test_the_gallery_is_in_french(cli: Cli) -> None:
     assert "Relecteur de code" in cli("--lang", "fr", "agents", "gallery").out

@@ -1,4 +1,4 @@
-"""``atelier agents import``: an agent of another program, with what could not be taken said before it is stored."""
+"""``atelier agents import``: an agent of another program, with unsupported parts listed before it is stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.cli.conftest import Cli
 TEXT = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Bash, Telepathy\nmodel: opus\n---\nYou review.\n"
 
 
-def test_an_agent_is_shown_then_stored_with_its_tools_translated(cli: Cli, tmp_path: Path) -> None:
+def test_an_agent_is_shown_then_stored_with_translated_tool_names(cli: Cli, tmp_path: Path) -> None:
     file = tmp_path / "reviewer.md"
     file.write_text(TEXT)
     shown = cli("agents", "import", str(file), "--dry-run", "--json")

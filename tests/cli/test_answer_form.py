@@ -1,4 +1,4 @@
-"""``--schema``: answers for scripts, and the form an agent keeps."""
+"""``--schema``: structured answers for scripts, and an agent's answer schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def schema(tmp_path: Path) -> str:
     return "schema.json"
 
 
-def test_the_object_has_its_own_key(cli: Cli, schema: str) -> None:
+def test_the_json_event_has_the_object_under_its_own_key(cli: Cli, schema: str) -> None:
     model = ScriptedModel([f"```json\n{FITS}\n```"])
     result = cli("run", "count", "--schema", schema, "--json", steps=model)
     assert result.status == 0
@@ -28,12 +28,12 @@ def test_the_object_has_its_own_key(cli: Cli, schema: str) -> None:
     assert model.requests[0].response_schema == SCHEMA
 
 
-def test_quietly_it_is_the_object_alone(cli: Cli, schema: str) -> None:
+def test_with_quiet_only_the_object_is_printed(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, "-q", steps=[f"```json\n{FITS}\n```"])
     assert (result.status, json.loads(result.out)) == (0, {"total": 3})
 
 
-def test_an_answer_that_never_fits_is_reported_to(cli: Cli, schema: str) -> None:
+def test_an_answer_that_never_matches_is_reported(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, "-q", steps=["Three.", "Three!"])
     assert (result.status, result.out) == (0, "Three!\n")
     assert "The answer does not match its schema. It was kept as is. Problem: It is not JSON" in result.err
@@ -42,7 +42,7 @@ def test_an_answer_that_never_fits_is_reported_to(cli: Cli, schema: str) -> None
     assert [event["details"]["problem"][:14] for event in shown.of("misfit")] == ["It is not JSON"]
 
 
-def test_for_people_a_second_try_is_reported_of(cli: Cli, schema: str) -> None:
+def test_a_second_attempt_is_reported_to_people(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, steps=["Three.", FITS])
     assert result.out.endswith(FITS + "\n")
     assert "Asked to answer again: the answer does not match its schema" in result.err
@@ -59,9 +59,7 @@ def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("text", "said"), [("{", "The schema is not JSON. Line 1"), ('{"type": "array"}', '"type": "object"')]
 )
-def test_a_schema_that_is_none_is_refused_before_anything_is_asked(
-    cli: Cli, tmp_path: Path, text: str, said: str
-) -> None:
+def test_an_invalid_schema_is_refused_before_any_request(cli: Cli, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "bad.json").write_text(text, encoding="utf-8")
     model = ScriptedModel([FITS])
     result = cli("run", "count", "--schema", "bad.json", steps=model)
@@ -71,7 +69,7 @@ def test_a_schema_that_is_none_is_refused_before_anything_is_asked(
     assert cli("run", "count", "--schema", "missing.json", steps=model).status == 2
 
 
-def test_an_agent_gets_a_form_changes_it_and_loses_it(cli: Cli, tmp_path: Path, schema: str) -> None:
+def test_an_agents_schema_is_set_changed_and_removed(cli: Cli, tmp_path: Path, schema: str) -> None:
     (tmp_path / "agent.json").write_text('{"name": "Counter", "provider": "local", "model": "m"}', encoding="utf-8")
     assert cli("agents", "add", "agent.json", "--schema", schema).status == 0
     assert cli("agents", "show", "Counter").json["answer_schema"] == SCHEMA

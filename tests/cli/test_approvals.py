@@ -1,4 +1,4 @@
-"""Calls that need an approval: asked in the terminal, decided by an option, or later with ``approvals``."""
+"""Calls that need approval: asked in the terminal, decided by an option, or later with ``approvals``."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ def waiting(cli: Cli, *options: str) -> Result:
 
 
 def result_of(model: ScriptedModel) -> str:
-    """What the model was told of its call."""
+    """The result of its call that the model received."""
     return model.requests[-1].messages[-1].content
 
 
-def test_a_call_nobody_allows_waits_with_status_5(cli: Cli, approvals: Configure) -> None:
+def test_a_call_without_a_decision_waits_with_status_5(cli: Cli, approvals: Configure) -> None:
     approvals()
     result = waiting(cli)
     [asked] = result.of("validation_required")
@@ -45,12 +45,12 @@ def test_a_call_nobody_allows_waits_with_status_5(cli: Cli, approvals: Configure
 
 
 @pytest.mark.parametrize(("mode", "status"), [("free", 0), ("ask", 5), ("ask-all", 5)])
-def test_the_mode_of_a_run(cli: Cli, approvals: Configure, mode: str, status: int) -> None:
+def test_the_approval_mode_of_a_run(cli: Cli, approvals: Configure, mode: str, status: int) -> None:
     approvals()
     assert cli("run", "go", "--approval", mode, steps=[calculate("1"), "ok"]).status == status
 
 
-def test_sections_are_a_tool_mode(cli: Cli) -> None:
+def test_sections_is_a_tool_loading_mode(cli: Cli) -> None:
     model = ScriptedModel(["ok"])
     assert (
         cli(
@@ -98,7 +98,7 @@ def test_notes_for_the_agent_are_not_shown_to_people(decided_by: str, note: str,
     assert decision("rejected", decided_by, note, edited) == told
 
 
-def test_approvals_are_listed_and_given_from_outside(cli: Cli, approvals: Configure) -> None:
+def test_approvals_are_listed_and_given_by_another_command(cli: Cli, approvals: Configure) -> None:
     approvals()
     workflow = waiting(cli).events[0]["workflow_id"]
     [asked] = cli("approvals", "list", "--json").json
@@ -163,7 +163,7 @@ def test_arguments_can_be_changed_and_are_checked(cli: Cli, approvals: Configure
     assert "42" in str([message.content for message in model.requests[-1].messages])
 
 
-def test_always_allows_from_now_on_until_it_is_undone(cli: Cli, approvals: Configure) -> None:
+def test_always_allow_holds_until_it_is_revoked(cli: Cli, approvals: Configure) -> None:
     approvals()
     waiting(cli)
     [asked] = cli("approvals", "list", "--json").json
@@ -233,7 +233,7 @@ def test_an_approval_for_the_run_covers_its_next_calls(cli: Cli, approvals: Conf
     assert cli("run", "go", steps=steps, typed="y\n").status == 5
 
 
-def test_calls_made_together_are_asked_one_after_the_other(cli: Cli, approvals: Configure) -> None:
+def test_calls_of_one_reply_are_asked_one_after_the_other(cli: Cli, approvals: Configure) -> None:
     approvals()
     model = ScriptedModel([[*calculate("1+1", "a"), *calculate("2+2", "b")], "done"])
     result = cli("run", "go", "--json", steps=model, typed="y\nn\nnot that\n")
@@ -245,9 +245,7 @@ def test_calls_made_together_are_asked_one_after_the_other(cli: Cli, approvals: 
 
 
 @pytest.mark.parametrize(("lang", "word"), [("en", "all"), ("fr", "tout")])
-def test_calls_that_wait_together_are_listed_and_allowed_with_one_word(
-    cli: Cli, approvals: Configure, lang: str, word: str
-) -> None:
+def test_waiting_calls_are_listed_and_allowed_with_all(cli: Cli, approvals: Configure, lang: str, word: str) -> None:
     approvals()
     model = ScriptedModel([[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")], "done"])
     result = cli("run", "go", "--json", "--lang", lang, steps=model, typed=f"{word}\n")
@@ -259,7 +257,7 @@ def test_calls_that_wait_together_are_listed_and_allowed_with_one_word(
     assert decided == dict.fromkeys("abc", ("approved", "once"))
 
 
-def test_several_are_approved_from_outside_by_their_ids(cli: Cli, approvals: Configure) -> None:
+def test_several_calls_are_approved_by_their_ids(cli: Cli, approvals: Configure) -> None:
     approvals()
     result = cli(
         "run", "go", "--json", steps=[[*calculate("1+1", "a"), *calculate("2+2", "b"), *calculate("3+3", "c")]]
@@ -274,7 +272,7 @@ def test_several_are_approved_from_outside_by_their_ids(cli: Cli, approvals: Con
     assert result.status == 5
 
 
-def test_what_must_be_decided_alone_is_not_in_all(cli: Cli, tmp_path: Path) -> None:
+def test_calls_to_be_decided_one_by_one_are_excluded_from_all(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     (tmp_path / "ws" / "old.txt").write_text("old")
     writes = [*call("write_file", "w1", path="a.md", content="a"), *call("write_file", "w2", path="b.md", content="b")]
@@ -295,14 +293,14 @@ def test_what_must_be_decided_alone_is_not_in_all(cli: Cli, tmp_path: Path) -> N
     assert not (tmp_path / "ws" / ".git").exists()
 
 
-def test_what_the_conversation_asks_is_decided_there(cli: Cli, approvals: Configure) -> None:
+def test_a_question_in_a_chat_is_answered_there(cli: Cli, approvals: Configure) -> None:
     approvals()
     result = cli("chat", steps=[calculate("12*7"), "It is 84."], typed="what is 12*7?\ny\n/quit\n")
     assert result.status == 0
     assert "It is 84." in result.out
 
 
-def test_resume_asks_what_was_left_open(cli: Cli, approvals: Configure) -> None:
+def test_resume_asks_open_questions_again(cli: Cli, approvals: Configure) -> None:
     approvals()
     workflow = waiting(cli).events[0]["workflow_id"]
     result = cli("resume", workflow, steps=["It is 84."], typed="y\n")
@@ -336,7 +334,7 @@ def test_questions_and_approvals_share_the_terminal(cli: Cli, approvals: Configu
     assert result.of("validation_response")[0]["status"] == "approved"
 
 
-def test_a_command_s_yes_forever_says_in_which_folder_it_holds(cli: Cli, tmp_path: Path) -> None:
+def test_always_allowing_a_command_shows_the_folder_it_applies_in(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     touch = call("run_command", command="touch a", modifies_files=True)
     cli("run", "go", "--workspace", "ws", "--approval", "ask", steps=[touch])

@@ -1,4 +1,4 @@
-"""Calls that wait together are offered with one yes in the terminal when each of their lines is there to be read."""
+"""Waiting calls are offered together in the terminal when each of their lines can be read in full."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 
 
 @pytest.mark.parametrize(("length", "offered"), [(20, 2), (500, 0)])
-async def test_a_line_that_is_cut_is_allowed_alone(length: int, offered: int) -> None:
+async def test_a_truncated_line_is_approved_alone(length: int, offered: int) -> None:
     waiting = [
         ApprovalRequest(
             id=id,

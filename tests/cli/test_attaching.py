@@ -1,6 +1,4 @@
-"""What goes along from the command line also text and pictures: folders, PDFs, long texts, what looks like a secret;
-and in a chat.
-"""
+"""Attachments from the command line: folders, PDFs, long texts, possible secrets; and attachments in a chat."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ def test_a_guessed_encoding_is_reported(cli: Cli, tmp_path: Path) -> None:
     assert "Привет мир" in model.requests[0].messages[-1].content
 
 
-def test_a_secret_goes_along_and_is_reported(cli: Cli, tmp_path: Path) -> None:
+def test_a_file_with_a_secret_is_attached_and_reported(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("KEY=1", "utf-8")
     model = ScriptedModel(["ok"])
     result = cli("run", "Why?", "--attach", ".env", steps=model)
@@ -32,7 +30,7 @@ def test_a_secret_goes_along_and_is_reported(cli: Cli, tmp_path: Path) -> None:
     assert "KEY=1" in model.requests[0].messages[-1].content
 
 
-def test_a_folder_is_its_list_and_texts_with_its_place_in_the_granted_one(cli: Cli, tmp_path: Path) -> None:
+def test_a_folder_is_attached_as_list_and_texts_with_its_workspace_path(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "project" / "src").mkdir(parents=True)
     (tmp_path / "project" / "src" / "main.py").write_text("print()", "utf-8")
     (tmp_path / "project" / "src" / "server.pem").write_text("KEY=1", "utf-8")
@@ -57,14 +55,14 @@ def test_a_folder_is_its_list_and_texts_with_its_place_in_the_granted_one(cli: C
     assert '<attached_file name="main.py" path="src/main.py">' in asked
 
 
-def test_in_french_too(cli: Cli, tmp_path: Path) -> None:
+def test_attachment_notes_are_in_french(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "bombe.png").write_bytes(png(claims=(50_000, 50_000)))
     result = cli("--lang", "fr", "run", "Regarde", "--attach", "bombe.png", steps=["never"])
     assert result.status == 2
     assert "on n’en ouvre pas plus de 64 millions" in result.err
 
 
-def test_files_go_with_the_first_message_of_a_chat_and_with_the_next_after_attach(cli: Cli, tmp_path: Path) -> None:
+def test_files_go_with_the_first_chat_message_and_after_attach_with_the_next(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("blue", "utf-8")
     (tmp_path / "b.txt").write_text("green", "utf-8")
     model = ScriptedModel(["one", "two", "three"])
@@ -82,11 +80,11 @@ def test_files_go_with_the_first_message_of_a_chat_and_with_the_next_after_attac
 
 
 @pytest.mark.parametrize("name", ["", "gone.txt"])
-def test_a_chat_does_not_begin_without_what_it_was_to_have(cli: Cli, name: str) -> None:
+def test_a_chat_does_not_start_without_its_attachments(cli: Cli, name: str) -> None:
     assert cli("chat", "--attach", name, typed="hello\n", steps=["never"]).status == 2
 
 
-def test_a_damaged_attachment_is_named_by_the_check_up_and_by_backups(cli: Cli, tmp_path: Path) -> None:
+def test_a_damaged_attachment_is_named_by_doctor_and_backup(cli: Cli, tmp_path: Path) -> None:
     for name in ("plan.txt", "gone.txt"):
         (tmp_path / name).write_text(f"the text of {name}", "utf-8")
     workflow = cli("run", "Why?", "--attach", "plan.txt", "--attach", "gone.txt", "--json", steps=["ok"]).events[0][
@@ -113,7 +111,7 @@ def test_a_damaged_attachment_is_named_by_the_check_up_and_by_backups(cli: Cli, 
     assert (verified.status, damaged in verified.err) == (1, True)
 
 
-def test_a_document_goes_as_text_and_with_one_that_is_refused_nothing_is_sent(cli: Cli, tmp_path: Path) -> None:
+def test_a_document_is_sent_as_text_and_a_refused_one_stops_the_message(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "sales.xlsx").write_bytes(sheets())
     (tmp_path / "locked.docx").write_bytes(COMPOUND + "EncryptedPackage".encode("utf-16-le"))
     model = ScriptedModel(["ok"])

@@ -1,4 +1,4 @@
-"""Backups, deletion for good, reports, and diagnostics on the command line."""
+"""Backups, permanent deletion, reports, and diagnostics on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.cli.conftest import Cli
 from tests.cli.test_commands import talk
 
 
-def test_backups_are_made_checked_and_restored(cli: Cli, tmp_path: Path) -> None:
+def test_backups_are_created_verified_and_restored(cli: Cli, tmp_path: Path) -> None:
     workflow = talk(cli)
     made = cli("backup", "create", "b.zip", "--json")
     assert made.json["counts"]["workflow"] == 1
@@ -36,7 +36,7 @@ def test_backups_are_made_checked_and_restored(cli: Cli, tmp_path: Path) -> None
     assert cli("workflows", "show", workflow).status == 0
 
 
-def test_what_was_deleted_for_good_leaves_the_disk_when_the_database_is_compacted(cli: Cli, tmp_path: Path) -> None:
+def test_permanently_deleted_data_leaves_the_disk_after_compacting(cli: Cli, tmp_path: Path) -> None:
     def left() -> list[Path]:
         return [file for file in tmp_path.rglob("*") if file.is_file() and b"zebraquartz" in file.read_bytes()]
 
@@ -52,7 +52,7 @@ def test_what_was_deleted_for_good_leaves_the_disk_when_the_database_is_compacte
     assert again["before"] > 0
 
 
-def test_a_backup_from_elsewhere_needs_to_be_said_so_and_its_rules_wait(cli: Cli, tmp_path: Path) -> None:
+def test_a_foreign_backup_needs_an_option_and_its_rules_stay_inactive(cli: Cli, tmp_path: Path) -> None:
     assert cli("permissions", "add", "write_file", "--action", "allow").status == 0
     assert (
         cli("providers", "add", "Mine", "--kind", "openai", "--base-url", "http://192.0.2.1/v1", "--no-test").status
@@ -110,7 +110,7 @@ def test_reports_are_listed_shown_and_a_changed_one_accepted(cli: Cli, tmp_path:
     assert cli("reports", "show", workflow, "Missing").status == 2
 
 
-def test_doctor_says_what_is_there(cli: Cli) -> None:
+def test_doctor_reports_on_a_healthy_folder(cli: Cli) -> None:
     result = cli("doctor", "--json")
     checks = {check["name"]: check for check in result.json}
     assert {"qt", "display", "data_folder", "disk", "database", "keyring", "embedder", "provider:local"} <= set(checks)

@@ -1,4 +1,4 @@
-"""``atelier chat``, and what begins without a command where there is no screen."""
+"""``atelier chat``, and a start without a command where there is no screen."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
 
 
-def test_chat_talks_asks_and_shows(cli: Cli) -> None:
+def test_chat_answers_asks_and_shows(cli: Cli) -> None:
     ask = ToolCall(
         id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
     )
@@ -39,7 +39,7 @@ def test_chat_talks_asks_and_shows(cli: Cli) -> None:
 
 
 def test_chat_calls_prompts_skills_and_commands(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By ``/name`` as in the window: what a prompt of one's own lacks is asked for, and an answer left empty sends
+    """By ``/name`` as in the window: missing variables of a prompt are asked for, and an empty answer sends
     nothing.
     """
     monkeypatch.setenv("ATELIER_HOME", str(tmp_path / "home"))
@@ -75,7 +75,7 @@ def test_chat_calls_prompts_skills_and_commands(cli: Cli, tmp_path: Path, monkey
 
 
 class Endless:
-    """A model that begins to answer and never ends."""
+    """A model whose answer never ends."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -86,7 +86,7 @@ class Endless:
         await asyncio.Event().wait()
 
 
-async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: Path) -> None:
+async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_exits(tmp_path: Path) -> None:
     model = Endless()
     typed: asyncio.Queue[str | None] = asyncio.Queue()
 
@@ -110,7 +110,8 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
             await asyncio.sleep(0)
         [run] = await atelier.repos.runs.list((await atelier.workflows.latest()).id)
         assert run.status is RunStatus.CANCELLED
-        # At the prompt: once says how to end, and shows it again; a line that is entered makes it the first time again.
+        # At the prompt the first Ctrl-C explains how to exit and shows the prompt again; entering a line resets
+        # that.
         assert interrupt() is True
         assert terminal.prompts == ["› "]
         typed.put_nowait("/help")
@@ -123,7 +124,7 @@ async def test_ctrl_c_stops_the_answer_then_clears_the_line_then_ends(tmp_path: 
         assert terminal.on_ctrl_c is None
 
 
-def test_chat_continues_with_what_waits(cli: Cli) -> None:
+def test_chat_continues_with_a_waiting_question(cli: Cli) -> None:
     ask = ToolCall(
         id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
     )
@@ -133,7 +134,9 @@ def test_chat_continues_with_what_waits(cli: Cli) -> None:
     assert result.status == 0
 
 
-def test_bare_start_without_display_and_terminal_runs_an_example(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_start_without_command_display_and_terminal_runs_an_example(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     result: Result = cli(steps=["84"])

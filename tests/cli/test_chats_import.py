@@ -25,13 +25,13 @@ def test_chats_are_listed_chosen_and_imported(cli: Cli, tmp_path: Path) -> None:
     assert "already imported" in cli("workflows", "import", file, "--dry-run").out
 
 
-def test_what_is_no_export_is_refused(cli: Cli, tmp_path: Path) -> None:
+def test_a_file_that_is_no_export_is_refused(cli: Cli, tmp_path: Path) -> None:
     refused = cli("workflows", "import", str(write(tmp_path / "x.json", {"hello": 1})))
     assert refused.status == 2
     assert "neither a workflow nor chats" in refused.err
 
 
-def test_a_cut_file_gives_what_is_whole_and_says_so(cli: Cli, tmp_path: Path) -> None:
+def test_a_truncated_file_imports_its_complete_chats_and_a_warning_is_shown(cli: Cli, tmp_path: Path) -> None:
     file = write(tmp_path / "x.json", [bread(), claude()])
     file.write_text(file.read_text()[:-50])
     done = cli("workflows", "import", str(file))

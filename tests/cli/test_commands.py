@@ -1,4 +1,4 @@
-"""Every other command: what it prints for people and for scripts, and what it refuses."""
+"""All other commands: output for people and for scripts, and what they refuse."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
 
 
 @pytest.mark.parametrize("what", ["workflows list", "workflows deleted", "memory list", "tasks list"])
-def test_a_list_that_has_more_says_so(cli: Cli, place_database: PlaceDatabase, what: str) -> None:
+def test_a_truncated_list_is_marked(cli: Cli, place_database: PlaceDatabase, what: str) -> None:
     async def fill() -> None:
         datadir = DataDir(default_data_dir()).ensure()
         async with await Store.open(place_database(datadir.database), fsync=False) as store:
@@ -81,7 +81,7 @@ def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
     assert f"The folder {tmp_path / 'work'} is not granted" in imported.err
 
 
-def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
+def test_workflows_are_renamed_filed_and_archived(cli: Cli) -> None:
     workflow = talk(cli, "Tell me about herons. Be brief.")
     assert [each["name"] for each in cli("workflows", "list", "--json").json] == ["Tell me about herons"]
     titled = cli("workflows", "title", workflow, "--json", steps=["A bird that fishes"]).json
@@ -99,7 +99,7 @@ def test_workflows_are_named_filed_and_put_away(cli: Cli) -> None:
     assert [each["id"] for each in cli("workflows", "list", "--json").json] == [workflow]
 
 
-def test_a_turn_that_waits_is_ended(cli: Cli) -> None:
+def test_a_waiting_turn_is_stopped(cli: Cli) -> None:
     workflow = talk(cli)
     assert cli("workflows", "stop", workflow, "--json").json == {"workflow": workflow, "stopped": None}
     assert "has ended" in cli("workflows", "stop", workflow).out
@@ -194,7 +194,7 @@ def test_workflows_are_forked_and_replayed_without_a_model(cli: Cli) -> None:
         ["chat", "--json"],
     ],
 )
-def test_what_is_not_there_is_wrong_usage_in_words(cli: Cli, argv: list[str]) -> None:
+def test_a_missing_object_is_a_usage_error_with_a_message(cli: Cli, argv: list[str]) -> None:
     result = cli(*argv)
     assert result.status == 2
     assert result.out == ""
@@ -219,7 +219,7 @@ def test_agents(cli: Cli, tmp_path: Path) -> None:
     assert model.requests[0].model == "qwen3:4b"
 
 
-def test_tools_are_described_and_called_like_an_agent_s(cli: Cli) -> None:
+def test_tools_are_described_and_called_as_by_an_agent(cli: Cli) -> None:
     names = [tool["name"] for tool in cli("tools", "list", "--json").json]
     assert {"CalculatorTool", "TodoTool", "MemoryTool", "ReportTool", "UserQuestionTool", "invoke_tool"} <= set(names)
     assert all(tool["section"] == "core_ops" for tool in cli("tools", "list", "--section", "core_ops", "--json").json)
@@ -252,7 +252,7 @@ def test_a_called_tool_has_its_own_limits_and_uses_no_tokens(cli: Cli) -> None:
     assert (total["tokens_input"], total["tokens_output"]) == (0, 0)
 
 
-def test_states_and_risks_are_reported_in_the_readers_words_and_kept_as_they_are_for_programs(cli: Cli) -> None:
+def test_states_and_risks_are_translated_for_people_and_unchanged_for_programs(cli: Cli) -> None:
     arguments = '{"operation": "ask", "question": "Colour?", "questionType": "text"}'
     assert cli("tools", "call", "UserQuestionTool", arguments).status == 5
     assert "vous attend" in cli("--lang", "fr", "workflows", "list").out
@@ -307,7 +307,7 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     assert cli("memory", "import", "-", piped="{}").status == 2
 
 
-def test_a_person_asks_what_of_a_turn_is_to_be_remembered(cli: Cli) -> None:
+def test_a_person_extracts_memories_from_a_turn(cli: Cli) -> None:
     workflow = cli("run", "I live in Lyon", "--json", steps=["Noted."]).events[-1]["workflow_id"]
     told = '[{"type": "knowledge", "content": "The user lives in Lyon."}]'
     asked = cli("memory", "ask", workflow, steps=[told])
@@ -321,7 +321,7 @@ def test_a_person_asks_what_of_a_turn_is_to_be_remembered(cli: Cli) -> None:
     assert (refused.status, all(word in refused.err for word in ("off", "told", "always"))) == (2, True)
 
 
-def test_what_an_agent_wants_remembered_is_stored_and_changed(cli: Cli) -> None:
+def test_a_memory_proposed_by_an_agent_is_stored_and_edited(cli: Cli) -> None:
     add = {"operation": "add", "type": "user_pref", "content": "Likes herons"}
     run = cli("run", "go", steps=[[ToolCall(id="m", name="MemoryTool", arguments=add)], "Noted."])
     assert "1 proposed memory needs your approval: atelier memory proposed" in run.err
@@ -341,7 +341,7 @@ def test_what_an_agent_wants_remembered_is_stored_and_changed(cli: Cli) -> None:
     assert cli("memory", "edit", proposed["id"], "--expires", "soon").status == 2
 
 
-def test_questions_are_skipped_from_outside(cli: Cli) -> None:
+def test_questions_are_skipped_by_another_command(cli: Cli) -> None:
     ask = ToolCall(
         id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
     )
@@ -353,7 +353,7 @@ def test_questions_are_skipped_from_outside(cli: Cli) -> None:
     assert cli("questions", "skip", asked["id"]).status == 2
 
 
-def test_resume_all_goes_through_every_workflow(cli: Cli) -> None:
+def test_resume_all_resumes_every_workflow(cli: Cli) -> None:
     ask = ToolCall(
         id="q", name="UserQuestionTool", arguments={"operation": "ask", "question": "Colour?", "questionType": "text"}
     )
@@ -364,7 +364,7 @@ def test_resume_all_goes_through_every_workflow(cli: Cli) -> None:
     assert [event["status"] for event in resumed.of("workflow_complete")] == ["completed", "completed"]
 
 
-def test_a_turn_that_did_not_reach_its_model_is_tried_again(cli: Cli) -> None:
+def test_a_turn_that_did_not_reach_its_model_is_retried(cli: Cli) -> None:
     failed = cli("run", "go", "--json", steps=[ProviderError("unreachable", code="connection", recoverable=True)])
     assert failed.status == 1
     assert cli("resume").err.strip() == "Nothing to resume."
@@ -373,7 +373,7 @@ def test_a_turn_that_did_not_reach_its_model_is_tried_again(cli: Cli) -> None:
     assert again.events[-1]["status"] == "completed"
 
 
-def test_a_provider_is_edited_and_what_is_not_named_stays(cli: Cli) -> None:
+def test_a_provider_is_edited_and_other_fields_stay(cli: Cli) -> None:
     add = [
         "providers",
         "add",
@@ -397,7 +397,7 @@ def test_a_provider_is_edited_and_what_is_not_named_stays(cli: Cli) -> None:
     assert cli("providers", "list", "--json").json[-1]["base_url"] == "http://two.test/v1"
 
 
-def test_what_is_known_of_a_model_is_corrected_and_forgotten(cli: Cli) -> None:
+def test_properties_of_a_model_are_corrected_and_reset(cli: Cli) -> None:
     before = next(each for each in cli("models", "list", "--provider", "local", "--json").json if each["starter"])
     name = before["name"]
     edit = ["models", "edit", "local", name]
@@ -432,7 +432,7 @@ def test_what_is_known_of_a_model_is_corrected_and_forgotten(cli: Cli) -> None:
     assert reset["source"] != "user"
 
 
-def test_a_folder_that_cannot_be_written_is_named(cli: Cli, tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     result = cli("workflows", "list", "--data-dir", str(tmp_path / "file" / "data"))
     assert result.status == 1
@@ -442,7 +442,7 @@ def test_a_folder_that_cannot_be_written_is_named(cli: Cli, tmp_path: Path) -> N
 
 @contextmanager
 def on_another_thread(server: ModelsDev) -> Iterator[ModelsDev]:
-    """The server answers while a command has this thread."""
+    """The server answers while a command uses this thread."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -469,7 +469,7 @@ def test_the_list_of_hosted_models_is_refreshed(cli: Cli, monkeypatch: pytest.Mo
         assert "the old one is kept" in refused.err
 
 
-def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path) -> None:
+def test_usage_is_summed_and_exported_for_a_spreadsheet(cli: Cli, tmp_path: Path) -> None:
     workflow = talk(cli)
     shown = cli("workflows", "show", workflow, "--json").json["workflow"]["usage"]
     for by, name in (("workflow", "Tell me about herons"), ("agent", "Assistant")):
@@ -489,7 +489,7 @@ def test_usage_is_summed_and_written_for_a_spreadsheet(cli: Cli, tmp_path: Path)
     assert cli("usage", "--csv", "no/such/folder/u.csv").status == 2
 
 
-def test_a_data_folder_that_is_moved_under_a_command_is_reported_once(
+def test_a_data_folder_moved_under_a_command_is_reported_once(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = default_data_dir()

@@ -1,4 +1,4 @@
-"""``atelier commands``: what runs in the background is listed, read, written to and ended by a script."""
+"""``atelier commands``: a script lists, reads, writes to and ends background commands."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_a_script_reads_writes_to_and_ends_a_command(tmp_path: Path) -> No
             await said(commands.stop, command_id="cmd_")
 
 
-def test_with_nothing_running_a_script_is_reported_so(cli: Cli) -> None:
+def test_an_empty_list_is_reported_to_a_script(cli: Cli) -> None:
     assert cli("commands", "list", "--json").json == []
     gone = cli("commands", "stop", "cmd_1")
     assert gone.status != 0

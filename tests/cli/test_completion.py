@@ -1,4 +1,4 @@
-"""What the shells complete: the scripts are run by the shells themselves, where they are installed."""
+"""Shell completion: the scripts are run by the shells themselves, where they are installed."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_fish_completes(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("zsh") is None, reason="needs zsh")
-def test_zsh_takes_the_script(cli: Cli, tmp_path: Path) -> None:
+def test_zsh_accepts_the_script(cli: Cli, tmp_path: Path) -> None:
     source = script(cli, "zsh", tmp_path)
     names = run(
         "zsh",
@@ -81,5 +81,5 @@ def test_zsh_takes_the_script(cli: Cli, tmp_path: Path) -> None:
     assert {"_atelier", "_atelier_run", "_atelier_workflows_fork"} <= set(names)
 
 
-def test_an_unknown_shell_is_wrong_usage(cli: Cli) -> None:
+def test_an_unknown_shell_is_a_usage_error(cli: Cli) -> None:
     assert cli("completion", "tcsh").status == 2

@@ -1,4 +1,4 @@
-"""A flipped bit in a rule, a setting or an agent: said, left out, and settled by giving it up."""
+"""A flipped bit in a rule, a setting or an agent: reported, ignored, and repaired by deleting it."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ def flip(place_database: PlaceDatabase) -> object:
     ("permission_rule", "UPDATE permission_rule SET action = 'allow'"),
     ("setting", "UPDATE setting SET `value` = '401' WHERE record::id(id) = 'audit_days'"),
 ])  # fmt: skip
-def test_no_agent_begins_while_what_may_forbid_something_is_damaged(
-    cli: Cli, flip: object, table: str, statement: str
-) -> None:
+def test_no_agent_starts_while_a_rule_or_setting_is_damaged(cli: Cli, flip: object, table: str, statement: str) -> None:
     assert cli("permissions", "add", "read_file(.env)", "--action", "deny").status == 0
     assert cli("settings", "set", "audit_days", "400").status == 0
     flip(statement)  # type: ignore[operator]

@@ -1,6 +1,4 @@
-"""Approvals through the local socket, as when the desktop holds the folder, and while somebody else decides or nobody
-does.
-"""
+"""Approvals through the local socket, as when the desktop holds the folder, with somebody else or nobody deciding."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ Holder = Callable[..., AbstractAsyncContextManager[Atelier]]
 
 @pytest.fixture
 def holder(short_datadir: Any) -> Holder:  # noqa: F811
-    """An open engine that serves other processes; the calculator needs an approval."""
+    """An open engine that serves other processes; the calculator needs approval."""
 
     @asynccontextmanager
     async def opened(
@@ -109,7 +107,7 @@ async def test_a_call_of_the_desktop_is_allowed_from_another_process(holder: Hol
         assert await elsewhere(atelier, terminal, "approvals", "reject", asked.id) == 2
 
 
-async def test_a_command_speaks_the_language_it_was_asked_to_whatever_the_holder_speaks(holder: Holder) -> None:
+async def test_a_command_uses_its_own_language_not_that_of_the_holder(holder: Holder) -> None:
     async with holder(["hello"]) as atelier:
         said = {}
         for language in ("fr", "en", ""):
@@ -134,7 +132,7 @@ async def test_a_run_of_another_process_asks_in_its_terminal(holder: Holder) -> 
         assert terminal.events("workflow_complete")[-1]["status"] == "completed"
 
 
-async def test_a_decision_made_elsewhere_ends_the_question_in_the_terminal(holder: Holder) -> None:
+async def test_a_decision_made_elsewhere_closes_the_question_in_the_terminal(holder: Holder) -> None:
     model = ScriptedModel([calculate("6*7"), calculate("7*7", "c2"), "done"])
     async with holder(model) as atelier:
         terminal = Slow()
@@ -172,7 +170,7 @@ async def test_time_counts_while_the_terminal_asks(
         assert clock.monotonic() >= 30
 
 
-async def test_nobody_there_uses_up_no_time(holder: Holder, clock: ManualClock) -> None:
+async def test_waiting_without_a_terminal_uses_no_time(holder: Holder, clock: ManualClock) -> None:
     async with holder([calculate("6*7")], clock=clock, timeout_s=30) as atelier:
         assert await execute(atelier, ["run", "go"], RecordingTerminal()) == 5
         await clock.advance(3600)

@@ -1,4 +1,4 @@
-"""``atelier files``: what agents changed, as a list and as diffs, and taking it back."""
+"""``atelier files``: changes of agents as a list and as diffs, and undo."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def workflow(cli: Cli, project: Path) -> str:
-    """An agent edited a file and made another, each with an approval."""
+    """An agent edited a file and created another, each with an approval."""
     edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
     write = ToolCall(id="c2", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
     made = cli(
@@ -58,9 +58,7 @@ def test_changes_are_listed_shown_and_undone(cli: Cli, project: Path, workflow: 
     assert "nothing to undo" in cli("files", "undo", workflow, "--all").out
 
 
-def test_a_long_undo_tells_how_far_it_is(
-    cli: Cli, project: Path, workflow: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_undo_shows_progress(cli: Cli, project: Path, workflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 1)
     monkeypatch.setattr("atelier_desk.cli.commands.files.REPORT_EVERY", 1)
     done = cli("files", "undo", workflow, "--all")
@@ -69,7 +67,7 @@ def test_a_long_undo_tells_how_far_it_is(
     assert (project / "a.py").read_text() == "x = 1\n"
 
 
-def test_an_undo_never_overwrites_what_somebody_else_changed(cli: Cli, project: Path, workflow: str) -> None:
+def test_an_undo_never_overwrites_changes_of_others(cli: Cli, project: Path, workflow: str) -> None:
     (project / "a.py").write_text("x = 3  # mine\n")
     left = cli("files", "undo", workflow, "--all")
     assert (left.status, "somebody else" in left.err) == (1, True)
@@ -79,13 +77,13 @@ def test_an_undo_never_overwrites_what_somebody_else_changed(cli: Cli, project: 
     assert (project / "a.py").read_text() == "x = 1\n"
 
 
-def test_what_to_undo_must_be_said_once(cli: Cli, workflow: str) -> None:
+def test_exactly_one_undo_target_is_required(cli: Cli, workflow: str) -> None:
     assert cli("files", "undo", workflow).status == 2
     assert cli("files", "undo", workflow, "--all", "--run", "x").status == 2
     assert cli("files", "undo", workflow, "nowhere").status == 2
 
 
-def test_what_is_stored_is_reported_and_cleaned(cli: Cli, project: Path, workflow: str) -> None:
+def test_stored_changes_are_reported_and_cleaned(cli: Cli, project: Path, workflow: str) -> None:
     kept = cli("files", "kept", "--json").json
     assert kept["changes"] == 2
     assert kept["bytes"] > 0
@@ -98,7 +96,7 @@ def test_what_is_stored_is_reported_and_cleaned(cli: Cli, project: Path, workflo
     ) == (2, 0)
 
 
-def test_a_folder_is_trusted_and_no_longer(cli: Cli, project: Path) -> None:
+def test_a_folder_is_trusted_and_untrusted(cli: Cli, project: Path) -> None:
     (project / "AGENTS.md").write_text("Four blanks.")
     go = ("run", "go", "--workspace", str(project))
     assert f"atelier files trust {project}" in cli(*go, steps=["done"]).err
@@ -110,16 +108,14 @@ def test_a_folder_is_trusted_and_no_longer(cli: Cli, project: Path) -> None:
     assert cli("files", "trust", str(project / "nowhere")).status == 2
 
 
-def test_the_end_of_a_run_names_the_files_it_changed(cli: Cli, project: Path) -> None:
+def test_the_end_of_a_run_lists_its_changed_files(cli: Cli, project: Path) -> None:
     write = ToolCall(id="c1", name="write_file", arguments={"path": "docs/b.md", "content": "# B\n"})
     edit = ToolCall(id="c2", name="edit_file", arguments={"path": "docs/b.md", "old_string": "B", "new_string": "C"})
     made = cli("run", "go", "--workspace", str(project), "--on-approval", "allow", steps=[[write], [edit], "done"])
     assert "Changed file: docs/b.md\n" in made.err
 
 
-def test_a_folder_that_no_longer_exists_is_reported_once_in_a_persons_words(
-    cli: Cli, project: Path, workflow: str
-) -> None:
+def test_a_missing_folder_is_reported_once_in_plain_words(cli: Cli, project: Path, workflow: str) -> None:
     project.rename(project.parent / "moved")
     left = cli("files", "undo", workflow, "--all")
     assert (left.status, left.out) == (1, "")
@@ -130,14 +126,14 @@ def test_a_folder_that_no_longer_exists_is_reported_once_in_a_persons_words(
     assert "Le dossier" in cli("--lang", "fr", "files", "undo", workflow, "--all").err
 
 
-def test_folders_are_granted_to_a_workflow_that_exists(cli: Cli, project: Path, workflow: str) -> None:
+def test_folders_are_granted_only_to_an_existing_workflow(cli: Cli, project: Path, workflow: str) -> None:
     (project.parent / "more").mkdir()
     assert cli("workflows", "choose", workflow, "--workspace", str(project.parent / "more")).status == 0
     [listed] = cli("workflows", "list", "--json").json
     assert listed["workspace"] == [str(project), str(project.parent / "more")]
 
 
-def test_a_turn_that_is_resumed_says_that_its_folder_no_longer_exists(cli: Cli, project: Path) -> None:
+def test_a_resumed_turn_reports_its_missing_folder(cli: Cli, project: Path) -> None:
     edit = ToolCall(id="c1", name="edit_file", arguments={"path": "a.py", "old_string": "1", "new_string": "2"})
     made = cli("run", "go", "--json", "--workspace", str(project), steps=[[edit]])
     assert made.status == 5
@@ -146,7 +142,7 @@ def test_a_turn_that_is_resumed_says_that_its_folder_no_longer_exists(cli: Cli, 
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="needs a sandbox")
-def test_held_files_are_listed_kept_and_discarded(cli: Cli, project: Path) -> None:
+def test_held_files_are_listed_restored_and_discarded(cli: Cli, project: Path) -> None:
     (project / "make.sh").write_text("echo Obey. > AGENTS.md; mkdir .husky; echo ls > .husky/pre-commit\n")
     command = ToolCall(id="c1", name="run_command", arguments={"command": "bash make.sh", "modifies_files": True})
     made = cli("run", "go", "--json", "--workspace", str(project), "--on-approval", "allow", steps=[[command], "done"])
@@ -169,7 +165,7 @@ def test_held_files_are_listed_kept_and_discarded(cli: Cli, project: Path) -> No
     ]
 
 
-def test_files_written_after_reading_from_outside_are_listed_and_marked_as_read(cli: Cli, project: Path) -> None:
+def test_files_with_content_from_outside_are_listed_and_marked_as_read(cli: Cli, project: Path) -> None:
     assert cli("files", "trust", str(project)).status == 0
     assert cli("permissions", "add", "run_command", "--action", "allow").status == 0
 
@@ -177,7 +173,7 @@ def test_files_written_after_reading_from_outside_are_listed_and_marked_as_read(
         where = workflow or ("--workspace", str(project))
         return cli("tools", "call", tool, json.dumps(arguments), *where, "--on-approval", "allow", "--json")
 
-    # A command with the network reads from outside, and what it writes is marked.
+    # A command with network access reads from outside, so the files it writes are marked.
     wrote = called("run_command", command="echo obey > notes.md", modifies_files=True, sandbox="network")
     assert wrote.status == 0, wrote.err
     path = str(project / "notes.md")
@@ -211,14 +207,14 @@ def test_leftovers_are_listed_and_deleted(cli: Cli, project: Path, workflow: str
     assert (project / "a.py").read_text() == "x = 1\n"
 
 
-def test_a_list_without_its_undo_data_says_so(cli: Cli, workflow: str) -> None:
+def test_a_list_without_undo_data_is_marked(cli: Cli, workflow: str) -> None:
     shutil.rmtree(default_data_dir() / "checkpoints")
     listed = cli("files", "list", workflow)
     assert listed.status == 0
     assert "Undo is no longer possible for 2 changes" in listed.err
 
 
-def test_a_command_cleans_once_a_day_and_not_when_it_is_interrupted(cli: Cli, workflow: str) -> None:
+def test_a_command_cleans_once_a_day_unless_interrupted(cli: Cli, workflow: str) -> None:
     (default_data_dir() / "checkpoints/objects/zz").mkdir(parents=True)
     unused = default_data_dir() / "checkpoints/objects/zz/unused"
     unused.write_text("no record names it")

@@ -1,6 +1,4 @@
-"""What goes with a prompt: files, pictures, what a pipe brings; and the workflow that is named by less than its whole
-id.
-"""
+"""What accompanies a prompt: files, images, piped input; and workflows named by a part of their id."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ from tests.support.pictures import png
 PNG = png()
 
 
-def test_files_and_pictures_go_with_the_prompt_and_are_stored_as_what_they_are(cli: Cli, tmp_path: Path) -> None:
+def test_files_and_images_are_sent_with_the_prompt_and_stored_by_type(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
     (tmp_path / "dot.png").write_bytes(PNG)
     model = ScriptedModel(["ok"])
@@ -69,7 +67,7 @@ def test_a_following_turn_still_has_the_file(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.txt", "a.zip"])
-def test_what_cannot_be_attached_is_reported_and_no_workflow_is_made(cli: Cli, tmp_path: Path, name: str) -> None:
+def test_a_refused_attachment_is_reported_and_creates_no_workflow(cli: Cli, tmp_path: Path, name: str) -> None:
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
     result = cli("run", "go", "--attach", name, steps=["never"])
     assert result.status == 2
@@ -77,7 +75,7 @@ def test_what_cannot_be_attached_is_reported_and_no_workflow_is_made(cli: Cli, t
     assert cli("workflows", "list", "--json").json == []
 
 
-def test_piped_input_next_to_a_prompt_is_an_attachment(cli: Cli) -> None:
+def test_piped_input_with_a_prompt_is_an_attachment(cli: Cli) -> None:
     model = ScriptedModel(["ok"])
     assert cli("run", "Sum it up", piped="a\nb\n", steps=model).status == 0
     assert (
@@ -117,7 +115,7 @@ def pipe() -> Any:
             os.close(end)
 
 
-async def test_input_in_another_encoding_is_read_and_the_encoding_named(pipe: tuple[int, int]) -> None:
+async def test_input_in_another_encoding_is_decoded_and_the_encoding_named(pipe: tuple[int, int]) -> None:
     read, write = pipe
     os.write(write, "déjà vu".encode("latin-1"))
     os.close(write)
@@ -127,9 +125,7 @@ async def test_input_in_another_encoding_is_read_and_the_encoding_named(pipe: tu
     assert "windows-1252" in said.getvalue()
 
 
-async def test_a_pipe_nothing_comes_through_holds_nothing_up(
-    pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_silent_pipe_does_not_block(pipe: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(output, "PIPE_WAIT_S", 0.01)
     said = io.StringIO()
     assert await Terminal(json=False, cwd=".", stdin=Piped(pipe[0]), stderr=said).read_piped() == ""
@@ -149,9 +145,7 @@ ENDLESS = Path("/dev/zero")
         (("run", "go", "--answers", ENDLESS), limits.IMPORT_FILE),
     ],
 )
-def test_a_file_without_an_end_is_refused_with_the_size_that_is_allowed(
-    cli: Cli, command: tuple[Any, ...], most: int
-) -> None:
+def test_an_endless_file_is_refused_with_the_allowed_size(cli: Cli, command: tuple[Any, ...], most: int) -> None:
     result = cli(*map(str, command), steps=["never"])
     assert result.status == 2
     assert number(most) in result.err
@@ -159,7 +153,7 @@ def test_a_file_without_an_end_is_refused_with_the_size_that_is_allowed(
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")
 @pytest.mark.parametrize("piped", [False, True])
-async def test_input_without_an_end_is_refused_with_the_size_that_is_allowed(piped: bool) -> None:
+async def test_endless_input_is_refused_with_the_allowed_size(piped: bool) -> None:
     with ENDLESS.open("rb") as endless:
         terminal = Terminal(json=False, cwd=".", stdin=Piped(endless.fileno()), stderr=io.StringIO())
         with pytest.raises(LimitError, match=str(limits.IMPORT_FILE)):
@@ -168,7 +162,7 @@ async def test_input_without_an_end_is_refused_with_the_size_that_is_allowed(pip
 
 @pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")
 @pytest.mark.parametrize("action", ["verify", "restore"])
-def test_what_is_no_file_is_no_backup(cli: Cli, tmp_path: Path, action: str) -> None:
+def test_a_path_that_is_no_file_is_refused_as_a_backup(cli: Cli, tmp_path: Path, action: str) -> None:
     for path in (ENDLESS, tmp_path):
         result = cli("backup", action, str(path))
         assert result.status == 1
@@ -196,13 +190,13 @@ def test_thinking_is_distinguished_from_the_answer_with_and_without_colours(
 
 
 @pytest.mark.parametrize("json", [True, False])
-def test_thinking_is_for_a_terminal_alone(json: bool) -> None:
+def test_thinking_is_shown_only_on_a_terminal(json: bool) -> None:
     err = Screen()
     Terminal(json=json, cwd=".", stdout=Screen() if json else io.StringIO(), stderr=err).think("hm")
     assert err.getvalue() == ""
 
 
-def test_thinking_is_shown_to_a_person_who_watches(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_thinking_is_streamed_on_a_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     reply = ChatReply(content="84", reasoning="twelve times seven", usage=Usage())
     for options, seen in (([], True), (["--quiet"], False), (["--json"], False)):
@@ -214,7 +208,7 @@ def test_thinking_is_shown_to_a_person_who_watches(cli: Cli, monkeypatch: pytest
         assert ("twelve times seven" in screen.getvalue()) is seen, options
 
 
-def test_quiet_prints_the_last_answer_alone(cli: Cli) -> None:
+def test_quiet_prints_only_the_last_answer(cli: Cli) -> None:
     first = ChatReply(
         content="I will look.",
         tool_calls=tuple(call("CalculatorTool", operation="eval", expression="12*7")),
@@ -229,7 +223,7 @@ def test_quiet_prints_the_last_answer_alone(cli: Cli) -> None:
     assert "Cancel" not in failed.err
 
 
-def test_system_and_effort_hold_for_this_run_alone(cli: Cli) -> None:
+def test_system_and_effort_apply_only_to_this_run(cli: Cli) -> None:
     model = ScriptedModel(["ok"])
     assert cli("run", "go", "--system", "Speak like a pirate.", "--effort", "high", steps=model).status == 0
     assert model.requests[0].messages[0].content.startswith("Speak like a pirate.")
@@ -240,7 +234,7 @@ def test_system_and_effort_hold_for_this_run_alone(cli: Cli) -> None:
     assert cli("run", "go", "--system", " ").status == 2
 
 
-def test_continue_takes_the_workflow_in_which_something_happened_last(cli: Cli) -> None:
+def test_continue_uses_the_most_recently_active_workflow(cli: Cli) -> None:
     assert cli("run", "go", "--continue").status == 2
     first = cli("run", "one", "--json", steps=["1"]).events[0]["workflow_id"]
     second = cli("run", "two", "--json", steps=["2"]).events[0]["workflow_id"]
@@ -250,7 +244,7 @@ def test_continue_takes_the_workflow_in_which_something_happened_last(cli: Cli) 
     assert cli("run", "six", "--continue", "--workflow", first).status == 2
 
 
-def test_ids_can_be_shortened_while_one_thing_alone_begins_with_them(cli: Cli) -> None:
+def test_unambiguous_prefixes_of_ids_are_accepted(cli: Cli) -> None:
     first = cli("run", "one", "--json", steps=["1"]).events[0]["workflow_id"]
     second = cli("run", "two", "--json", steps=["2"]).events[0]["workflow_id"]
     common = "".join(
@@ -298,7 +292,7 @@ def test_tasks_of_all_workflows_by_status(cli: Cli) -> None:
     assert cli("tasks", "list", "--status", "lost").status == 2
 
 
-def test_the_statuses_offered_are_the_domain_s() -> None:
+def test_the_offered_statuses_are_those_of_the_domain() -> None:
     from atelier_desk.cli.grammar import tasks
     from atelier_desk.cli.notices import TASK_STATES
 

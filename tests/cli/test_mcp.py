@@ -1,5 +1,5 @@
-"""``atelier mcp``: adding, testing, listing and removing servers, their tools and calls, and reading them out of other
-programs' files.
+"""``atelier mcp``: adding, testing, listing and removing servers, their tools and calls, and importing them from
+other programs.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert (gone.status, "There is no MCP server plain" in gone.err) == (2, True)
 
 
-def test_bad_input_says_what_is_allowed(cli: Cli) -> None:
+def test_bad_input_is_refused_with_what_is_allowed(cli: Cli) -> None:
     for line, said in (
         (("add", "bad__name", "--url", "https://a.example"), "name"),
         (("add", "web", "--url", "ftp://a.example"), "http://"),
@@ -106,7 +106,7 @@ def test_servers_of_a_file_are_shown_then_added(cli: Cli, tmp_path: Path, plain:
     assert "other is not among them" in cli("mcp", "import", str(file), "--add", "other").err
 
 
-def test_this_machines_programs_are_looked_through(cli: Cli, tmp_path: Path) -> None:
+def test_the_programs_of_this_machine_are_searched_for_servers(cli: Cli, tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".cursor").mkdir(parents=True)
     (home / ".cursor" / "mcp.json").write_text('{"mcpServers": {"one": {"command": "x"}}}')
@@ -120,7 +120,7 @@ def test_this_machines_programs_are_looked_through(cli: Cli, tmp_path: Path) -> 
     assert f"two  (Claude Code: {project}/.mcp.json)" in found.out
 
 
-def test_what_is_wrong_is_reported_in_the_language_of_the_reader(cli: Cli) -> None:
+def test_errors_are_in_the_readers_language(cli: Cli) -> None:
     for line, said in (
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
         (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
@@ -138,7 +138,7 @@ def test_what_is_wrong_is_reported_in_the_language_of_the_reader(cli: Cli) -> No
     assert "ce programme n’existe pas" in lost.err, lost.err
 
 
-def test_a_are_in_of_a_file_is_not_stored_as_a_value(
+def test_a_placeholder_in_a_file_is_not_stored_as_a_value(
     cli: Cli, tmp_path: Path, plain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("API_KEY", raising=False)
@@ -196,7 +196,7 @@ def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
     assert (missing.status, "needs day" in missing.err) == (2, True)
 
 
-def test_a_program_next_to_the_person_is_found_from_anywhere(
+def test_a_program_in_the_current_folder_is_found_from_anywhere(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "bin").mkdir()
@@ -214,7 +214,7 @@ def test_a_program_next_to_the_person_is_found_from_anywhere(
     assert row["config"]["older_protocol"] is True
 
 
-async def test_paths_begin_where_the_command_was_typed_also_when_another_process_performs_it(tmp_path: Path) -> None:
+async def test_relative_paths_start_at_the_clients_folder_in_another_process_too(tmp_path: Path) -> None:
     (tmp_path / "data.json").write_text("{}")
     async with Atelier.open(temporary=True) as atelier:
 

@@ -1,4 +1,4 @@
-"""``atelier mcp login`` and ``logout`` against an authorization server of its own."""
+"""``atelier mcp login`` and ``logout`` with a local authorization server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def browser(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @contextmanager
 def running(accounts: Accounts) -> Iterator[str]:
-    """The server in a thread of its own: a command has this one for itself."""
+    """The server in its own thread, because a command uses this one."""
     address: list[str] = []
     up = threading.Event()
     loop = asyncio.new_event_loop()
@@ -68,13 +68,13 @@ def test_signing_in_and_out(cli: Cli, browser: list[str]) -> None:
         )
 
 
-def test_a_program_on_this_machine_has_nothing_to_sign_in_to(cli: Cli) -> None:
+def test_a_local_server_has_no_sign_in(cli: Cli) -> None:
     cli("mcp", "add", "local", "--no-test", "--command", "x")
     found = cli("mcp", "login", "local")
     assert (found.status, "nothing to sign in to" in found.err) == (2, True)
 
 
-def test_a_client_of_ones_own(cli: Cli) -> None:
+def test_a_manually_registered_client(cli: Cli) -> None:
     options = {"vault": KeyVault(backend=MemoryKeyring())}
     web = ("mcp", "add", "web", "--no-test", "--url", "https://a.example/mcp")
     assert "--client-id" in cli(*web, "--client-secret", "secret-of-mine", options=options).err

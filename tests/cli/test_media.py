@@ -28,7 +28,7 @@ def server() -> Iterator[str]:
         yield f"http://{place}"
 
 
-def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
+def test_services_are_set_up_tested_and_removed(cli: Cli, server: str) -> None:
     environ: dict[str, str] = {}
     vault = {"vault": KeyVault(environ=environ)}
     for words, why in (
@@ -73,5 +73,5 @@ def test_services_are_set_up_tried_and_removed(cli: Cli, server: str) -> None:
     }  # fmt: skip
 
 
-def test_the_grammar_names_what_there_is() -> None:
+def test_the_grammar_lists_all_services() -> None:
     assert tuple(SERVICES) == media.SERVICES

@@ -1,4 +1,4 @@
-"""What commands write."""
+"""The output of commands."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def tokyo(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system cannot be told another time zone")
 @pytest.mark.usefixtures("tokyo")
-def test_moments_are_those_of_the_clock_on_the_wall() -> None:
+def test_times_are_in_local_time() -> None:
     at = datetime(2026, 11, 25, 22, 30, 5, tzinfo=UTC)
     assert (moment(at), moment(at, seconds=True)) == ("2026-11-26 07:30", "2026-11-26 07:30:05")
 
 
-async def test_nothing_that_is_noted_or_asked_hides_or_reorders_even_into_a_file() -> None:
+async def test_control_characters_in_notes_and_questions_are_escaped_even_in_a_file() -> None:
     said = io.StringIO()
     terminal = Terminal(json=False, cwd=".", stdout=io.StringIO(), stderr=said, stdin=io.StringIO("y\n"))
     terminal.note("read report\u202etxt.sh")

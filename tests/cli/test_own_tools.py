@@ -1,4 +1,4 @@
-"""``atelier tools own``: a dropped file is listed, confirmed by its hash, used, and revoked."""
+"""``atelier tools own``: a custom tool's file is listed, confirmed by its hash, used, and revoked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def shout(text: str) -> str:
 
 @pytest.fixture
 def folder(cli: Cli) -> Path:
-    """The tools folder of the test's data folder, made by a first command."""
+    """The tools folder of the test's data folder, created by a first command."""
     assert cli("tools", "own", "list", "--json").json == []
     return Path(os.environ["ATELIER_DATA_DIR"]) / "tools"
 
@@ -46,7 +46,7 @@ def test_a_file_is_confirmed_used_and_revoked(cli: Cli, folder: Path) -> None:
     assert cli("tools", "call", "shout", '{"text": "hey"}').status == 2
 
 
-def test_without_a_hash_the_file_is_confirmed_as_it_is_and_a_changed_one_waits(cli: Cli, folder: Path) -> None:
+def test_without_a_hash_the_current_file_is_confirmed_and_a_changed_one_waits(cli: Cli, folder: Path) -> None:
     (folder / "shout.py").write_text(SHOUT)
     assert cli("tools", "own", "confirm", "shout.py", "--json").json["tools"] == ["shout"]
     (folder / "shout.py").write_text(SHOUT + "# changed")
@@ -54,7 +54,7 @@ def test_without_a_hash_the_file_is_confirmed_as_it_is_and_a_changed_one_waits(c
     assert (listed["state"], listed["tools"]) == ("changed", [])
 
 
-def test_a_broken_file_is_status_1_with_its_reason(cli: Cli, folder: Path) -> None:
+def test_a_broken_file_gives_status_1_and_the_reason(cli: Cli, folder: Path) -> None:
     (folder / "broken.py").write_text("raise ValueError('not today')")
     confirmed = cli("tools", "own", "confirm", "broken.py", "--json")
     assert (confirmed.status, confirmed.json["state"]) == (1, "broken")
@@ -62,7 +62,7 @@ def test_a_broken_file_is_status_1_with_its_reason(cli: Cli, folder: Path) -> No
     assert "not today" in cli("tools", "own", "list").out
 
 
-def test_a_call_over_its_time_is_reported_in_french(cli: Cli, folder: Path) -> None:
+def test_a_timed_out_call_is_reported_in_french(cli: Cli, folder: Path) -> None:
     (folder / "slow.py").write_text(
         SHOUT.replace("@tool", "@tool(timeout_s=0.5)").replace("return", "import time; time.sleep(600); return")
     )
@@ -84,7 +84,7 @@ def test_a_call_over_its_time_is_reported_in_french(cli: Cli, folder: Path) -> N
         [],
     ],
 )
-def test_what_makes_no_sense_is_status_2(cli: Cli, folder: Path, argv: list[str]) -> None:
+def test_senseless_options_give_status_2(cli: Cli, folder: Path, argv: list[str]) -> None:
     (folder / "shout.py").write_text(SHOUT)
     assert cli("tools", "own", *argv).status == 2
     assert cli("tools", "own", "list", "--json").json[0]["state"] == "new"

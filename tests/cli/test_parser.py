@@ -1,6 +1,4 @@
-"""The grammar: what is offered, what is refused, where global options may stand, and that nothing heavy is loaded for
-it.
-"""
+"""The grammar: what is offered, what is refused, where global options may be, and that it loads nothing heavy."""
 
 from __future__ import annotations
 
@@ -37,13 +35,13 @@ from tests.engine.ipc.conftest import RecordingTerminal
         ["--data-dir", "/elsewhere", "workflows", "list", "--data-dir", "/d", "--json"],
     ],
 )
-def test_global_options_stand_before_or_after_the_command(argv: list[str]) -> None:
+def test_global_options_may_precede_or_follow_the_command(argv: list[str]) -> None:
     arguments = parse(argv)
     assert (arguments.data_dir, arguments.json, arguments.lang) == ("/d", True, None)
 
 
 @pytest.mark.parametrize("argv", [[], ["--data-dir", "/d", "--lang=fr", "--log-level", "info"]])
-def test_no_command_is_known_where_the_desktop_is_opened(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_opening_the_desktop_loads_no_command(argv: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The grammar of all commands took a third of the time to the first paint."""
     loaded: list[str] = []
     monkeypatch.setattr("atelier_desk.cli.parser.import_module", loaded.append)
@@ -54,7 +52,7 @@ def test_no_command_is_known_where_the_desktop_is_opened(argv: list[str], monkey
 
 
 @pytest.mark.parametrize("argv", [["frobnicate"], ["--json", "frobnicate"]])
-def test_an_unknown_command_is_answered_with_those_there_are(argv: list[str]) -> None:
+def test_an_unknown_command_lists_the_available_ones(argv: list[str]) -> None:
     with pytest.raises(Usage) as wrong:
         parse(argv)
     assert "frobnicate" in wrong.value.text
@@ -94,7 +92,7 @@ def test_an_unknown_command_is_answered_with_those_there_are(argv: list[str]) ->
         ["workflows", "list", "--js"],
     ],
 )
-def test_wrong_usage_is_explained_with_status_2(argv: list[str], cli: Cli) -> None:
+def test_a_usage_error_is_explained_with_status_2(argv: list[str], cli: Cli) -> None:
     with pytest.raises(Usage):
         parse(argv)
     result = cli(*argv)
@@ -104,7 +102,7 @@ def test_wrong_usage_is_explained_with_status_2(argv: list[str], cli: Cli) -> No
 
 
 class Marked(gettext.NullTranslations):
-    """Puts every text it is asked for in brackets, and keeps those argparse asked for."""
+    """Puts every requested text in brackets, and records those that argparse requested."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -116,7 +114,7 @@ class Marked(gettext.NullTranslations):
         return f"[{message}]"
 
 
-def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argparse_messages_are_in_the_readers_language(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     marked = Marked()
     monkeypatch.setattr(i18n, "_current", marked)
     wrong = (
@@ -135,18 +133,18 @@ def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.Monk
         assert caught.value.text.startswith("[usage: ]")
     with pytest.raises(HelpShown):
         parse(["run", "--help"])
-    # These two are looked up along with "expected one argument"; no option here takes such a number of values.
+    # These two are looked up together with "expected one argument"; no option here takes such a number of values.
     never_said = {"expected at most one argument", "expected at least one argument"}
     assert marked.of_argparse - never_said == set(WORDS)
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e400", "abc"])
-def test_a_number_is_a_finite_one(text: str) -> None:
+def test_a_number_must_be_finite(text: str) -> None:
     with pytest.raises(Usage, match=f"argument --timeout: it must be a number, not '{text}'"):
         parse(["run", "a", f"--timeout={text}"])
 
 
-def test_what_is_wrong_with_a_number_names_its_option_once() -> None:
+def test_an_invalid_number_names_its_option_once() -> None:
     with pytest.raises(Usage) as caught:
         parse(["models", "edit", "P", "m", "--window", "0"])
     problem = caught.value.text.splitlines()[-1]
@@ -162,7 +160,7 @@ def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
     assert cli("workflows", "list", "--help").status == 0
 
 
-def test_the_choices_are_the_domain_s() -> None:
+def test_the_choices_are_those_of_the_domain() -> None:
     assert set(options.TOOL_MODES) == {mode.value for mode in ToolMode}
     assert set(options.DIALECTS) == {dialect.value for dialect in ToolDialect}
     assert set(options.EFFORTS) == {level.value for level in Thinking}
@@ -173,7 +171,7 @@ def test_the_choices_are_the_domain_s() -> None:
 
 
 @pytest.mark.parametrize("argv", [["--version"], ["run"], ["--help"]])
-def test_nothing_heavy_is_loaded_to_say_so(argv: list[str]) -> None:
+def test_help_and_errors_load_nothing_heavy(argv: list[str]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]);"
         "print([m for m in ('pydantic','surrealdb','httpx','numpy','PySide6','keyring') if m in sys.modules], "
@@ -190,7 +188,7 @@ UNUSED = ("httpx", "numpy", "keyring", "babel", "PySide6", "xllamacpp", "atelier
 
 
 @pytest.mark.parametrize("noun", LISTINGS)
-def test_a_listing_loads_nothing_it_does_not_look_at(noun: str, tmp_path: Path) -> None:
+def test_a_listing_loads_only_what_it_needs(noun: str, tmp_path: Path) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; status = main(sys.argv[2:]);"
         "print(status, [m for m in sys.argv[1].split() if m in sys.modules], file=sys.stderr)"
@@ -199,14 +197,14 @@ def test_a_listing_loads_nothing_it_does_not_look_at(noun: str, tmp_path: Path) 
     if noun != "tools":
         unused.append("atelier_desk.domain.events.run")
     command = [sys.executable, "-c", code, " ".join(unused), "--data-dir", str(tmp_path / "data"), noun, "list"]
-    # The first start makes the agents, for which it must know the tools.
+    # The first start creates the agents, for which it must know the tools.
     subprocess.run(command, capture_output=True, check=True, timeout=60)
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "0 []"
 
 
 def commands_of(parser: argparse.ArgumentParser) -> Iterator[str]:
-    """What each command of the grammar calls."""
+    """The function that each command of the grammar calls."""
     groups = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
     if not groups and (handler := parser.get_default("handler")):
         yield handler
@@ -221,16 +219,16 @@ def test_every_command_has_its_function(handler: str) -> None:
     assert callable(getattr(import_module(f"atelier_desk.cli.commands.{module}"), function))
 
 
-def test_a_wrong_command_is_reported_all_there_are() -> None:
+def test_a_wrong_subcommand_lists_all_subcommands() -> None:
     with pytest.raises(Usage, match=r"invalid choice: 'nonsense' .*'run'.*'completion'"):
         parse(["nonsense", "workflows"])
 
 
-def test_a_folder_may_be_named_like_a_command() -> None:
+def test_a_folder_may_have_the_name_of_a_command() -> None:
     assert parse(["--data-dir", "tools", "workflows", "list"]).handler == "workflows:list_"
 
 
-async def test_who_opened_for_a_listing_runs_for_others(tmp_path: Path) -> None:
+async def test_a_program_opened_for_a_listing_can_still_run_agents(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path, model_factory=lambda agent: ScriptedModel(["hello"]), start=False) as atelier:
         assert not hasattr(atelier, "runs")
         terminal = RecordingTerminal()
@@ -240,14 +238,14 @@ async def test_who_opened_for_a_listing_runs_for_others(tmp_path: Path) -> None:
         assert terminal.out.endswith("hello\n")
 
 
-def test_a_language_is_spoken_on_request_whatever_the_settings_say(cli: Cli) -> None:
+def test_the_language_option_overrides_the_settings(cli: Cli) -> None:
     assert cli("--lang", "fr", "workflows", "list").status == 0
     assert i18n.language() == "fr"
     assert cli("workflows", "list", "--lang", "en").status == 0
     assert i18n.language() == "en"
 
 
-def test_the_environment_names_the_language_and_the_option_is_stronger(
+def test_the_environment_sets_the_language_and_the_option_overrides_it(
     cli: Cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATELIER_LANG", "fr")

@@ -1,4 +1,4 @@
-"""``atelier permissions``: rules that are listed, added, tried, imported and removed, and the audit trail."""
+"""``atelier permissions``: rules are listed, added, tested, imported and removed; and the audit trail."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.cli.test_run import calculate
 
 
 def keep(*rules: PermissionRule) -> None:
-    """Put rules with a past into the data folder."""
+    """Put rules with a history into the data folder."""
 
     async def save() -> None:
         datadir = DataDir(default_data_dir()).ensure()
@@ -35,7 +35,7 @@ def keep(*rules: PermissionRule) -> None:
     asyncio.run(save())
 
 
-def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli) -> None:
+def test_rules_are_listed_by_last_use_and_unused_ones_marked(cli: Cli) -> None:
     now = utc_now()
     assert cli("permissions", "list", "--json").json == []
     keep(
@@ -66,7 +66,7 @@ def test_rules_are_listed_by_last_use_and_those_nobody_needs_are_marked(cli: Cli
     assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, unused")
 
 
-def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_reported(cli: Cli) -> None:
+def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -> None:
     workflow = cli("run", "go", "--json", steps=["ok"]).events[0]["workflow_id"]
     added = cli(
         "permissions",
@@ -132,7 +132,7 @@ def test_rules_are_added_with_scope_and_examples_and_what_is_wrong_is_reported(c
     assert (server.status, "There is no server github" in server.err) == (0, True)
 
 
-def test_which_rule_decides_a_call_is_reported_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
+def test_the_deciding_rule_is_shown_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     cli("permissions", "add", "run_command(git push:*)", "--action", "deny")
     cli("permissions", "add", "write_file(docs/**)", "--action", "allow")
@@ -214,7 +214,7 @@ def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: 
         (None, "cannot be read"),
     ],
 )
-def test_a_file_that_holds_no_rules_or_too_much_is_refused_whole(
+def test_a_file_without_rules_or_with_too_many_is_refused(
     cli: Cli, tmp_path: Path, content: bytes | None, said: str
 ) -> None:
     if content is not None:
@@ -226,7 +226,7 @@ def test_a_file_that_holds_no_rules_or_too_much_is_refused_whole(
     assert cli("permissions", "list", "--json").json == []
 
 
-def test_rules_are_removed_by_the_beginning_of_their_id(cli: Cli) -> None:
+def test_rules_are_removed_by_an_id_prefix(cli: Cli) -> None:
     keep(*(PermissionRule(id=id * 8, text=f"r_{id}", action=Action.ASK) for id in ("aaaa", "aaab", "bbbb")))
     ambiguous = cli("permissions", "remove", "aaa", "bbbb")
     assert (ambiguous.status, "aaa matches 2 rules" in ambiguous.err) == (2, True)
@@ -239,7 +239,7 @@ def test_rules_are_removed_by_the_beginning_of_their_id(cli: Cli) -> None:
     assert (gone.status, "There is no rule a." in gone.err) == (2, True)
 
 
-def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approvals: Configure, tmp_path: Path) -> None:
+def test_the_audit_trail_shows_the_decision_on_each_call(cli: Cli, approvals: Configure, tmp_path: Path) -> None:
     approvals()
     workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0][
         "workflow_id"
@@ -295,7 +295,7 @@ def test_the_audit_trail_says_what_was_decided_about_each_call(cli: Cli, approva
     assert cli("settings", "set", "audit_days", "1").status == 0
 
 
-def test_the_safe_commands_are_listed_as_the_policy_knows_them(cli: Cli) -> None:
+def test_the_listed_safe_commands_are_those_of_the_policy(cli: Cli) -> None:
     listed = cli("permissions", "commands", "--json").json
     assert {"command": "cd", "does": "reads", "about": ABOUT["cd"], "options": ""} in listed
     assert len(listed) == len(ABOUT)
@@ -307,7 +307,7 @@ def test_the_safe_commands_are_listed_as_the_policy_knows_them(cli: Cli) -> None
     ]
 
 
-def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:
+def test_a_time_is_a_date_a_time_or_an_age() -> None:
     day, time = moment("2026-11-23"), moment("2026-11-23T14:30")
     assert (day.hour, time.hour, time.minute) == (0, 14, 30)
     assert day.tzinfo is not None
@@ -315,7 +315,7 @@ def test_a_moment_is_a_day_a_time_or_how_long_ago() -> None:
     assert timedelta(days=6, hours=23) < utc_now() - moment("7d") < timedelta(days=7, hours=1)
 
 
-def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approvals: Configure) -> None:
+def test_a_replay_shows_what_todays_rules_would_have_decided(cli: Cli, approvals: Configure) -> None:
     approvals()
     workflow = cli("run", "go", "--json", "--on-approval", "allow", steps=[calculate("12*7"), "84"]).events[0][
         "workflow_id"
@@ -339,7 +339,7 @@ def test_a_replay_says_what_the_rules_of_today_would_have_done(cli: Cli, approva
     assert cli("permissions", "replay", "ffff").status != 0
 
 
-def test_the_test_box_forbids_what_the_call_itself_is_refused(cli: Cli, tmp_path: Path) -> None:
+def test_a_test_gives_the_same_verdict_as_the_call(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
     outside = {"path": str(tmp_path / "a.txt"), "content": "x"}
     argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
@@ -364,7 +364,7 @@ def test_a_rule_of_a_folder_is_added_and_listed(cli: Cli, tmp_path: Path) -> Non
     assert "folder" in cli("permissions", "list").out
 
 
-def test_a_rule_that_never_matches_is_named_when_it_is_added_imported_and_listed(cli: Cli, tmp_path: Path) -> None:
+def test_a_rule_that_never_matches_is_reported_when_added_imported_and_listed(cli: Cli, tmp_path: Path) -> None:
     added = cli("permissions", "add", "run_command(cat a | grep b)", "--action", "deny")
     assert "never matches: it contains several commands" in added.err
     assert "never matches" not in cli("permissions", "add", "run_command(cat ~/a)", "--action", "deny").err

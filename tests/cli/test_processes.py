@@ -1,4 +1,4 @@
-"""Real processes: Ctrl-C, two at once, pipes that break, a stale holder, and no key anywhere in what comes out."""
+"""Real processes: Ctrl-C, two at once, broken pipes, a dead holder, and no key in any output."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ASK = [
 
 
 class Process:
-    """A command line in a process of its own; ``events`` are read as they come."""
+    """A command line in its own process; ``events`` are read as they arrive."""
 
     def __init__(
         self, folder: Path, *argv: str, steps: list[Any] | None = None, gate: bool = False, **env: str
@@ -138,7 +138,7 @@ def finished(folder: Path, *argv: str, **options: Any) -> Process:
     return process
 
 
-def test_ctrl_c_interrupts_saves_and_ends_with_130(folder: Path) -> None:
+def test_ctrl_c_interrupts_saves_and_exits_with_130(folder: Path) -> None:
     process = Process(folder, "run", "go", "--json", steps=["a long answer that never ends"], gate=True)
     process.until("token")
     process.process.send_signal(signal.SIGINT)
@@ -152,7 +152,7 @@ def test_ctrl_c_interrupts_saves_and_ends_with_130(folder: Path) -> None:
     assert contents[1]
 
 
-def test_ctrl_c_ends_an_own_tool_that_hangs_and_the_program(folder: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_a_hanging_custom_tool_and_the_program(folder: Path, tmp_path: Path) -> None:
     (folder / "tools").mkdir(parents=True)
     (folder / "tools" / "hang.py").write_text(HANGS)
     assert finished(folder, "tools", "own", "confirm", "hang.py").process.returncode == 0
@@ -166,7 +166,7 @@ def test_ctrl_c_ends_an_own_tool_that_hangs_and_the_program(folder: Path, tmp_pa
     assert not (tmp_path / "effect-0").exists()
 
 
-def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -> None:
+def test_the_second_ctrl_c_kills_and_committed_data_remains(folder: Path) -> None:
     process = Process(
         folder, "run", "go", "--json", steps=["an answer that cannot be interrupted"], gate=True, TEST_HANG="1"
     )
@@ -181,7 +181,7 @@ def test_the_second_ctrl_c_kills_and_what_was_committed_is_there(folder: Path) -
     assert finished(folder, "resume", workflow, "--json", steps=["done after all"]).events[-1]["status"] == "completed"
 
 
-def test_a_second_process_is_served_by_the_first_and_its_answer_lets_the_run_continue(folder: Path) -> None:
+def test_a_second_process_is_served_by_the_first_and_its_answer_resumes_the_run(folder: Path) -> None:
     first = Process(folder, "run", "go", "--json", steps=["slow"], gate=True)
     workflow = first.until("token")["workflow_id"]
     listed = finished(folder, "workflows", "list", "--json")
@@ -196,7 +196,7 @@ def test_a_second_process_is_served_by_the_first_and_its_answer_lets_the_run_con
     assert json.loads(finished(folder, "memory", "list", "--json").out)[0]["content"] == "from another process"
 
 
-def test_events_are_streamed_to_the_second_process_and_its_ctrl_c_cancels_there(folder: Path) -> None:
+def test_events_are_streamed_to_the_second_process_and_its_ctrl_c_cancels_the_run(folder: Path) -> None:
     holder = Process(folder, "run", "hold", "--json", steps=["slow", "slow too"], gate=True)
     holder.until("token")
     second = Process(folder, "run", "second", "--json")
@@ -210,7 +210,7 @@ def test_events_are_streamed_to_the_second_process_and_its_ctrl_c_cancels_there(
     assert holder.end() == 130
 
 
-def test_a_killed_holder_leaves_nothing_in_the_way(folder: Path) -> None:
+def test_a_killed_holder_does_not_block_later_commands(folder: Path) -> None:
     holder = Process(folder, "run", "hold", "--json", steps=["slow"], gate=True)
     workflow = holder.until("token")["workflow_id"]
     holder.process.kill()
@@ -222,7 +222,7 @@ def test_a_killed_holder_leaves_nothing_in_the_way(folder: Path) -> None:
     assert not (folder / "holder.json").exists()
 
 
-def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_continue(folder: Path) -> None:
+def test_a_closed_pipe_ends_the_command_silently_and_the_run_can_continue(folder: Path) -> None:
     environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["slow"]', "PYTHONPATH": str(ROOT)}
     for argv in (["tools", "list", "--json"], ["run", "go", "--json"]):
         producer = subprocess.Popen(
@@ -236,7 +236,7 @@ def test_a_reader_that_goes_away_ends_the_command_in_silence_and_the_run_can_con
 
 
 @pytest.mark.parametrize(("closed", "status"), [("<&-", 2), (">&-", 0), ("2>&-", 0)])
-def test_a_closed_standard_stream_is_an_empty_one(folder: Path, closed: str, status: int) -> None:
+def test_a_closed_standard_stream_is_treated_as_empty(folder: Path, closed: str, status: int) -> None:
     environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["here"]', "PYTHONPATH": str(ROOT)}
     prompt = "-" if closed == "<&-" else "go"
     command = ["sh", "-c", f'exec "$0" -c "$1" run {prompt} {closed}', sys.executable, PROGRAM]
@@ -277,7 +277,7 @@ def test_a_key_is_in_no_output_and_no_file(cli: Cli, monkeypatch: pytest.MonkeyP
     assert not [path for path in logs if SENTINEL.encode() in path.read_bytes()]
 
 
-def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
+def test_a_folder_with_a_very_long_path_is_served(tmp_path: Path) -> None:
     folder = tmp_path / ("long-" * 30) / "data"
     folder.parent.mkdir()
     holder = Process(folder, "run", "hold", "--json", steps=["slow"], gate=True)
@@ -290,7 +290,7 @@ def test_a_folder_with_a_very_long_path_is_served_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list"), ("doctor",)]
 )
-def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_a_reading_command_loads_no_run_engine_and_no_model(tmp_path: Path, words: tuple[str, ...]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
         "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs', 'atelier_desk.domain.events.'); "
@@ -304,7 +304,7 @@ def test_a_command_that_only_looks_loads_no_run_engine_and_no_model(tmp_path: Pa
     assert done.stderr.splitlines()[-1] == "[]"
 
 
-def test_bringing_the_data_of_an_earlier_version_up_to_date_is_reported_step_by_step(tmp_path: Path) -> None:
+def test_the_migration_of_older_data_shows_each_step(tmp_path: Path) -> None:
     unpack(13, tmp_path)
     process = Process(tmp_path / "data", "workflows", "list")
     assert process.end() == 0

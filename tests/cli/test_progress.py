@@ -1,4 +1,4 @@
-"""What is said while a command takes longer than a moment."""
+"""Notes shown while a command takes long."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def out() -> tuple[Terminal, io.StringIO]:
     return Terminal(json=False, cwd=".", stdout=io.StringIO(), stderr=errors, stdin=io.StringIO()), errors
 
 
-async def test_only_what_is_slow_is_noted(out: tuple[Terminal, io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_only_slow_steps_are_noted(out: tuple[Terminal, io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
     terminal, errors = out
     async with progress.noted_when_slow(terminal, "Checking…"):
         await asyncio.sleep(0)
@@ -29,7 +29,7 @@ async def test_only_what_is_slow_is_noted(out: tuple[Terminal, io.StringIO], mon
     assert errors.getvalue() == "Checking…\n"
 
 
-def test_progress_is_reported_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_is_shown_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr("time.monotonic", lambda: now)
     said: list[tuple[int, int]] = []

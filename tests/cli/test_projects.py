@@ -22,7 +22,7 @@ def report():
 '''
 
 
-def test_a_folder_is_read_searched_explored_and_forgotten(cli: Cli, tmp_path: Path) -> None:
+def test_a_folder_is_indexed_searched_explored_and_removed(cli: Cli, tmp_path: Path) -> None:
     code = tmp_path / "heron"
     code.mkdir()
     (code / "count.py").write_text(CODE)
@@ -45,7 +45,7 @@ def test_a_folder_is_read_searched_explored_and_forgotten(cli: Cli, tmp_path: Pa
     assert cli("projects", "list", "--json").json == []
 
 
-def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_path: Path) -> None:
+def test_possible_secrets_are_indexed_only_on_request(cli: Cli, tmp_path: Path) -> None:
     code = tmp_path / "heron"
     code.mkdir()
     (code / "secrets.py").write_text(CODE)
@@ -59,7 +59,7 @@ def test_what_looks_like_a_secret_is_read_when_a_person_says_so(cli: Cli, tmp_pa
     assert cli("projects", "allow", str(tmp_path)).status != 0
 
 
-def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path) -> None:
+def test_an_emptied_folder_is_accepted_only_with_force(cli: Cli, tmp_path: Path) -> None:
     code = tmp_path / "heron"
     code.mkdir()
     (code / "count.py").write_text(CODE)
@@ -80,10 +80,10 @@ def test_an_emptied_folder_is_believed_with_force_alone(cli: Cli, tmp_path: Path
         ("delete", "The project heron was deleted while it was being indexed."),
     ],
 )
-def test_what_somebody_else_does_to_a_reading_is_reported(
+def test_a_change_by_somebody_else_during_indexing_is_reported(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, said: str
 ) -> None:
-    """Such as a pause in the window: it was told as read to its end."""
+    """For example a pause in the window, which was reported as completed."""
     code = tmp_path / "heron"
     code.mkdir()
     (code / "count.py").write_text(CODE)
@@ -98,7 +98,7 @@ def test_what_somebody_else_does_to_a_reading_is_reported(
     assert (done.status != 0, said in done.err, "problems" in done.out) == (True, True, False)
 
 
-def test_more_files_than_are_read_are_reported(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_above_the_limit_are_reported(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.engine.projects.scan.FILES_MAX", 1)
     code = tmp_path / "heron"
     code.mkdir()
@@ -109,13 +109,13 @@ def test_more_files_than_are_read_are_reported(cli: Cli, tmp_path: Path, monkeyp
     assert "Not all files were read" in cli("projects", "show", "heron").out
 
 
-def test_the_grammar_names_what_there_is() -> None:
+def test_the_grammar_lists_all_choices() -> None:
     assert set(projects.RELATIONS) == {kind.value for kind in RelationKind}
     assert set(projects.DIRECTIONS) == {each.value for each in Direction}
     assert set(projects.KINDS) == {kind.value for kind in EntityKind}
 
 
-def test_folders_of_the_same_name_become_projects_of_their_own_and_are_distinguished(cli: Cli, tmp_path: Path) -> None:
+def test_folders_of_the_same_name_become_distinguishable_projects(cli: Cli, tmp_path: Path) -> None:
     for home in ("a", "b"):
         code = tmp_path / home / "heron"
         code.mkdir(parents=True)
@@ -129,7 +129,7 @@ def test_folders_of_the_same_name_become_projects_of_their_own_and_are_distingui
     assert {(row[3], row[4]) for row in found if row[2] == "count"} == {(name, "count.py:1") for name in names}
 
 
-def test_what_there_is_nothing_of_is_an_error(cli: Cli, tmp_path: Path) -> None:
+def test_a_missing_project_is_an_error(cli: Cli, tmp_path: Path) -> None:
     code = tmp_path / "heron"
     code.mkdir()
     (code / "count.py").write_text(CODE)

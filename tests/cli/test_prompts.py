@@ -44,7 +44,7 @@ def test_prompts_are_added_listed_changed_and_removed(cli: Cli) -> None:
         assert refused.err
 
 
-def test_files_are_imported_and_what_is_not_imported_is_reported(cli: Cli, tmp_path: Path) -> None:
+def test_files_are_imported_and_skipped_ones_reported(cli: Cli, tmp_path: Path) -> None:
     cli("prompts", "add", "greet", "--text", TEXT)
     file = tmp_path / "own.md"
     file.write_text(cli("prompts", "show", "greet").out)
@@ -57,7 +57,7 @@ def test_files_are_imported_and_what_is_not_imported_is_reported(cli: Cli, tmp_p
     assert cli("prompts", "show", "fix", "--json").json["content"] == "Fix {{arguments}}"
 
 
-def test_a_prompt_begins_a_run(cli: Cli) -> None:
+def test_a_prompt_starts_a_run(cli: Cli) -> None:
     cli("prompts", "add", "greet", "--text", TEXT)
     model = ScriptedModel(["Salut", "Ciao"])
     assert cli("run", "--prompt", "greet", "--set", "who=Ann Lee", "--set", "language=a=b", steps=model).status == 0
@@ -79,7 +79,7 @@ def test_a_prompt_begins_a_run(cli: Cli) -> None:
         (("/greet",), "needs values for: who. For example: /greet who=…"),
     ],
 )
-def test_what_cannot_be_filled_in_starts_nothing(cli: Cli, arguments: tuple[str, ...], says: str) -> None:
+def test_a_prompt_with_missing_variables_starts_nothing(cli: Cli, arguments: tuple[str, ...], says: str) -> None:
     cli("prompts", "add", "greet", "--text", TEXT)
     refused = cli("run", *arguments)
     assert refused.status == 2
@@ -87,7 +87,7 @@ def test_what_cannot_be_filled_in_starts_nothing(cli: Cli, arguments: tuple[str,
     assert cli("workflows", "list", "--json").json == []
 
 
-def test_a_file_of_the_same_name_is_called_first_and_said(cli: Cli, home: Path) -> None:
+def test_a_file_of_the_same_name_takes_precedence_and_a_note_says_so(cli: Cli, home: Path) -> None:
     cli("prompts", "add", "greet", "--text", TEXT)
     file = home / ".agents/commands/greet.md"
     file.parent.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What a person sees of servers, proxies and certificates that are not as they should be, in a real environment."""
+"""Messages about misconfigured servers, proxies and certificates, in a real environment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FIL
 
 @contextmanager
 def serving(*servers: Any) -> Iterator[None]:
-    """The servers in a loop of their own, because a command line runs a loop in this thread."""
+    """The servers in their own loop, because a command line runs a loop in this thread."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
@@ -53,7 +53,7 @@ Run = Callable[..., Result]
 
 @pytest.fixture
 def atelier(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """The command line with the providers' own models, no keyring, and no proxy variables but those given."""
+    """The command line with the providers' own models, no keyring, and only the given proxy variables."""
 
     def run(*argv: str, **env: str) -> Result:
         with monkeypatch.context() as patch:
@@ -68,7 +68,7 @@ def atelier(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Run:
     return run
 
 
-def test_add_and_test_say_the_same_and_where_the_server_is(atelier: Run, tmp_path: Path) -> None:
+def test_add_and_test_give_the_same_message_with_the_servers_address(atelier: Run, tmp_path: Path) -> None:
     server = FakeOpenAI()
     with serving(server):
         added = atelier("providers", "add", "lab", "--kind", "openai", "--base-url", f"{server.root}/api")
@@ -97,7 +97,9 @@ def test_add_and_test_say_the_same_and_where_the_server_is(atelier: Run, tmp_pat
         ),
     ],
 )
-def test_what_cannot_be_reached_says_why(atelier: Run, url: str, env: dict[str, str], words: tuple[str, ...]) -> None:
+def test_an_unreachable_server_is_reported_with_the_reason(
+    atelier: Run, url: str, env: dict[str, str], words: tuple[str, ...]
+) -> None:
     assert atelier("providers", "add", "lab", "--kind", "openai", "--base-url", url, "--no-test", **env).status == 0
     tested = atelier("providers", "test", "lab", **env)
     assert tested.status == 1
@@ -106,7 +108,7 @@ def test_what_cannot_be_reached_says_why(atelier: Run, url: str, env: dict[str, 
         assert word in tested.err
 
 
-def test_a_run_through_a_proxy_of_an_odd_environment(atelier: Run, tmp_path: Path) -> None:
+def test_a_run_through_a_proxy_with_unusual_environment_variables(atelier: Run, tmp_path: Path) -> None:
     server, proxy = FakeOpenAI(), FakeProxy(socks=True)
     with serving(server, proxy):
         proxy.target = server.port
@@ -126,7 +128,7 @@ def test_a_run_through_a_proxy_of_an_odd_environment(atelier: Run, tmp_path: Pat
         assert "ALL_PROXY" in refused.err
 
 
-def test_a_server_that_loads_its_model_is_reported_to(atelier: Run, tmp_path: Path) -> None:
+def test_a_server_that_loads_its_model_is_reported(atelier: Run, tmp_path: Path) -> None:
     loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
     server = FakeOpenAI()
     with serving(server):
@@ -138,7 +140,7 @@ def test_a_server_that_loads_its_model_is_reported_to(atelier: Run, tmp_path: Pa
     assert "Trying again" not in done.err
 
 
-def test_an_imitation_of_ollama_answers(atelier: Run, tmp_path: Path) -> None:
+def test_an_imitation_of_ollama_works(atelier: Run, tmp_path: Path) -> None:
     server = FakeOllama()
     with serving(server):
         server.no_metadata = True
@@ -291,7 +293,7 @@ def test_responses_with_a_cache(atelier: Run) -> None:
         assert "sk-expired-key" not in refused.err
 
 
-def test_azure_with_headers_of_ones_own(atelier: Run, tmp_path: Path) -> None:
+def test_azure_with_custom_headers(atelier: Run, tmp_path: Path) -> None:
     server = FakeOpenAI()
     with serving(server):
         server.prefix, server.models_page = "/openai/deployments/gpt", False
@@ -338,7 +340,7 @@ def test_azure_with_headers_of_ones_own(atelier: Run, tmp_path: Path) -> None:
         (["--api-version", "a b"], "api_version"),
     ],
 )
-def test_options_that_cannot_be_used(atelier: Run, options: list[str], word: str) -> None:
+def test_unusable_options_are_refused(atelier: Run, options: list[str], word: str) -> None:
     added = atelier("providers", "add", "lab", "--kind", "openai", "--no-test", *options)
     assert added.status == 2
     assert word in added.err

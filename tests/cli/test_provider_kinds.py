@@ -1,4 +1,4 @@
-"""A kind of model server that somebody else wrote is one of the command line's."""
+"""A provider type from an external package is available on the command line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tests.cli.conftest import Cli
 from tests.support.plugged_provider import plugged
 
 
-def test_providers_add_takes_it(cli: Cli, tmp_path: Path) -> None:
+def test_providers_add_accepts_it(cli: Cli, tmp_path: Path) -> None:
     refused = cli("providers", "add", "mine", "--kind", "acme", "--no-test")
     assert refused.status == 2
     assert "ollama" in refused.err

@@ -1,4 +1,4 @@
-"""``atelier providers presets``, and ``add --preset``: a service is added by its name alone."""
+"""``atelier providers presets``, and ``add --preset``: a service is added by its name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Cli
 
 
-def test_services_are_listed_with_what_they_need(cli: Cli) -> None:
+def test_services_are_listed_with_their_requirements(cli: Cli) -> None:
     shown = cli("providers", "presets", "claude")
     assert shown.status == 0
     assert "https://console.anthropic.com/settings/keys" in shown.out
@@ -34,13 +34,13 @@ def test_a_service_is_added_with_its_kind_and_address(cli: Cli) -> None:
         (["--preset", "azure"], "--base-url https://NAME.openai.azure.com"),
     ],
 )
-def test_what_is_missing_is_reported(cli: Cli, options: list[str], said: str) -> None:
+def test_missing_values_are_reported(cli: Cli, options: list[str], said: str) -> None:
     result = cli("providers", "add", "work", *options, "--no-test")
     assert result.status != 0
     assert said in result.err
 
 
-def test_keys_are_stored_in_a_file_by_choice_and_the_list_says_which_are_missing(cli: Cli) -> None:
+def test_keys_are_stored_in_a_file_on_request_and_missing_ones_listed(cli: Cli) -> None:
     assert cli("providers", "add", "gemini", "--preset", "google", "--no-test").status == 0
     assert "API key required" in cli("providers", "list").out
     assert cli("providers", "key-file", "--json").json == {"place": "memory", "file": None}

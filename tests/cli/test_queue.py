@@ -1,4 +1,6 @@
-"""``atelier queue`` and ``workflows choose``: what waits, and who answers, from a script."""
+"""``atelier queue`` and ``workflows choose``: queued messages, and the agent and model of a workflow, from a
+script.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ from tests.engine.conftest import Recorder, WordEmbedder
 
 
 def stopped_with(*waiting: str) -> str:
-    """A workflow whose turn was stopped while these messages waited; its id."""
+    """A workflow whose turn was stopped while these messages were queued; returns its id."""
 
     async def work() -> str:
         gate = asyncio.Event()
@@ -34,7 +36,7 @@ def stopped_with(*waiting: str) -> str:
     return asyncio.run(work())
 
 
-def test_what_waits_is_listed_changed_removed_and_sent(cli: Cli) -> None:
+def test_queued_messages_are_listed_edited_removed_and_sent(cli: Cli) -> None:
     workflow = stopped_with("first", "second", "third")
     assert [each["content"] for each in cli("queue", "list", workflow, "--json").json] == ["first", "second", "third"]
     assert "second" in cli("queue", "list", workflow[:8]).out
@@ -60,7 +62,7 @@ def test_what_waits_is_listed_changed_removed_and_sent(cli: Cli) -> None:
     assert again.out.strip() == "To the first again."
 
 
-def test_an_agent_and_a_model_are_chosen_for_good(cli: Cli) -> None:
+def test_an_agent_and_a_model_are_chosen_permanently(cli: Cli) -> None:
     first = ScriptedModel(["one"])
     assert cli("run", "Say one", "--model", "tiny", steps=first).status == 0
     workflow = cli("workflows", "list", "--json").json[0]

@@ -1,4 +1,4 @@
-"""What a command gives is printed in one place: JSON for programs, words and tables for people."""
+"""Results are printed in one place: JSON for programs, text and tables for people."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def never() -> Iterator[Shown]:
         ([Row("x", DRAFT)], [{"name": "x", "draft": DRAFT.model_dump(mode="json")}]),
         (None, None),
     ],
-    ids=["plain, as it is written", "a model", "models in a document", "a dataclass", "nothing"],
+    ids=["plain document", "a model", "models in a document", "a dataclass", "nothing"],
 )
-def test_programs_get_one_line_of_json_and_nothing_else(value: Any, printed: Any) -> None:
+def test_programs_get_exactly_one_line_of_json(value: Any, printed: Any) -> None:
     out, said, noted = terminal(as_json=True)
     print_note(out, "begun")
     assert report(out, Result(value, "words", Note("noted"), never(), status=3)) == 3
@@ -65,7 +65,7 @@ def test_people_get_lines_tables_and_notes_in_order() -> None:
     assert noted.getvalue().splitlines() == ["high", "low"]
 
 
-def test_what_has_no_words_is_its_document_for_people_too() -> None:
+def test_a_result_without_text_is_printed_as_json_for_people_too() -> None:
     out, said, _noted = terminal(as_json=False)
     report(out, Result({"a": [1]}))
     assert said.getvalue() == '{\n  "a": [\n    1\n  ]\n}\n'

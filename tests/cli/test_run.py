@@ -31,7 +31,7 @@ def ask(kind: str = "text", id: str = "q1", question: str = "Colour?", **more: A
     return call("UserQuestionTool", id, operation="ask", question=question, questionType=kind, **more)
 
 
-def test_json_is_the_stream_and_nothing_else(cli: Cli) -> None:
+def test_json_output_is_only_the_stream(cli: Cli) -> None:
     result = cli("run", "What is 12*7?", "--json", steps=[calculate("12*7"), "It is 84."])
     assert result.status == 0
     [end] = result.of("tool_end")
@@ -45,7 +45,7 @@ def test_json_is_the_stream_and_nothing_else(cli: Cli) -> None:
         assert StreamEvent.from_wire(event).wire() == event
 
 
-def test_for_people_the_answer_is_on_standard_output_and_the_rest_next_to_it(cli: Cli) -> None:
+def test_the_answer_is_on_standard_output_and_everything_else_on_standard_error(cli: Cli) -> None:
     result = cli("run", "What is 12*7?", steps=[calculate("12*7"), "It is 84."])
     assert result.out == "It is 84.\n"
     assert "→ Calculate 12 × 7" in result.err
@@ -77,7 +77,7 @@ def test_exit_statuses(cli: Cli, steps: list[Step], options: list[str], status: 
 
 
 @pytest.mark.parametrize("option", ["", "--quiet", "--json"])
-def test_what_an_agent_hands_over_at_its_end_is_its_answer_once(cli: Cli, option: str) -> None:
+def test_a_final_answer_given_by_a_tool_is_printed_once(cli: Cli, option: str) -> None:
     done = call("task_complete", summary="Two files were read.", result="- a.txt\n- b.txt")
     result = cli("run", "go", "--tools", "task_complete", *filter(None, [option]), steps=[done])
     answer = "Two files were read.\n\n- a.txt\n- b.txt"
@@ -87,7 +87,7 @@ def test_what_an_agent_hands_over_at_its_end_is_its_answer_once(cli: Cli, option
         assert result.out == f"{answer}\n"
 
 
-def test_a_question_nobody_answers_waits_with_status_5_and_resume_continues(cli: Cli) -> None:
+def test_an_unanswered_question_waits_with_status_5_and_resume_continues(cli: Cli) -> None:
     result = cli("run", "go", "--json", steps=[ask()])
     assert result.status == 5
     assert (result.events[-1]["status"], result.events[-1]["durable"]) == ("waiting", False)
@@ -141,7 +141,7 @@ def test_a_file_without_the_answer_leaves_the_question_open(cli: Cli, tmp_path: 
 
 
 @pytest.mark.parametrize("content", ["", "7", '"x"', "[7]", '[{"option": 1}]', '{"q": {"text": 3}}', "[[[1]]]"])
-def test_a_bad_answers_file_is_wrong_usage_before_anything_runs(cli: Cli, tmp_path: Path, content: str) -> None:
+def test_a_bad_answers_file_is_a_usage_error_before_anything_runs(cli: Cli, tmp_path: Path, content: str) -> None:
     (tmp_path / "a.json").write_text(content)
     assert cli("run", "go", "--answers", "a.json").status == 2
     assert cli("workflows", "list", "--json").json == []
@@ -159,11 +159,11 @@ def test_questions_are_asked_in_the_terminal(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(("typed", "status"), [("\n", 5), ("", 5), ("!\n", 0)])
-def test_a_question_in_the_terminal_can_be_left_or_skipped(cli: Cli, typed: str, status: int) -> None:
+def test_a_question_in_the_terminal_can_be_left_open_or_skipped(cli: Cli, typed: str, status: int) -> None:
     assert cli("run", "go", steps=[ask(), "ok"], typed=typed).status == status
 
 
-def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
+def test_an_agent_defined_by_options(cli: Cli, tmp_path: Path) -> None:
     model = ScriptedModel(["hi"])
     (tmp_path / "work").mkdir()
     result = cli(
@@ -193,7 +193,7 @@ def test_an_agent_made_up_on_the_spot(cli: Cli, tmp_path: Path) -> None:
         ["--answers", "missing.json"],
     ],
 )
-def test_options_that_name_nothing_are_wrong_usage(cli: Cli, options: list[str]) -> None:
+def test_options_with_unknown_names_are_usage_errors(cli: Cli, options: list[str]) -> None:
     result = cli("run", "go", *options)
     assert result.status == 2
     assert result.out == ""
@@ -223,7 +223,7 @@ def test_control_sequences_of_a_model_do_not_reach_a_terminal(streamed: str) -> 
     assert beside.getvalue().count("\x1b") == 2, "only our own colour, on and off"
 
 
-def test_a_folder_that_no_longer_exists_is_reported_before_the_turn_in_chat_and_run(cli: Cli, tmp_path: Path) -> None:
+def test_a_missing_folder_is_reported_before_the_turn_in_chat_and_run(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     cli("run", "go", "--workspace", "work", steps=["done"])
     (tmp_path / "work").rename(tmp_path / "moved")

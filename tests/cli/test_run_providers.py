@@ -1,4 +1,4 @@
-"""``atelier run`` against each kind of server, as separate processes: the same command, the same events."""
+"""``atelier run`` with each kind of server, as separate processes: the same command gives the same events."""
 
 from __future__ import annotations
 
@@ -63,14 +63,14 @@ async def test_run_over_a_server(kind: str, tmp_path: Path) -> None:
     assert [event["content"] for event in events if event["chunk_type"] == "message"][-1] == "It is 84."
     assert events[-1]["chunk_type"] == "workflow_complete"
     used = [event for event in events if event["chunk_type"] == "usage"]
-    # The price of a service's unknown model nobody knows, which is something else than free.
+    # The price of a service's unknown model is unknown, which is different from free.
     known = 0.0 if kind == "ollama" else None
     assert {
         each["cost"] for event in used for each in (event, event["own"], event["run"], event["team"], event["workflow"])
     } == {known}
 
 
-async def test_an_agent_that_lists_no_control_tool_gives_up_and_the_program_says_so(tmp_path: Path) -> None:
+async def test_an_agent_without_a_control_tool_gives_up_and_the_program_reports_it(tmp_path: Path) -> None:
     async with FakeOpenAI() as server:
         server.script(Reply(calls=[Call("task_abandon", {"reason": "There is no such file."}, id="c1")]))
         options = ["--kind", "openai", "--base-url", server.url, "--api-key-env", "SERVER_KEY"]

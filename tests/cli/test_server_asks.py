@@ -1,5 +1,5 @@
-"""What an MCP server asks, answered from the command line: shown with who gets it, by options, typed field by field,
-and declined.
+"""Questions of an MCP server, answered from the command line: shown with the recipient, answered by options or
+field by field, and declined.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CALL = [ToolCall(id="c1", name="mcp__asks__book", arguments={})]
 
 @pytest.fixture
 def waiting(cli: Cli, tmp_path: Path) -> str:
-    """A run that waits for what its server asks; the id of its question."""
+    """A run that waits for an answer to its server; returns the id of the question."""
     script = ("-m", "tests.support.servers.mcp_asks", str(tmp_path / "notes"))
     assert (
         cli(
@@ -61,7 +61,7 @@ def test_a_form_is_shown_filled_in_and_sent(cli: Cli, waiting: str, tmp_path: Pa
     assert '"name": "Ada"' in (tmp_path / "notes").read_text()
 
 
-def test_it_is_typed_field_by_field(cli: Cli, waiting: str, tmp_path: Path) -> None:
+def test_a_form_is_filled_in_field_by_field(cli: Cli, waiting: str, tmp_path: Path) -> None:
     typed = "yes\nA\nAda\n\n\n3\n\nno\n\n\nbag, bike\nbag\n\n"
     gone_on = cli("resume", "--all", typed=typed, steps=["Done."])
     assert "needs at least 2 characters" in gone_on.err
@@ -71,7 +71,7 @@ def test_it_is_typed_field_by_field(cli: Cli, waiting: str, tmp_path: Path) -> N
         assert part in sent, sent
 
 
-def test_folders_it_may_know_of(cli: Cli, tmp_path: Path) -> None:
+def test_shared_folders_of_a_server(cli: Cli, tmp_path: Path) -> None:
     assert cli("mcp", "add", "web", "--url", "https://a.example/mcp", "--no-test").status == 0
     assert cli("mcp", "roots", "web", "--add", str(tmp_path), "--json").json == [str(tmp_path)]
     assert cli("mcp", "roots", "web").out == f"{tmp_path}\n"

@@ -1,4 +1,4 @@
-"""``atelier settings``: what the window sets, a script can set too, within the same bounds."""
+"""``atelier settings``: a script can change what the window can, within the same bounds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from tests.cli.conftest import Cli
 
 
-def test_a_setting_is_listed_changed_and_kept(cli: Cli) -> None:
+def test_a_setting_is_listed_changed_and_stored(cli: Cli) -> None:
     listed = cli("settings", "list", "--json").json
     assert (listed["inactivity_s"], listed["approvals.timeout_s"], listed["embedder.kind"]) == (
         300,
@@ -36,7 +36,7 @@ def test_a_setting_is_listed_changed_and_kept(cli: Cli) -> None:
         ("approvals.allowed", "[]", "There is no setting approvals.allowed"),
     ],
 )
-def test_what_cannot_be_set_says_what_is_allowed_and_changes_nothing(cli: Cli, key: str, value: str, said: str) -> None:
+def test_an_invalid_value_is_refused_with_what_is_allowed(cli: Cli, key: str, value: str, said: str) -> None:
     before = cli("settings", "list", "--json").json
     refused = cli("settings", "set", key, value)
     assert refused.status == 2
@@ -52,7 +52,7 @@ def test_shortcuts_are_read_and_changed(cli: Cli) -> None:
     assert cli("settings", "set", "shortcuts", "{}").status == 0
 
 
-def test_an_embedder_whose_package_is_missing_is_refused_with_the_command_that_installs_it(cli: Cli) -> None:
+def test_an_embedder_without_its_package_is_refused_with_the_install_command(cli: Cli) -> None:
     refused = cli("settings", "set", "embedder.kind", "sentence-transformers")
     assert refused.status != 0
     assert "make setup EXTRAS=sentence-transformers" in refused.err

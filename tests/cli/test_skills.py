@@ -1,4 +1,4 @@
-"""``atelier skills``: what was found and is used, switching, trusting and adding; and ``/name`` in ``atelier run``."""
+"""``atelier skills``: listing, switching, trusting and adding; and ``/name`` in ``atelier run``."""
 
 from __future__ import annotations
 

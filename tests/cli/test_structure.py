@@ -1,4 +1,4 @@
-"""Commands import at their top, and leave it to one place whether JSON or words are printed."""
+"""Commands import at their top, and one place decides whether JSON or text is printed."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import atelier_desk.cli
 
 ROOM = Path(atelier_desk.cli.__file__).parent
 LATE = {
-    ("notices.py", "atelier_desk.tools.registry.builtin"),  # every tool, for a line that is seldom said
-    ("output.py", "atelier_desk.engine.attachments.decoding"),  # pydantic, for piped input alone
-    # the engine, which a command that another process performs does without
+    ("notices.py", "atelier_desk.tools.registry.builtin"),  # every tool, for a message that is rarely shown
+    ("output.py", "atelier_desk.engine.attachments.decoding"),  # pydantic, only for piped input
+    # the engine, which a command does without when another process performs it
     ("session.py", "atelier_desk.cli.data_folder_server"),
     ("log_output.py", "atelier_desk.llm"),  # pydantic
 }
-"""What may be imported within a function, and why it takes too long at the top."""
+"""What may be imported inside a function, and why it takes too long at the top."""
 ASKS = {
     "result.py": 3,  # the one place
-    "render.py": 1,  # a run's stream
+    "render.py": 1,  # the stream of a run
     "follow.py": 1,
     "commands/run.py": 2,  # notes about the turn
     "commands/chat.py": 1,  # refuses JSON
-    "commands/mcp.py": 1,  # what is no text is refused for people alone
-    "commands/prompts.py": 1,  # reads what only people are told
+    "commands/mcp.py": 1,  # output that is no text is refused only for people
+    "commands/prompts.py": 1,  # reads what only people are shown
     "commands/tasks.py": 1,
 }
-"""Places that ask whether JSON is wanted, by file."""
+"""Places that check whether JSON is requested, by file."""
 
 
 def modules() -> dict[str, ast.Module]:
@@ -47,7 +47,7 @@ def test_commands_import_at_their_top() -> None:
     assert late == LATE
 
 
-def test_one_place_prints_json_or_words() -> None:
+def test_one_place_decides_between_json_and_text() -> None:
     asks: dict[str, int] = {}
     for name, tree in modules().items():
         for node in ast.walk(tree):

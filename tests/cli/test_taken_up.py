@@ -1,4 +1,4 @@
-"""Commands that come to a run which is running already, or which a process began that has ended."""
+"""Commands that join a run already active, or take over one whose process has ended."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def opened(tmp_path: Path) -> Opened:
 
 
 class Typing(RecordingTerminal):
-    """A person who types when the test says so; what the request was at each note is kept."""
+    """A person who types when the test says so; the request at each note is recorded."""
 
     def __init__(self, request: Request | None = None) -> None:
         super().__init__(interactive=True)
@@ -62,7 +62,7 @@ class Typing(RecordingTerminal):
         return "\n".join(text for text, _style in self.notes)
 
 
-async def test_chat_joins_a_run_that_is_at_work(opened: Opened) -> None:
+async def test_chat_joins_an_active_run(opened: Opened) -> None:
     model = ScriptedModel(["here it is"], gate=asyncio.Event())
     assert model.gate is not None
     async with opened(model) as atelier:
@@ -77,7 +77,7 @@ async def test_chat_joins_a_run_that_is_at_work(opened: Opened) -> None:
         assert terminal.out.endswith("here it is\n")
 
 
-async def test_ctrl_c_in_a_chat_leaves_a_run_of_somebody_else_at_work(opened: Opened) -> None:
+async def test_ctrl_c_in_a_chat_leaves_a_joined_run_active(opened: Opened) -> None:
     model = ScriptedModel(["here it is"], gate=asyncio.Event())
     assert model.gate is not None
     async with opened(model) as atelier:
@@ -97,12 +97,12 @@ async def test_ctrl_c_in_a_chat_leaves_a_run_of_somebody_else_at_work(opened: Op
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-async def test_a_run_that_is_taken_up_says_what_the_first_process_would_have(opened: Opened, quiet: bool) -> None:
+async def test_a_run_that_is_taken_over_prints_what_the_first_process_would_have(opened: Opened, quiet: bool) -> None:
     argv = ["run", "count", *(["--quiet"] if quiet else [])]
     async with opened(ScriptedModel([ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)])) as atelier:
         first = RecordingTerminal()
         assert await execute(atelier, argv, first) == 0
-        # Nothing of it reached the person.
+        # The person has seen nothing of it.
         second = Typing(Request(key=first.request.key, again=True))
         assert await execute(atelier, argv, second) == 0
         assert second.out == first.out == "One, two,\n"
@@ -112,12 +112,12 @@ async def test_a_run_that_is_taken_up_says_what_the_first_process_would_have(ope
 
 
 async def raises(atelier: Atelier, run_id: str) -> list[Any]:
-    """Each time a limit of the run was raised."""
+    """Every raise of a limit of the run."""
     bodies = [event.body for event in await atelier.repos.journal.events(run_id)]
     return [body.raise_limits for body in bodies if isinstance(body, RunResumed) and body.raise_limits]
 
 
-async def test_a_limit_is_raised_once_whoever_performs_the_command(opened: Opened) -> None:
+async def test_a_limit_is_raised_once_whichever_process_performs_the_command(opened: Opened) -> None:
     model = ScriptedModel([calculate("6*7"), calculate("6*7"), calculate("6*7"), "42"])
     async with opened(model) as atelier:
         assert (
@@ -129,14 +129,14 @@ async def test_a_limit_is_raised_once_whoever_performs_the_command(opened: Opene
         workflow = await atelier.workflows.latest()
         assert workflow.head_run_id is not None
         argv = ["resume", workflow.id, "--raise", "tokens=1"]
-        # The first process ends before it raises anything: the next one does.
+        # The first process ends before it raises anything: the next one raises the limit.
         begun = Request()
         begun.shown(workflow.id, workflow.head_run_id, workflow.stream_seq)
         begun.again = True
         second = Typing(begun)
         assert await execute(atelier, argv, second) == 4
         assert len(await raises(atelier, workflow.head_run_id)) == 1
-        # It raises, and ends before anything of the run was shown: the next one does not again.
+        # It raises the limit, and ends before anything of the run was shown: the next one does not raise it again.
         first = Typing()
         assert await execute(atelier, argv, first) == 4
         assert "Resuming" in first.notes[0][0]
@@ -145,7 +145,7 @@ async def test_a_limit_is_raised_once_whoever_performs_the_command(opened: Opene
         assert len(await raises(atelier, workflow.head_run_id)) == 2
 
 
-async def test_words_that_were_shown_before_the_holder_ended_are_not_shown_again(opened: Opened) -> None:
+async def test_text_shown_before_the_holder_ended_is_not_shown_again(opened: Opened) -> None:
     model = ScriptedModel(["One, two, three.", "One, two, three, four."], gate=asyncio.Event(), chunk=5)
     assert model.gate is not None
     async with opened(model) as atelier:
@@ -165,11 +165,11 @@ async def test_words_that_were_shown_before_the_holder_ended_are_not_shown_again
         assert second.out == "\nOne, two, three, four.\n"
 
 
-async def test_a_reply_read_from_the_journal_before_its_event_came_is_shown_once(
+async def test_a_reply_read_from_the_journal_before_its_event_is_shown_once(
     opened: Opened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The journal has a reply a moment before its event is published: its words wait then, and nothing durable stands
-    behind them.
+    """The journal has a reply a moment before its event is published: its text is pending then, and no durable
+    event has covered it.
     """
     model = ScriptedModel(["One, two, three.", "One, two, three, four."], gate=asyncio.Event(), chunk=5)
     assert model.gate is not None

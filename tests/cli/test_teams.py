@@ -1,4 +1,4 @@
-"""Teams on the command line: the whole team's stream, who waits for whom, exit statuses, replay and fork."""
+"""Teams on the command line: the stream of all agents, questions of sub-agents, exit statuses, replay and fork."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def spawn(name: str = "Counter", id: str = "s1", **more: Any) -> list[ToolCall]:
     return [ToolCall(id=id, name="SpawnAgentTool", arguments=arguments)]
 
 
-def test_json_carries_the_whole_team(cli: Cli) -> None:
+def test_json_contains_the_events_of_the_team(cli: Cli) -> None:
     steps: list[Step] = [spawn(), calculate("6*7"), "There are 42.", "Your beans: 42."]
     result = cli("run", "go", "--json", *TEAM, steps=steps)
     assert result.status == 0, result.err
@@ -41,7 +41,7 @@ def test_json_carries_the_whole_team(cli: Cli) -> None:
     assert [each["status"] for each in result.of("workflow_complete")] == ["completed"]
 
 
-def test_for_people_the_team_is_indented_and_the_answer_stays_alone(cli: Cli) -> None:
+def test_the_team_is_indented_and_only_the_answer_is_on_standard_output(cli: Cli) -> None:
     steps: list[Step] = [spawn(), calculate("6*7"), "There are 42.\nAll red.", "Your beans: 42."]
     result = cli("run", "go", *TEAM, steps=steps)
     assert result.out == "Your beans: 42.\n"
@@ -56,7 +56,7 @@ def test_for_people_the_team_is_indented_and_the_answer_stays_alone(cli: Cli) ->
     )
 
 
-def test_totals_count_the_team(cli: Cli) -> None:
+def test_totals_include_the_team(cli: Cli) -> None:
     result = cli("run", "go", "--json", *TEAM, steps=[spawn(), "42", "done"])
     total = result.of("usage")[-1]["team"]
     assert total["tokens_output"] == 24
@@ -74,7 +74,7 @@ def test_a_sub_agent_at_its_limit_gives_status_4(cli: Cli) -> None:
     assert (again.status, again.events[-1]["status"]) == (4, "limited"), again.err
 
 
-def test_a_sub_agents_question_waits_with_its_lineage(cli: Cli) -> None:
+def test_a_sub_agents_question_shows_its_lineage(cli: Cli) -> None:
     result = cli("run", "go", "--json", *TEAM, steps=[spawn(), ask()])
     assert result.status == 5, result.err
     [asked] = result.of("user_question_start")
@@ -109,7 +109,7 @@ def test_a_sub_agents_call_is_allowed_in_the_terminal(cli: Cli, approvals: Confi
 
 
 def gardener(request: ChatRequest) -> Step:
-    """Every agent of a team of three at once, told apart by what each was asked."""
+    """The replies of all agents in a team of three, distinguished by their tasks."""
     asked = next(message.content for message in request.messages if message.role is Role.USER)
     done = any(message.role is Role.TOOL for message in request.messages)
     if asked == "go":
@@ -126,7 +126,7 @@ def gardener(request: ChatRequest) -> Step:
     return "42 beans" if done else "7 peas"
 
 
-def test_one_waits_for_an_approval_and_the_others_continue_first(cli: Cli, approvals: Configure) -> None:
+def test_one_waits_for_an_approval_while_the_others_continue(cli: Cli, approvals: Configure) -> None:
     approvals(flags=ApprovalFlags(tools=True, sub_agents=False))
     team = ("--approval", "ask", *TEAM[2:])
     result = cli("run", "go", "--json", *team, steps=[gardener] * 8)
@@ -199,7 +199,7 @@ def test_step_by_step_on_a_terminal(cli: Cli) -> None:
     assert result.err.count("Next: Assistant calls CalculatorTool") == 1
 
 
-def test_step_by_step_a_person_can_leave_or_let_it_go(cli: Cli) -> None:
+def test_step_by_step_a_person_can_quit_or_run_on(cli: Cli) -> None:
     left = cli("run", "go", "--step", "--json", *TEAM, steps=[calculate("6*7"), "42"], typed="\nq\n")
     assert left.status == 5
     assert len(left.of("tool_start")) == 0
@@ -209,7 +209,7 @@ def test_step_by_step_a_person_can_leave_or_let_it_go(cli: Cli) -> None:
     assert (result.status, result.out) == (0, "There are 42.\n"), result.err
 
 
-def test_without_a_terminal_one_step_is_taken(cli: Cli) -> None:
+def test_without_a_terminal_one_step_is_executed(cli: Cli) -> None:
     first = cli("run", "go", "--step", "--json", *TEAM, steps=[calculate("6*7")])
     assert first.status == 5, first.err
     assert (len(first.of("usage")), first.of("tool_start")) == (1, [])
@@ -231,7 +231,7 @@ def test_a_sub_agent_is_stepped_with_its_parent(cli: Cli) -> None:
     assert "  Next: Counter calls CalculatorTool" in result.err
 
 
-def test_resume_lets_a_stepping_team_continue_to_the_end(cli: Cli) -> None:
+def test_resume_runs_a_stepping_team_to_the_end(cli: Cli) -> None:
     steps: list[Step] = [spawn(), calculate("6*7"), "42", "There are 42."]
     left = cli("run", "go", "--step", "--json", *TEAM, steps=steps, typed="\n\nq\n")
     assert left.status == 5
@@ -251,7 +251,7 @@ def test_resume_reaches_a_sub_agent_that_was_paused(cli: Cli) -> None:
     assert (resumed.status, resumed.out) == (0, "There are 42.\n"), resumed.err
 
 
-def test_resume_raises_the_limit_an_agent_stopped_at_or_lets_it_finish(cli: Cli) -> None:
+def test_resume_raises_a_reached_limit_or_lets_the_agent_finish(cli: Cli) -> None:
     steps = [calculate("6*7"), "42", "The end."]
     result = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=steps)
     assert result.status == 4, result.err
@@ -267,7 +267,7 @@ def test_resume_raises_the_limit_an_agent_stopped_at_or_lets_it_finish(cli: Cli)
     assert (finished.status, finished.out) == (0, "What I have: nothing.\n"), finished.err
 
 
-def test_a_raised_limit_and_a_last_answer_are_taken_in_steps_too(cli: Cli) -> None:
+def test_a_raised_limit_and_a_last_answer_work_in_steps_too(cli: Cli) -> None:
     def stopped() -> str:
         result = cli("run", "go", "--json", "--tools", "CalculatorTool", "--max-tokens", "10", steps=[calculate("6*7")])
         assert result.status == 4, result.err
@@ -283,7 +283,7 @@ def test_a_raised_limit_and_a_last_answer_are_taken_in_steps_too(cli: Cli) -> No
     assert "Next: Assistant calls its model" in ended.err
 
 
-def test_a_called_spawn_works_like_the_agent_that_would_have_answered(cli: Cli) -> None:
+def test_a_called_spawn_works_as_in_a_run(cli: Cli) -> None:
     given = json.dumps({"operation": "spawn", "name": "Counter", "prompt": "Count the beans."})
     model = ScriptedModel([calculate("6*7"), "There are 42."])
     result = cli("tools", "call", "SpawnAgentTool", given, "--on-approval", "allow", "--json", steps=model)
@@ -294,7 +294,7 @@ def test_a_called_spawn_works_like_the_agent_that_would_have_answered(cli: Cli) 
     assert {tool.name for tool in model.requests[0].tools} >= {"CalculatorTool", "TodoTool"}
 
 
-def test_a_called_delegation_names_a_stored_agent_that_keeps_its_own_tools(cli: Cli) -> None:
+def test_a_called_delegation_uses_a_stored_agent_with_its_own_tools(cli: Cli) -> None:
     given = json.dumps({"operation": "delegate", "agent_id": "Team lead", "prompt": "Find the beans."})
     model = ScriptedModel(["Found."])
     result = cli("tools", "call", "DelegateTaskTool", given, "--on-approval", "allow", "--json", steps=model)
@@ -306,19 +306,19 @@ def test_a_called_delegation_names_a_stored_agent_that_keeps_its_own_tools(cli: 
         tool.name for tool in map(registry.get_tool, registry.get_all_tool_names()) if tool and tool.needs_workspace
     }  # there is no folder here
     assert files
-    skills = {"activate_skill"}  # nor any skill to take up
-    projects = {tool.name for tool in registry.get_tools_by_section("rag_ops")}  # nor a project to look into
+    skills = {"activate_skill"}  # and no skill to use
+    projects = {tool.name for tool in registry.get_tools_by_section("rag_ops")}  # and no project to search
     assert {tool.name for tool in model.requests[0].tools} >= set(lead["config"]["tools"]) - files - skills - projects
 
 
-def test_a_called_delegation_to_nobody_asks_nobody(cli: Cli) -> None:
+def test_a_called_delegation_to_an_unknown_agent_starts_nothing(cli: Cli) -> None:
     given = json.dumps({"operation": "delegate", "agent_id": "Nobody", "prompt": "Find the beans."})
     result = cli("tools", "call", "DelegateTaskTool", given, "--json")
     assert (result.status, result.json["code"]) == (1, "unknown_agent"), result.err
     assert cli("approvals", "list", "--json").json == []
 
 
-def test_a_called_plan_may_use_any_tool_and_agents_made_for_it(cli: Cli) -> None:
+def test_a_called_plan_may_use_any_tool_and_agents_created_for_it(cli: Cli) -> None:
     actions = [
         {"description": "Sum", "tool": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}},
         {"description": "Say what that means."},
@@ -332,7 +332,7 @@ def test_a_called_plan_may_use_any_tool_and_agents_made_for_it(cli: Cli) -> None
     assert "It is the answer." in result.out
 
 
-def test_a_called_spawn_that_does_not_wait_still_ends_with_its_sub_agent(cli: Cli) -> None:
+def test_a_called_spawn_without_waiting_still_ends_with_its_sub_agent(cli: Cli) -> None:
     given = json.dumps({"operation": "spawn", "name": "Counter", "prompt": "Count the beans.", "wait": False})
     model = ScriptedModel(["There are 42."])
     result = cli("tools", "call", "SpawnAgentTool", given, "--on-approval", "allow", "--json", steps=model)

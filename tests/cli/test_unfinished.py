@@ -1,4 +1,4 @@
-"""What a person in a terminal sees of a reply that is not whole, and how it continues."""
+"""An incomplete reply in a terminal, and how to continue it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CUT = ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH)
 THOUGHT = ChatReply(reasoning="I should answer.")
 
 
-def test_a_cut_reply_is_reported_and_the_command_that_continues_works(cli: Cli) -> None:
+def test_a_cut_reply_is_reported_and_the_suggested_command_continues_it(cli: Cli) -> None:
     model = ScriptedModel([CUT, " three."])
     result = cli("run", "count", steps=model)
     assert (result.status, result.out) == (0, "One, two,\n")
@@ -57,7 +57,7 @@ def test_a_cut_reply_is_reported_and_the_command_that_continues_works(cli: Cli) 
         ),
     ],
 )
-def test_json_stays_json_and_standard_error_says_it(
+def test_json_stays_json_and_the_notice_is_on_standard_error(
     cli: Cli, reply: ChatReply, finish: str, english: str, french: str
 ) -> None:
     result = cli("run", "go", "--json", steps=[reply])
@@ -68,20 +68,20 @@ def test_json_stays_json_and_standard_error_says_it(
     assert french in cli("run", "go", "--lang", "fr", steps=[reply]).err
 
 
-def test_a_whole_reply_says_nothing(cli: Cli) -> None:
+def test_a_complete_reply_shows_no_notice(cli: Cli) -> None:
     result = cli("run", "go", "--json", steps=["Done."])
     assert result.of("message")[-1]["finish_reason"] == "stop"
     assert result.err == ""
 
 
-def test_in_a_conversation_one_just_writes_on(cli: Cli) -> None:
+def test_in_a_chat_the_next_message_continues(cli: Cli) -> None:
     result = cli("chat", steps=[CUT, " three."], typed="count\nContinue exactly where you stopped.\n")
     assert "To continue, write: Continue exactly where you stopped." in result.err
     assert "atelier run" not in result.err
     assert result.out == "One, two,\n three.\n"
 
 
-def test_help_tells_what_the_status_means(cli: Cli) -> None:
+def test_help_explains_the_status(cli: Cli) -> None:
     shown = " ".join(cli("run", "--help").out.split())
     assert "0 completed, 1 failed, 2 wrong usage" in shown
     assert "finish_reason" in shown
@@ -91,7 +91,7 @@ def said(kind: ChunkType, **data: object) -> str:
     return notice(StreamEvent(workflow_id="w", chunk_type=kind, data=data))[0]
 
 
-def test_notices_have_rounded_numbers_and_words() -> None:
+def test_notices_have_rounded_numbers_and_plain_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
     assert (
         said(ChunkType.RETRY, **wait)
@@ -125,7 +125,7 @@ def test_notices_have_rounded_numbers_and_words() -> None:
         set_language("en")
 
 
-def test_a_model_that_is_loaded_is_not_tried_again_in_no_time() -> None:
+def test_a_model_that_is_loading_is_not_retried_at_once() -> None:
     text = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 1, "delay_s": 0.0})
     assert text.startswith("Loading the model.")
     assert "0" not in text

@@ -14,7 +14,7 @@ from tests.cli.conftest import Cli
 from tests.support.servers.plain_http import Handler, serving
 
 
-def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"title": "Title", "href": "https://a.org/", "body": "excerpt"}]
     monkeypatch.setattr(search, "public_pages", lambda query, limit, proxy: rows)
     monkeypatch.setenv("PATH", "/nothing")
@@ -53,7 +53,7 @@ def test_a_search_is_made_chosen_and_switched_off(cli: Cli, monkeypatch: pytest.
     assert cli("web", "clear", "--json").json == {"removed": 0}
 
 
-def test_pages_that_need_javascript_get_a_browser_that_is_there_or_none(cli: Cli, tmp_path: Path) -> None:
+def test_pages_that_need_javascript_get_an_installed_browser_or_none(cli: Cli, tmp_path: Path) -> None:
     program = tmp_path / "chromium"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
@@ -65,7 +65,7 @@ def test_pages_that_need_javascript_get_a_browser_that_is_there_or_none(cli: Cli
     assert "without it" in cli("web", "scripts", "off").out
 
 
-def test_the_grammar_names_what_there_is() -> None:
+def test_the_grammar_lists_all_services() -> None:
     assert (tuple(search.ENGINES), search.MOST) == (web.SERVICES, web.MOST)
 
 
@@ -83,7 +83,7 @@ def inside() -> Iterator[str]:
         yield place
 
 
-def test_a_page_of_the_own_network_is_fetched_by_a_rule_with_its_port_alone(cli: Cli, inside: str) -> None:
+def test_a_page_of_the_private_network_is_fetched_only_by_a_rule_with_its_port(cli: Cli, inside: str) -> None:
     call = ("tools", "call", "fetch_web_page", json.dumps({"url": f"http://{inside}/"}), "--json")
     assert cli("permissions", "add", "fetch_web_page", "--action", "allow").status == 0
     refused = cli(*call).json

@@ -1,4 +1,4 @@
-"""Addresses without a scheme are completed; what is no address stays to be refused."""
+"""Addresses without a scheme are completed; other text is left for the validation to refuse."""
 
 from __future__ import annotations
 
@@ -37,6 +37,6 @@ from atelier_desk.domain.provider import ProviderConfig
         ),
     ],
 )
-def test_a_scheme_is_added_where_there_is_a_host(typed: str, completed: str) -> None:
+def test_a_scheme_is_added_to_a_host(typed: str, completed: str) -> None:
     assert with_scheme(typed) == completed
     assert ProviderConfig(name="x", kind="openai", base_url=typed).base_url == completed

@@ -1,4 +1,4 @@
-"""The form of answers: which schemas are taken, and which answers fit."""
+"""Answer schemas: which schemas are accepted, and which answers match."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PERSON = {
 }
 
 
-def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> None:
+def test_a_schema_keeps_the_order_of_its_fields() -> None:
     schema = answers.schema_of(json.dumps(PERSON))
     assert schema is not None
     assert list(schema["properties"]) == ["name", "age"]
@@ -49,20 +49,20 @@ def test_a_schema_is_read_with_its_fields_in_order_and_written_as_it_was() -> No
         ('{"type": "object", "x": ' + "[" * 6000 + "]" * 6000 + "}", "nested too deeply"),
     ],
 )
-def test_what_is_no_schema_of_an_object_is_refused_with_the_reason(text: str, said: str) -> None:
+def test_a_schema_that_is_no_object_schema_is_refused_with_the_reason(text: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         answers.schema_of(text)
     assert said in str(refused.value)
 
 
-def test_a_schema_has_a_longest_length() -> None:
+def test_a_schema_has_a_length_limit() -> None:
     with pytest.raises(LimitError, match="20003"):
         answers.schema_of("{" + " " * (limits.ANSWER_SCHEMA + 1) + "}")
     with pytest.raises(LimitError):
         answers.check({"type": "object", "title": "x" * limits.ANSWER_SCHEMA})
 
 
-def test_the_refusal_is_in_the_reader_s_language() -> None:
+def test_the_refusal_is_in_the_readers_language() -> None:
     with pytest.raises(UsageError) as refused:
         answers.schema_of("[1]")
     set_language("fr")
@@ -81,7 +81,7 @@ def test_the_refusal_is_in_the_reader_s_language() -> None:
         '```\n{"name": "Ann"}\n```',
     ],
 )
-def test_an_answer_fits_with_or_without_a_fence(text: str) -> None:
+def test_an_answer_matches_with_or_without_a_code_fence(text: str) -> None:
     assert answers.schema_mismatch(PERSON, text) == ""
     found = answers.read(text)
     assert found is not None
@@ -100,25 +100,25 @@ def test_an_answer_fits_with_or_without_a_fence(text: str) -> None:
         ('{"name": "Ann", "age": "five"}', "At $.age: 'five' is not of type 'integer'"),
     ],
 )
-def test_what_does_not_fit_is_named(text: str, said: str) -> None:
+def test_a_mismatch_is_explained(text: str, said: str) -> None:
     assert said in answers.schema_mismatch(PERSON, text)
 
 
-def test_a_schema_nobody_checked_is_named_too() -> None:
+def test_an_invalid_stored_schema_is_reported_too() -> None:
     assert "The schema itself" in answers.schema_mismatch(
         {"type": "object", "properties": {"a": {"$ref": "#/nothing"}}}, '{"a": 1}'
     )
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_judged(text: str) -> None:
+def test_any_text_gets_a_result(text: str) -> None:
     assert answers.schema_mismatch(PERSON, text) or answers.read(text) is not None
 
 
 @pytest.mark.parametrize(
     "where", [{"properties": {"a": {"pattern": "^(a+)+$"}}}, {"patternProperties": {"^(a+)+$": {"type": "string"}}}]
 )
-def test_patterns_are_refused_and_never_tried(where: dict[str, Any]) -> None:
+def test_patterns_are_refused_and_never_executed(where: dict[str, Any]) -> None:
     schema = {"type": "object", **where}
     with pytest.raises(UsageError, match="pattern"):
         answers.check(schema)

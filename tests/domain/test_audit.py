@@ -1,4 +1,4 @@
-"""What an entry of the audit trail tells of a call: no secret, and not at any price."""
+"""The detail of an audit entry: it contains no secret, and costs a bounded time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.domain.audit import DETAIL, MAX_SCANNED, cut, detail_of, hide_
 from atelier_desk.domain.call import Subjects
 
 LONG = 300_000
-"""Characters; looked through in the square of their number, they would outlast any test."""
+"""Characters; with quadratic cost, scanning them would exceed the time limit of any test."""
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_what_looks_like_a_secret_is_hidden(text: str, shown: str) -> None:
         "a_token_",
     ],
 )
-def test_a_long_text_is_looked_through_once(piece: str) -> None:
+def test_a_long_text_is_scanned_once(piece: str) -> None:
     assert hide_secrets(piece * (LONG // len(piece)))
 
 
@@ -56,7 +56,7 @@ def test_a_long_text_is_looked_through_once(piece: str) -> None:
     st.integers(min_value=MAX_SCANNED - 40, max_value=MAX_SCANNED + 40),
     st.sampled_from(["--token ", "password=", "TOKEN='"]),
 )
-def test_a_secret_at_the_place_where_looking_ends_is_not_shown(before: int, name: str) -> None:
+def test_a_secret_at_the_end_of_the_scanned_part_is_hidden(before: int, name: str) -> None:
     said = detail_of(Subjects(command="x" * (before - len(name) - 1) + " " + name + "hunter2"), {})
     assert "hunter" not in said.split("x ")[-1]
 
@@ -93,7 +93,7 @@ def test_secrets_in_the_forms_of_other_programs_are_hidden(text: str) -> None:
     assert SECRET not in hide_secrets(text.format(SECRET))
 
 
-def test_what_only_speaks_of_tokens_and_keys_is_shown() -> None:
+def test_text_that_only_mentions_tokens_and_keys_is_shown() -> None:
     for text in (
         "max_tokens: 4096",
         "--max-tokens 100",

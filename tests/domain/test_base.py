@@ -1,4 +1,4 @@
-"""What all domain models share."""
+"""The base of all domain models."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ class _At(Model):
     at: Timestamp
 
 
-def test_a_time_that_utc_does_not_have_is_refused_as_any_other_value() -> None:
-    """An import of it ended with an error that nobody expects."""
+def test_a_time_outside_of_utcs_range_is_refused_like_any_invalid_value() -> None:
+    """An import with one used to end with an unexpected error."""
     assert _At.model_validate_json('{"at": "2026-01-01T00:00:00+14:00"}').at.isoformat() == "2025-12-31T10:00:00+00:00"
     with pytest.raises(ValidationError):
         _At.model_validate_json('{"at": "0001-01-01T00:00:00+14:00"}')

@@ -1,4 +1,4 @@
-"""The marks that texts begin with."""
+"""Byte order marks at the start of texts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atelier_desk.domain.encodings import guessed, marked
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-def test_a_mark_names_the_encoding_of_what_comes_after_it(encoding: str) -> None:
+def test_a_mark_names_the_encoding_of_the_text_after_it(encoding: str) -> None:
     data = "\ufeffété".encode(encoding)
     found = marked(data)
     assert found is not None
@@ -18,7 +18,7 @@ def test_a_mark_names_the_encoding_of_what_comes_after_it(encoding: str) -> None
     )
 
 
-def test_a_text_without_a_mark_names_none() -> None:
+def test_a_text_without_a_mark_names_no_encoding() -> None:
     assert marked(b"plain") is None
     assert marked(b"") is None
 
@@ -45,11 +45,11 @@ def test_a_text_without_a_mark_names_none() -> None:
         ("LES ÉLÈVES DÉJÀ ARRIVÉS", "cp1252"),
     ],
 )
-def test_a_short_text_without_a_mark_is_read_as_it_was_written(text: str, encoding: str) -> None:
+def test_a_short_text_without_a_mark_is_decoded_correctly(text: str, encoding: str) -> None:
     data = text.encode(encoding)
     assert data.decode(guessed(data)) == text
 
 
-def test_whatever_the_bytes_are_the_guess_reads_them() -> None:
+def test_any_bytes_can_be_decoded_with_the_guessed_encoding() -> None:
     every = bytes(range(128, 256))
     assert len(every.decode(guessed(every))) > 0

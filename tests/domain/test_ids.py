@@ -1,4 +1,4 @@
-"""Identifiers: their shape, old and new, and their order."""
+"""Identifiers: their format, old and new, and their order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.ids import is_id, made_at, new_id
 
 
-def test_they_are_short_unlike_each_other_and_in_the_order_of_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ids_are_short_unique_and_ordered_by_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time_ns", lambda: 1_795_886_926_353_738_000)
     together = [new_id() for _ in range(10_000)]
     monkeypatch.setattr(time, "time_ns", lambda: 1_795_886_926_354_738_000)
@@ -24,12 +24,12 @@ def test_they_are_short_unlike_each_other_and_in_the_order_of_their_time(monkeyp
     ("text", "one"),
     [
         ("01a22333c9ebcc31aff0cd4c", True),
-        ("01a22333c9ebcc31aff0cd4ca1930000", True),  # of earlier versions
+        ("01a22333c9ebcc31aff0cd4ca1930000", True),  # from earlier versions
         ("01a22333c9ebcc31aff0cd4ca193000", False),
         ("01A22333C9EBCC31AFF0CD4C", False),
         ("../../../../../etc/passwd", False),
         ("", False),
     ],
 )
-def test_what_has_the_shape_of_one(text: str, one: bool) -> None:
+def test_valid_and_invalid_ids(text: str, one: bool) -> None:
     assert is_id(text) is one

@@ -1,4 +1,4 @@
-"""Which prompts can be stored, and what is said of the others."""
+"""Which prompts can be stored, and the messages about the others."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from atelier_desk.domain.prompt import PromptDraft
 @pytest.mark.parametrize(
     "name", ["review", "Écrire-mail", "a.b_c-2", "/review", " review ", "x" * limits.PROMPT_NAME, "2fast", "日本"]
 )
-def test_names_that_can_be_called(name: str) -> None:
+def test_valid_names_are_accepted(name: str) -> None:
     assert PromptDraft(name=name, content="x").checked().name == name.strip().removeprefix("/")
 
 
 @pytest.mark.parametrize(
     "name", ["", " ", "/", "two words", "a:b", "-a", ".a", "a/b", "a\nb", "a\u202eb", "{{a}}", "a@b", "//a"]
 )
-def test_names_that_cannot_be_called_are_refused_with_what_is_allowed(name: str) -> None:
+def test_invalid_names_are_refused_with_what_is_allowed(name: str) -> None:
     with pytest.raises(UsageError, match="letters, digits"):
         PromptDraft(name=name, content="x").checked()
 
@@ -28,14 +28,14 @@ def test_names_that_cannot_be_called_are_refused_with_what_is_allowed(name: str)
     ("field", "most"),
     [("name", limits.PROMPT_NAME), ("description", limits.PROMPT_DESCRIPTION), ("content", limits.PROMPT_CONTENT)],
 )
-def test_what_is_too_long_is_refused_with_its_limit(field: str, most: int) -> None:
+def test_too_long_text_is_refused_with_its_limit(field: str, most: int) -> None:
     fields = {"name": "a", "content": "x"}
     assert PromptDraft(**{**fields, field: "x" * most}).checked()
     with pytest.raises(LimitError, match=f"{most + 1} characters; at most {most}"):
         PromptDraft(**{**fields, field: "x" * (most + 1)}).checked()
 
 
-def test_texts_are_stored_without_blanks_around_and_with_plain_line_ends() -> None:
+def test_texts_are_stripped_and_get_plain_line_ends() -> None:
     draft = PromptDraft(name="e\u0301t\u00e9", description=" a\n b ", content="\r\n  One\r\ntwo\rthree \n").checked()
     assert draft == PromptDraft(name="\u00e9t\u00e9", description="a b", content="One\ntwo\nthree")
     with pytest.raises(UsageError, match="no text"):

@@ -1,4 +1,4 @@
-"""Questions: an answer as people read it."""
+"""Questions: an answer as text for people."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def answered() -> str:
     ).answer
 
 
-def test_a_form_is_told_by_the_titles_of_its_choices() -> None:
+def test_a_form_answer_shows_the_titles_of_its_choices() -> None:
     assert answered() == "Accepted, Window seat: yes, class: Second, also: First, Second, seats: 3, gone: no"
 
 
 @pytest.mark.usefixtures("french")
-def test_yes_and_no_are_reported_in_the_readers_language() -> None:
+def test_yes_and_no_are_in_the_readers_language() -> None:
     assert "Window seat: oui" in answered()

@@ -1,4 +1,4 @@
-"""A setting is applied by who subscribed to its key, when it changed, and by nobody else."""
+"""A changed setting is sent to the subscribers of its key, and to nobody else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings, WebSettings
 
 
-async def test_only_who_subscribed_to_what_changed_hears_of_it() -> None:
+async def test_only_subscribers_of_the_changed_key_are_called() -> None:
     subscribers, heard = SettingSubscribers(), []
 
     async def later(depth: int) -> None:
@@ -32,7 +32,7 @@ async def test_only_who_subscribed_to_what_changed_hears_of_it() -> None:
     assert heard == [("quick", False, "Ctrl+Q"), ("later", 1)]
 
 
-async def test_who_subscribes_later_gets_what_is_in_force() -> None:
+async def test_a_later_subscriber_gets_the_current_value() -> None:
     subscribers, heard = SettingSubscribers(), []
     subscribers.subscribe(heard.append, "font_scale")
     assert heard == [], "nothing is known yet"
@@ -42,7 +42,7 @@ async def test_who_subscribes_later_gets_what_is_in_force() -> None:
     assert heard == [150, 150]
 
 
-async def test_one_that_fails_keeps_no_other_from_its_settings() -> None:
+async def test_a_failing_subscriber_does_not_block_the_others() -> None:
     subscribers, heard = SettingSubscribers(), []
 
     def fails(search: str) -> None:

@@ -1,4 +1,4 @@
-"""An open engine over a real database, with a scripted model and no vectors."""
+"""An open engine with a real database, a scripted model and no embedder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.databases import PlaceDatabase
 
 
 class WordEmbedder:
-    """Vectors from hashed words: cheap, the same every time, and near for texts that share words."""
+    """Vectors from hashed words: cheap, deterministic, and close for texts that share words."""
 
     id = "test:words:64"
     dimension = 64
@@ -42,7 +42,7 @@ Opener = Callable[..., AbstractAsyncContextManager[Atelier]]
 
 @pytest.fixture
 def open_atelier(tmp_path: Path, place_database: PlaceDatabase) -> Opener:
-    """Opens the test's data folder; may be called again after closing, as a restart."""
+    """Opens the test's data folder; may be called again after closing, like a restart."""
 
     @asynccontextmanager
     async def opener(steps: Sequence[Step] | ScriptedModel = (), **options: Any) -> AsyncIterator[Atelier]:
@@ -74,7 +74,7 @@ class Recorder:
                 future.set_result(event)
 
     async def until(self, kind: ChunkType, **data: Any) -> StreamEvent:
-        """The first event of this kind with these fields, seen already or still to come."""
+        """The first event of this kind with these fields, past or future."""
         import asyncio
 
         def fits(event: StreamEvent) -> bool:
@@ -98,8 +98,8 @@ def recorder() -> Callable[[Atelier], Recorder]:
 
 
 @pytest.fixture(autouse=True)
-def _servers_that_are_gone_are_soon_known_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test waits for what a server that is down does not tell of its models."""
+def _unreachable_servers_fail_quickly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test waits for a server that is down to describe its models."""
     monkeypatch.setattr("atelier_desk.engine.services.models.METADATA_S", 0.5)
 
 

@@ -1,4 +1,4 @@
-"""The engine as one object: opening, closing, agents by name, and what importing it costs in modules."""
+"""The engine as one object: opening, closing, agents by name, and the modules that importing it loads."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: O
         }
 
 
-async def test_agents_are_found_by_name_and_unknown_ones_are_named_in_the_error(open_atelier: Opener) -> None:
+async def test_agents_are_found_by_name_and_the_error_names_unknown_ones(open_atelier: Opener) -> None:
     model = ScriptedModel(["hi"])
     async with open_atelier(model) as atelier:
         await atelier.agents.save(agent(name="Poet", system_prompt="Rhyme.", tools=()))
@@ -68,7 +68,7 @@ async def test_a_new_workflow_is_named_after_its_first_message(open_atelier: Ope
         assert [workflow.name for workflow in await atelier.workflows.list()] == ["Plan a trip to Lyon"]
 
 
-async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener) -> None:
+async def test_the_language_setting_applies_at_the_next_start(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.settings.update(language="fr")
     from atelier_desk.support.i18n import set_language
@@ -78,7 +78,7 @@ async def test_settings_set_the_language_at_the_next_start(open_atelier: Opener)
         assert language() == "fr"
 
 
-async def test_a_second_opener_is_reported_that_the_folder_is_in_use(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_second_program_is_told_that_the_folder_is_in_use(open_atelier: Opener, tmp_path: Path) -> None:
     code = (
         "import asyncio, sys\nfrom pathlib import Path\nfrom atelier_desk.engine import Atelier\n"
         "async def main():\n"
@@ -94,7 +94,7 @@ async def test_a_second_opener_is_reported_that_the_folder_is_in_use(open_atelie
     assert done.stdout.strip() == "locked"
 
 
-async def test_an_embedder_whose_server_no_longer_exists_does_not_hold_up_the_start(tmp_path: Path) -> None:
+async def test_an_unreachable_embedder_does_not_delay_the_start(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
         from atelier_desk.domain.provider import ProviderConfig
 
@@ -121,7 +121,7 @@ async def test_an_embedder_whose_server_no_longer_exists_does_not_hold_up_the_st
             assert (await atelier.memories.reembed_state())["state"] == "whole"
 
 
-async def test_no_vectors_when_they_are_switched_off(tmp_path: Path) -> None:
+async def test_no_vectors_are_computed_when_disabled(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
         await atelier.use_embedder(
             (await atelier.settings.get()).model_copy(update={"embedder": EmbedderSettings(kind="none")})
@@ -129,7 +129,7 @@ async def test_no_vectors_when_they_are_switched_off(tmp_path: Path) -> None:
         assert atelier.embedder is None
 
 
-async def test_damaged_folder_is_a_human_error(tmp_path: Path) -> None:
+async def test_a_damaged_folder_gives_a_readable_error(tmp_path: Path) -> None:
     database = tmp_path / "data" / "database"
     database.mkdir(parents=True)
     (database / "something").write_text("x")
@@ -139,7 +139,7 @@ async def test_damaged_folder_is_a_human_error(tmp_path: Path) -> None:
     assert caught.value.code == "missing_manifest"
 
 
-async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder(
+async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def stuck() -> None:
@@ -153,7 +153,7 @@ async def test_a_part_that_cannot_be_closed_does_not_keep_the_folder(
         assert await again.agents.list()
 
 
-async def test_leaving_the_stream_early_leaves_the_run_at_work(open_atelier: Opener) -> None:
+async def test_leaving_the_stream_early_leaves_the_run_active(open_atelier: Opener) -> None:
     async with open_atelier(["a long answer"]) as atelier:
         stream = atelier.run("hello", agent=agent())
         first = await anext(stream)
@@ -162,7 +162,7 @@ async def test_leaving_the_stream_early_leaves_the_run_at_work(open_atelier: Ope
         assert row.status.value == "completed"
 
 
-async def test_a_made_up_agent_needs_no_storing(open_atelier: Opener) -> None:
+async def test_a_temporary_agent_need_not_be_stored(open_atelier: Opener) -> None:
     config = AgentConfig(name="Once", provider="p", model="m")
     async with open_atelier(["done"]) as atelier:
         events = [event async for event in atelier.run("hello", agent=config)]
@@ -179,7 +179,7 @@ def test_images_have_limits() -> None:
         check_message("look", (ImagePart(media_type="image/png", data="x" * (8 * 1024 * 1024 + 1)),))
 
 
-async def test_continuing_loads_the_memory_search_in_the_background(
+async def test_opening_loads_the_memory_search_in_the_background(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier() as atelier:
@@ -194,7 +194,7 @@ async def test_continuing_loads_the_memory_search_in_the_background(
             await warmed.wait()
 
 
-async def test_a_memory_search_that_cannot_be_loaded_ahead_is_logged(
+async def test_a_memory_search_that_cannot_be_preloaded_is_logged(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with open_atelier() as atelier:
@@ -207,7 +207,7 @@ async def test_a_memory_search_that_cannot_be_loaded_ahead_is_logged(
     assert "not loaded ahead" in caplog.text
 
 
-async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier: Opener) -> None:
+async def test_purging_a_workflow_deletes_its_open_questions(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         for _each in range(3):
@@ -217,7 +217,7 @@ async def test_purging_a_workflow_forgets_its_unanswered_questions(open_atelier:
         assert await atelier.gate.refusal(workflow.id) is None
 
 
-async def test_the_wish_not_to_wait_for_the_disk_holds_from_the_next_start(
+async def test_the_setting_not_to_sync_applies_from_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from atelier_desk.storage import engine
@@ -270,7 +270,7 @@ async def test_a_loss_is_accepted_under_the_lock_of_the_opening(
         assert atelier.store.lost_commits == 0
 
 
-async def test_continuing_deletes_memories_past_their_time(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_opening_deletes_expired_memories(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         await atelier.memories.add("today only", "context", scope="general")
         await atelier.memories.add("no limit", "knowledge", scope="general")

@@ -1,5 +1,6 @@
-"""Rules for commands, from a model's call to what ran: no star covers another program, and a rule holds in its
-folder."""
+"""Rules for commands, from a model's call to its execution: no star covers another program, and a rule applies in
+its folder.
+"""
 
 from __future__ import annotations
 
@@ -199,7 +200,7 @@ def rows() -> list[tuple[str, ...]]:
 
 @pytest.fixture
 def places(tmp_path: Path) -> dict[str, str]:
-    """A workspace with programs and definitions that leave ``EXECUTED`` behind, and what lies outside it."""
+    """A workspace with programs and definitions that leave ``EXECUTED`` behind, and files outside it."""
     ws, out = tmp_path / "ws", tmp_path / "out"
     for folder in (ws / "vendor", out):
         folder.mkdir(parents=True)
@@ -231,7 +232,7 @@ def command(id: str, text: str, folder: str) -> ToolCall:
 AGENT = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.SELECTIVE)
 
 
-async def test_what_a_rule_covers_and_what_asks(open_atelier: Opener, places: dict[str, str]) -> None:
+async def test_what_a_rule_covers_and_what_needs_approval(open_atelier: Opener, places: dict[str, str]) -> None:
     wrong = []
     async with open_atelier() as atelier:
         for rule, text, folder, wanted in rows():
@@ -250,14 +251,13 @@ async def test_what_a_rule_covers_and_what_asks(open_atelier: Opener, places: di
 VERDICTS = {
     "allow": ("allow rule",),
     "ask": ("ask manual", "ask opaque"),
-    # it seems to read the workspace alone, until links are followed as it starts
+    # it seems to read only the workspace, until links are resolved as it starts
     "refuse": ("allow mode", "allow rule"),
 }
 
 
-async def test_nothing_of_it_runs_unasked(open_atelier: Opener, places: dict[str, str]) -> None:
-    """In one run, with the rules of the table together: who asks waits, and what is refused tells of nothing
-    outside."""
+async def test_nothing_runs_without_approval(open_atelier: Opener, places: dict[str, str]) -> None:
+    """In one run, with all rules of the table: calls that need approval wait, and refusals reveal nothing outside."""
     rules = {rule for rule, *_rest in rows() if not re.search(r" -|&&|\{|^\*", rule)}
     lines = [row[1:] for row in rows() if row[0] in rules and row[3] != "allow" and row[:2] != ("make", "make x")]
     each = enumerate(lines)
@@ -280,7 +280,7 @@ def placed(text: str, places: dict[str, str]) -> str:
     return text.replace("{ws}", places["ws"]).replace("{out}", places["out"])
 
 
-async def test_always_in_a_folder_holds_there_alone(open_atelier: Opener, places: dict[str, str]) -> None:
+async def test_always_in_a_folder_applies_only_there(open_atelier: Opener, places: dict[str, str]) -> None:
     ws = Path(places["ws"])
     again = (command("b", "make", "vendor"), command("c", "cd vendor && make", ""), command("d", "make", ""))
     async with open_atelier([(command("a", "make", "vendor"),), "Done.", again, "Done."]) as atelier:
@@ -300,6 +300,6 @@ async def test_always_in_a_folder_holds_there_alone(open_atelier: Opener, places
 
 
 async def replayed(atelier: Atelier, workflow_id: str) -> set[str]:
-    """Calls whose verdict is not reached again from the journal."""
+    """Calls whose verdict cannot be reproduced from the journal."""
     found = await atelier.permissions.replay(workflow_id)
     return {one.call_id for one in found if one.again is not None and not one.same}

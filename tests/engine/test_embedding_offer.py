@@ -1,5 +1,5 @@
-"""At a start, vectors that may cost something wait for the person's word; those that cost nothing are made by
-themselves.
+"""At a start, vectors that may cost money wait for the person's confirmation; free ones are computed
+automatically.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tests.support.servers.openai import FakeOpenAI
 
 
 async def left_undone(open_atelier: Opener, server: FakeOpenAI, folder: Path, price: float | None) -> None:
-    """A memory and a project without vectors, and a server's embedder in the settings: a kill left them so."""
+    """A memory and a project without vectors, and a server's embedder in the settings, as left by a kill."""
     (folder / "a.md").write_text("# Heron\n\nThe staging server is called heron.\n")
     async with open_atelier(embedder=None) as atelier:
         await atelier.settings.update(embedder={"kind": "none"})
@@ -33,7 +33,7 @@ async def left_undone(open_atelier: Opener, server: FakeOpenAI, folder: Path, pr
 
 
 async def begun(atelier: Atelier) -> list[str]:
-    """Offers that were announced while the program took up its work."""
+    """Offers announced while the program resumed its work."""
     said: list[str] = []
     atelier.bus.on_changed(lambda topic, id: said.append(id) if (topic, id) == ("memory", EMBEDDING_OFFER) else None)
     await atelier.resume_pending()
@@ -43,7 +43,7 @@ async def begun(atelier: Atelier) -> list[str]:
 
 
 @pytest.mark.parametrize(("price", "cost"), [(0.1, True), (None, False)])
-async def test_what_may_cost_something_is_offered(
+async def test_computing_vectors_that_may_cost_money_is_offered(
     open_atelier: Opener, tmp_path: Path, price: float | None, cost: bool
 ) -> None:
     folder = tmp_path / "folder"
@@ -67,7 +67,7 @@ async def test_what_may_cost_something_is_offered(
             assert len(sent) >= 2
 
 
-async def test_what_costs_nothing_continues_by_itself(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_free_vectors_are_computed_automatically(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     async with FakeOpenAI() as server:

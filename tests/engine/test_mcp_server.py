@@ -1,5 +1,4 @@
-"""Atelier as an MCP server: other programs have agents work under the same permissions, and read memories and
-reports."""
+"""Atelier as an MCP server: other programs run agents under the same permissions, and read memories and reports."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ __all__ = ["plain"]
 
 
 async def asked(atelier: Atelier, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
-    """What another program gets: objects where they are some, else texts."""
+    """The results for the other program: objects where they are JSON, otherwise texts."""
     from mcp import Client
 
     found: list[Any] = []
@@ -30,7 +29,7 @@ async def asked(atelier: Atelier, *calls: tuple[str, dict[str, Any]]) -> list[An
     return found
 
 
-async def test_an_agent_works_and_what_it_left_is_read(open_atelier: Opener) -> None:
+async def test_an_agent_works_and_its_results_can_be_read(open_atelier: Opener) -> None:
     async with open_atelier(["Twelve.", "Still twelve."]) as atelier:
         await atelier.agents.save(agent(name="Counter"))
         await atelier.memories.add("The sea is wide.")
@@ -56,7 +55,7 @@ async def test_an_agent_works_and_what_it_left_is_read(open_atelier: Opener) -> 
         assert wrong == "search_memory: limit must be at most 50."
 
 
-async def test_what_has_to_be_allowed_waits_for_the_person(open_atelier: Opener, plain: Make) -> None:
+async def test_a_call_that_needs_approval_waits_for_the_person(open_atelier: Opener, plain: Make) -> None:
     steps = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "Done."]
     async with open_atelier(steps) as atelier:
         server = plain()
@@ -70,7 +69,7 @@ async def test_what_has_to_be_allowed_waits_for_the_person(open_atelier: Opener,
         assert len(await atelier.repos.approvals.pending()) == 1
 
 
-async def test_it_speaks_over_lines_until_there_are_no_more(open_atelier: Opener) -> None:
+async def test_it_serves_lines_until_the_input_ends(open_atelier: Opener) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
     lines: asyncio.Queue[str | None] = asyncio.Queue()
     written: asyncio.Queue[str] = asyncio.Queue()

@@ -1,4 +1,4 @@
-"""What an agent wants remembered for all workflows waits for a person's approval, and holds in its own workflow until
+"""A general memory proposed by an agent waits for a person's approval, and applies only in its own workflow until
 then.
 """
 
@@ -12,10 +12,10 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
-from tests.engine.test_memory_again import again, answered, remember
+from tests.engine.test_memory_again import answered, regenerate, remember
 
 
-async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Opener) -> None:
+async def test_it_applies_in_its_workflow_until_a_person_approves(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         turn = await answered(atelier, workflow_id)
@@ -43,7 +43,7 @@ async def test_it_holds_in_its_workflow_until_a_person_says_yes(open_atelier: Op
         assert (back.proposed, back.workflow_id) == (True, workflow_id)
 
 
-async def test_what_was_stored_outlives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:
+async def test_an_approved_memory_survives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:
     async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
@@ -55,22 +55,22 @@ async def test_what_was_stored_outlives_its_workflow_and_is_found_by_its_meaning
         assert [(hit.memory.id, hit.cosine is not None) for hit in found.hits] == [(memory.id, True)]
 
 
-async def test_an_answer_given_again_proposes_the_same_and_never_what_was_stored(open_atelier: Opener) -> None:
+async def test_a_regenerated_answer_proposes_the_same_and_nothing_already_stored(open_atelier: Opener) -> None:
     steps = [remember("I like tea."), "Noted.", remember("I like tea"), "Noted.", remember("I like tea"), "Noted."]
     async with open_atelier(steps) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         first = await answered(atelier, workflow_id)
-        second = await again(atelier, workflow_id, first)
+        second = await regenerate(atelier, workflow_id, first)
         [memory] = await atelier.memories.proposed()
         assert memory.turn_id == second
         await atelier.memories.accept(memory.id)
-        await again(atelier, workflow_id, second)
+        await regenerate(atelier, workflow_id, second)
         assert await atelier.memories.proposed() == []
         assert [each.id for each in await atelier.repos.memories.list(scope=None)] == [memory.id]
 
 
 @pytest.mark.parametrize(("asks", "scope"), [(False, "general"), (True, "workflow")])
-async def test_a_person_can_do_without_being_asked(open_atelier: Opener, asks: bool, scope: str) -> None:
+async def test_a_person_can_disable_the_approval(open_atelier: Opener, asks: bool, scope: str) -> None:
     model = ScriptedModel([remember("I like tea.", scope=scope), "Noted."])
     async with open_atelier(model) as atelier:
         await atelier.settings.update(memories_ask=asks)
@@ -79,14 +79,14 @@ async def test_a_person_can_do_without_being_asked(open_atelier: Opener, asks: b
         assert (memory.proposed, memory.workflow_id) == (False, workflow_id if asks else None)
 
 
-async def test_what_a_person_wrote_comes_from_nowhere(open_atelier: Opener) -> None:
+async def test_a_memory_written_by_a_person_has_no_outside_source(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         memory = await atelier.memories.add("I like tea.")
         with pytest.raises(NotFoundError, match="No agent wrote"):
             await atelier.memories.written_in(memory.id)
 
 
-async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behind_a_persons_back(
+async def test_general_memories_are_not_changed_or_deleted_behind_a_persons_back(
     open_atelier: Opener,
 ) -> None:
     async with open_atelier() as atelier:
@@ -116,9 +116,9 @@ async def test_what_holds_for_all_workflows_is_neither_changed_nor_deleted_behin
         assert (await call(operation="delete", memory_id=memory.id))["success"]
 
 
-async def test_another_workflows_memories_are_its_own(open_atelier: Opener) -> None:
-    """Neither is what was switched off there read from here, nor does a team that read something from outside take
-    anything away.
+async def test_another_workflows_memories_are_separate(open_atelier: Opener) -> None:
+    """Nor is a workflow with memory disabled read from here, nor does a team that read outside content delete
+    anything.
     """
     async with open_atelier() as atelier:
         here, there = await atelier.workflows.create("here"), await atelier.workflows.create("there")

@@ -1,5 +1,5 @@
-"""What a model server wants back, through everything that can happen to a conversation: its server refuses it changed
-or missing.
+"""Data that a model server needs back, through everything that can happen to a conversation: its server refuses it
+changed or missing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def calculate(number: int, **arguments: Any) -> Call:
 
 
 def turn(number: int, text: str = "") -> list[Reply]:
-    """A reply that calls, and one that answers."""
+    """A reply with calls, and one that answers."""
     return [
         Reply(reasoning=f"I multiply {number}.", calls=[calculate(number)]),
         Reply(reasoning=f"Done {number}.", text=text or f"{number * 7} it is"),
@@ -86,7 +86,7 @@ def sent(server: FakeOpenAI) -> list[dict[str, Any]]:
 
 
 def returned(messages: list[dict[str, Any]]) -> list[Any]:
-    """Everything in a request that its server once sent along."""
+    """Everything in a request that its server once sent."""
     found = []
     for message in messages:
         found += [message[field] for field in ("reasoning_details", "reasoning_content") if field in message]
@@ -98,7 +98,7 @@ def returned(messages: list[dict[str, Any]]) -> list[Any]:
     return found
 
 
-async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: Path) -> None:
+async def test_it_survives_restarts_copies_forks_and_files(server: SigningServer, tmp_path: Path) -> None:
     server.script(*turn(2), *turn(3))
     async with world(server, tmp_path / "one") as atelier:
         workflow = await atelier.workflows.create("W")
@@ -137,11 +137,10 @@ async def test_restarts_copies_forks_and_files(server: SigningServer, tmp_path: 
         ("responses", "gpt-5.5"),
     ],
 )
-async def test_thinking_goes_back_to_kinds_of_their_own(
+async def test_thinking_is_sent_back_to_kinds_with_their_own_format(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, model: str, kept: bool
 ) -> None:
-    """Also in the next run; without it they refuse the request, so that a conversation that lost it cannot pass
-    here."""
+    """In the next run, too; without it they refuse the request, so a conversation that lost it cannot pass here."""
     servers: dict[str, Any] = {
         "mistral": FakeMistral,
         "ollama": FakeOllama,
@@ -172,9 +171,9 @@ async def test_thinking_goes_back_to_kinds_of_their_own(
 
 
 @pytest.mark.parametrize("server", ["gemini"], indirect=True)
-async def test_a_kill_between_the_call_and_the_next_request(server: SigningServer, tmp_path: Path) -> None:
-    """A real ``kill -9`` while the second request is under way; the next process takes the run up. One kind stands for
-    all.
+async def test_it_survives_a_kill_between_the_call_and_the_next_request(server: SigningServer, tmp_path: Path) -> None:
+    """A real ``kill -9`` while the second request is in flight; the next process resumes the run. One kind stands
+    for all.
     """
     first, second = turn(2)
     second.hold_after, second.gate = 1, asyncio.Event()
@@ -216,7 +215,7 @@ async def test_a_kill_between_the_call_and_the_next_request(server: SigningServe
         assert workflow.head_run_id is not None
         run = await atelier.repos.runs.get(workflow.head_run_id)
         if not run.status.final:
-            with suppress(ConflictError):  # the start itself may have taken it up
+            with suppress(ConflictError):  # the start itself may have resumed it
                 await atelier.runs.steering.resume(run.id)
         await atelier.runs.wait(run.id)
         assert (await atelier.repos.runs.get(run.id)).status is RunStatus.COMPLETED
@@ -224,7 +223,7 @@ async def test_a_kill_between_the_call_and_the_next_request(server: SigningServe
     assert server.refusals == []
 
 
-async def test_a_dropped_connection_and_a_failure(server: SigningServer, tmp_path: Path) -> None:
+async def test_it_survives_a_dropped_connection_and_a_failure(server: SigningServer, tmp_path: Path) -> None:
     first, second = turn(2)
     server.script(first, Reply(text="14 it is", reasoning="r", cut_after=3), Failure(401, {"error": "no"}), second)
     async with world(server, tmp_path / "data") as atelier:
@@ -240,7 +239,7 @@ async def test_a_dropped_connection_and_a_failure(server: SigningServer, tmp_pat
     assert server.refusals == []
 
 
-async def test_another_model_in_the_middle_and_back(server: SigningServer, tmp_path: Path) -> None:
+async def test_it_survives_another_model_in_the_middle(server: SigningServer, tmp_path: Path) -> None:
     server.script(*turn(2))
     async with world(server, tmp_path / "data") as atelier, FakeOpenAI() as plain:
         await atelier.providers.save(ProviderConfig(name="plain", kind="openai", base_url=plain.url))
@@ -281,7 +280,7 @@ async def test_sub_agents_have_their_own(server: SigningServer, tmp_path: Path) 
     assert server.refusals == []
 
 
-async def test_the_inspector_says_that_it_is_there_and_how_large(tmp_path: Path) -> None:
+async def test_the_inspector_shows_its_presence_and_size(tmp_path: Path) -> None:
     async with SIGNING["gemini"]() as server, world(server, tmp_path / "data") as atelier:
         server.script(*turn(2))
         workflow = await atelier.workflows.create("W")
@@ -297,7 +296,7 @@ async def test_the_inspector_says_that_it_is_there_and_how_large(tmp_path: Path)
         assert server.issued[0] not in exported
 
 
-async def test_too_much_is_reported_and_the_run_continues(
+async def test_too_much_of_it_is_reported_and_the_run_continues(
     server: SigningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "PROVIDER_DATA", 10)

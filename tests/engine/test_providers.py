@@ -1,4 +1,4 @@
-"""The same run over each kind of server: the whole way from the agent to the wire and back."""
+"""The same run with each kind of server: from the agent to the protocol and back."""
 
 from __future__ import annotations
 
@@ -80,9 +80,7 @@ async def test_xml_dialect_gives_the_same_calls(kind: str, tmp_path: Path) -> No
         assert events[-1].data["status"] == "completed"
 
 
-async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(
-    tmp_path: Path, clock: ManualClock
-) -> None:
+async def test_a_server_that_disappears_is_retried_and_then_fails_visibly(tmp_path: Path, clock: ManualClock) -> None:
     async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={}), clock=clock) as atelier:
         agent = AgentConfig(name="A", provider="server", model="test-model")
         async with FakeOpenAI() as server:
@@ -91,7 +89,7 @@ async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(
             assert (await events_of(atelier, agent))[-1].data["status"] == "completed"
         running = asyncio.create_task(events_of(atelier, agent))
         while not running.done():
-            # Time passes only while somebody waits for it: real sockets are running in between.
+            # Time passes only while somebody waits for it: real sockets are used in between.
             await (clock.advance(5) if clock.sleepers else asyncio.sleep(0))
         events = await running
     assert [event.data["details"]["attempt"] for event in events if event.chunk_type is ChunkType.RETRY] == [2, 3, 4, 5]
@@ -100,8 +98,8 @@ async def test_a_server_that_went_away_is_tried_again_and_then_fails_visibly(
     assert events[-1].data["status"] == "error"
 
 
-async def test_a_guided_model_is_shown_its_own_tools_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """It calls no tools by itself, so the control tools would only take its room."""
+async def test_a_guided_model_gets_only_its_own_tools(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """It calls no tools by itself, so the control tools would only take up space."""
     monkeypatch.setattr(FactoryGateway.__init__, "__kwdefaults__", {"window": 4096, "dialect": ToolDialect.GUIDED})
     model = ScriptedModel(["Fine."])
     async with Atelier.open(tmp_path / "data", fsync=False, model_factory=lambda _: model) as atelier:
@@ -110,8 +108,8 @@ async def test_a_guided_model_is_shown_its_own_tools_alone(monkeypatch: pytest.M
     assert [tool.name for tool in model.requests[0].tools] == ["CalculatorTool"]
 
 
-async def test_a_sub_agents_request_is_sent_three_times_in_all(tmp_path: Path) -> None:
-    """The provider's own attempts are not multiplied with those of the run."""
+async def test_a_sub_agents_request_is_sent_at_most_three_times(tmp_path: Path) -> None:
+    """The provider's own attempts are not multiplied by those of the run."""
     lead_calls = [Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="s1")]
     clock = ManualClock()
     async with (

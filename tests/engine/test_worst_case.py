@@ -1,5 +1,4 @@
-"""A model that obeys all it reads reaches nothing that no person allowed: a sample of
-``tests/chaos/test_worst_case``."""
+"""A fully obedient model reaches nothing without a person's approval: a sample of ``tests/chaos/test_worst_case``."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Fuzz the reading of tool calls: ``python -m tests.fuzz.fuzz_dialects [--replies N] [--seed S] [--json FILE]``.
+"""Fuzz the parser of tool calls: ``python -m tests.fuzz.fuzz_dialects [--replies N] [--seed S] [--json FILE]``.
 
-Every reply is streamed through the xml dialect in random pieces. Counted: uncaught errors, calls that were invented (in
-no good or damaged call of the reply), good calls that were lost or changed, and the processor milliseconds a kilobyte
-takes (threads counted; a reply under one kilobyte counts as one). The status is 1 when any of the first three is not 0.
+Every reply is streamed through the xml dialect in random pieces. It counts uncaught errors, invented calls (in no
+good or damaged call of the reply), good calls that were lost or changed, and processor milliseconds per kilobyte
+(including threads; a reply under one kilobyte counts as one). The exit status is 1 when any of the first three is
+not 0.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _SHOWN = 5
 
 
 class Prepared:
-    """A model that streams deltas made before."""
+    """A model that streams prepared deltas."""
 
     def __init__(self, deltas: list[ChatDelta]) -> None:
         self._deltas = deltas
@@ -85,7 +86,7 @@ async def read(model: Prepared) -> ChatReply:
     """The finished reply.
 
     Raises:
-        AssertionError: the stream did not end with one.
+        AssertionError: the stream did not end with a reply.
     """
     last = [delta async for delta in XmlModel(model).stream(REQUEST)][-1]
     assert isinstance(last, ReplyDone)
@@ -93,7 +94,7 @@ async def read(model: Prepared) -> ChatReply:
 
 
 def judge(reply: Reply, seen: ChatReply, figures: Figures) -> str | None:
-    """Count what came out against the truth; returns what is wrong."""
+    """Compare the parsed calls with the truth; returns what is wrong."""
     good = [(call.name, call.arguments) for call in seen.tool_calls if call.error is None and not call.repaired]
     others = len(seen.tool_calls) - len(good)
     figures.repaired += sum(call.repaired for call in seen.tool_calls)
@@ -115,7 +116,7 @@ def judge(reply: Reply, seen: ChatReply, figures: Figures) -> str | None:
 
 
 async def fuzz(replies: int, seed: int) -> Figures:
-    """Read ``replies`` generated replies; the same seed gives the same replies."""
+    """Parse ``replies`` generated replies; the same seed gives the same replies."""
     source = random.Random(seed)
     figures = Figures(replies=replies)
     costs = []

@@ -1,5 +1,5 @@
-"""100 000 random command lines through the parser and the table: no exception, and what is allowed means the same words
-when read again.
+"""100 000 random command lines through parser and judge: no exception, and an allowed line means the same when
+parsed again.
 
 Run by hand: ``python -m tests.fuzz.fuzz_lines [COUNT]``. The suite runs a sample
 (``tests/workspace/commands/test_judge.py``).

@@ -1,8 +1,8 @@
-"""Generates model replies together with the truth about them: which calls they hold, and how many are damaged.
+"""Generate model replies together with the truth about them: which calls they contain, and how many are damaged.
 
-A reply is made of parts: prose that only looks like calls, code with examples of calls, good calls, calls with a small
-fault. A part that throws the rest out of balance (an unclosed call, a missing quote) comes last. Of replies that were
-spliced together nobody can say what they hold; they are marked so, and only must not break anything.
+A reply consists of parts: prose that only resembles calls, code with examples of calls, good calls, calls with a
+small fault. A part that makes the rest ambiguous (an unclosed call, a missing quote) comes last. Nobody can tell
+what spliced replies contain; they are marked as such and only must not cause an error.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class Reply:
     """A generated reply.
 
     Attributes:
-        calls: the good calls it holds, in order.
-        damaged: how many faulty calls it holds; each may give one call that is repaired or carries an error.
-        known: whether the two above are the whole truth.
+        calls: the good calls, in order.
+        damaged: the number of faulty calls; each may give one call that is repaired or carries an error.
+        known: whether the two above are the complete truth.
         cut: whether it ended at the token limit.
     """
 
@@ -55,12 +55,12 @@ _OPENING = re.compile(r"""<tool_call\s[^<>]*name\s*=\s*["'][^"'<>]+["'][^<>]*>|<
 
 
 def prose(source: random.Random) -> str:
-    """Words that hold no call, nor by chance a whole opening tag. It ends its line, so that a stray backtick stays its
-    own.
+    """Words without a call or a complete opening tag. They end their line, so that a stray backtick cannot pair
+    with a later one.
     """
     words = [source.choice(_WORDS) for _ in range(source.randint(1, 12))]
     text = source.choice([" ", " ", "\n"]).join(words)
-    # A fence would change what follows, and a tag with no name before an object would be a call.
+    # A fence would change what follows, and a tag without a name before an object would be a call.
     lines = [line if not line.startswith(("```", "~~")) else f"x {line}" for line in text.split("\n")]
     return _OPENING.sub("<tool_call name>", "\n".join(lines)) + source.choice([".", "!", " end"]) + "\n"
 
@@ -106,7 +106,7 @@ def _add_call(source: random.Random, reply: Reply) -> None:
     if form < 0.1:
         reply.text += f"<tool_call>\n{_json(source, {'name': name, 'arguments': data})}\n</tool_call>"
     elif form < 0.2:
-        # A fence may stand around arguments; a fence inside them would make the pair ambiguous.
+        # A fence may surround arguments; a fence inside them would make the pair ambiguous.
         body = text if "```" in text else f"\n```json\n{text}\n```\n"
         reply.text += f"<tool_call name='{name}'>{body}</tool_call>"
     else:
@@ -136,14 +136,14 @@ _FAULTS = (
 
 
 def _add_fault(source: random.Random, reply: Reply) -> None:
-    """A call with a fault that ends with the call."""
+    """A call with a fault that does not affect what follows."""
     body = source.choice(_FAULTS)
     reply.text += f'<tool_call name="{source.choice(NAMES)}">{body}</tool_call>\n'
     reply.damaged += 1
 
 
 def _add_last_fault(source: random.Random, reply: Reply) -> None:
-    """A call that throws what follows out of balance, so nothing follows."""
+    """A call that makes everything after it ambiguous, so nothing follows."""
     name = source.choice(NAMES)
     text = json.dumps({"name": "a", **{key: item for key, item in arguments(source).items() if key != "name"}})
     opening = f'<tool_call name="{name}">'
@@ -165,7 +165,7 @@ def _add_last_fault(source: random.Random, reply: Reply) -> None:
 _PARTS = (prose, _add_call, _add_call, _add_example, _add_fault)
 
 
-def whole(source: random.Random) -> Reply:
+def complete_reply(source: random.Random) -> Reply:
     """A reply of up to eight parts, whose truth is known."""
     reply = Reply()
     for _ in range(source.randint(1, 8)):
@@ -180,7 +180,7 @@ def whole(source: random.Random) -> Reply:
 
 
 def cut_short(source: random.Random) -> Reply:
-    """A reply that reached the token limit: its good calls are those that were complete before the cut."""
+    """A reply that reached the token limit: its good calls are those complete before the cut."""
     reply = Reply(cut=True)
     for _ in range(source.randint(0, 4)):
         source.choice((_add_call, _add_example))(source, reply)
@@ -194,8 +194,8 @@ def cut_short(source: random.Random) -> Reply:
 
 
 def spliced(source: random.Random) -> Reply:
-    """Two replies cut and mixed anywhere, with noise."""
-    first, second = whole(source).text, whole(source).text
+    """Two replies cut and mixed at random places, with noise."""
+    first, second = complete_reply(source).text, complete_reply(source).text
     at, back = source.randint(0, len(first)), source.randint(0, len(second))
     noise = "".join(
         source.choice(("<", ">", '"', "{", "}", "\\", "`", "</tool_call>", '<tool_call name="A">', "\ud800"))
@@ -205,5 +205,5 @@ def spliced(source: random.Random) -> Reply:
 
 
 def generate(source: random.Random) -> Reply:
-    """Any reply: six of ten whole, two cut short, two spliced."""
-    return source.choices((whole, cut_short, spliced), weights=(6, 2, 2))[0](source)
+    """A random reply: six of ten complete, two cut short, two spliced."""
+    return source.choices((complete_reply, cut_short, spliced), weights=(6, 2, 2))[0](source)

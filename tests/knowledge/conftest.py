@@ -1,4 +1,4 @@
-"""Memories to search in."""
+"""Fixtures: memories to search."""
 
 from __future__ import annotations
 

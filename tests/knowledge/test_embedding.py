@@ -1,4 +1,4 @@
-"""Which embedder the settings name; the kinds of servers that make vectors say so themselves."""
+"""The embedder chosen in the settings; server types that create vectors register themselves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def no_server(name: str) -> ProviderConfig:
     raise AssertionError(f"{name} was looked for")
 
 
-async def test_an_unknown_embedder_says_which_there_are(clock: ManualClock) -> None:
+async def test_an_unknown_embedder_lists_the_available_ones(clock: ManualClock) -> None:
     vault = KeyVault(session=True)
     for kind in ("acme", "local"):
         with pytest.raises(

@@ -1,4 +1,4 @@
-"""The index follows every change of the memories, and its file is taken only when it is what the database holds."""
+"""The index follows every change of the memories, and its file is used only when it matches the database."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ async def matching(search: MemorySearch, wanted: MemoryFilter) -> set[str]:
     return (await search.index_cache.loaded()).matching(wanted, 0.0)
 
 
-async def test_the_list_and_the_search_see_the_same(
-    repos: Repositories, words: MemorySearch, workflow: Workflow
-) -> None:
+async def test_list_and_search_find_the_same(repos: Repositories, words: MemorySearch, workflow: Workflow) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     await repos.memories.save(fact("general", tags=("a", "b")))
     await repos.memories.save(fact("mine", workflow, type=MemoryType.DECISION))
@@ -60,7 +58,7 @@ async def test_the_list_and_the_search_see_the_same(
         assert await matching(words, wanted) == ids
 
 
-async def test_what_has_expired_is_not_found(repos: Repositories, words: MemorySearch, clock: ManualClock) -> None:
+async def test_expired_memories_are_not_found(repos: Repositories, words: MemorySearch, clock: ManualClock) -> None:
     await repos.memories.save(fact("short lived", expires_at=clock.now() + timedelta(days=7)))
     await repos.memories.save(fact("long lived"))
     assert len(await found(words, "lived")) == 2
@@ -91,7 +89,7 @@ async def test_the_index_follows_every_change(repos: Repositories, words: Memory
     assert await matching(words, MemoryFilter(scope=None)) == set()
 
 
-async def test_a_fresh_process_finds_what_an_older_one_saved(tmp_path: Path) -> None:
+async def test_a_new_process_finds_what_an_older_one_saved(tmp_path: Path) -> None:
     datadir = DataDir(tmp_path / "data").ensure()
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
@@ -111,7 +109,7 @@ async def test_saves_during_the_first_load_are_seen(repos: Repositories, words: 
     assert len(await found(words, "old")) == 4
 
 
-async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories, words: MemorySearch) -> None:
+async def test_reload_finds_rows_written_in_other_ways(repos: Repositories, words: MemorySearch) -> None:
     memory = await repos.memories.save(fact("apples"))
     assert await found(words, "apples") == ["apples"]
     await Repositories(repos.store, repos.datadir).memories.delete(memory.id)
@@ -120,7 +118,7 @@ async def test_reload_reads_what_was_written_by_other_ways(repos: Repositories, 
 
 
 @pytest.mark.parametrize("version", [0, 0x8000_0000])
-async def test_what_earlier_versions_did_not_keep_is_found_too(
+async def test_memories_of_earlier_versions_are_found_too(
     repos: Repositories, words: MemorySearch, version: int
 ) -> None:
     await repos.memories.save(fact("Trains leave at nine", tags=("commute", "vélo")))
@@ -164,7 +162,7 @@ async def kept(repos: Repositories, clock: ManualClock, monkeypatch: pytest.Monk
 
 @pytest.fixture
 def no_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Notes every reading of rows."""
+    """Records every read of rows."""
     read: list[str] = []
     inner = keeper_module.IndexKeeper._from_rows
 
@@ -176,7 +174,7 @@ def no_rows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return read
 
 
-async def test_a_whole_file_of_the_newest_change_is_taken(kept: Opened, no_rows: list[str]) -> None:
+async def test_a_complete_file_of_the_newest_change_is_used(kept: Opened, no_rows: list[str]) -> None:
     search = kept()
     assert await found(search, "chat") == ["the cat sleeps"]
     assert (await found(search, "8443"))[0] == "number 8443"
@@ -185,9 +183,7 @@ async def test_a_whole_file_of_the_newest_change_is_taken(kept: Opened, no_rows:
     assert len(await found(search, "chat")) == 2, "it is changed like any other"
 
 
-async def test_an_old_file_is_not_taken_and_written_again(
-    kept: Opened, no_rows: list[str], repos: Repositories
-) -> None:
+async def test_an_old_file_is_not_used_and_rewritten(kept: Opened, no_rows: list[str], repos: Repositories) -> None:
     before = repos.datadir.memory_index.read_bytes()
     await Repositories(repos.store, repos.datadir).memories.save(fact("the cat eats"))
     search = kept()
@@ -199,7 +195,7 @@ async def test_an_old_file_is_not_taken_and_written_again(
     assert no_rows == ["rows"]
 
 
-async def test_a_deletion_and_a_purge_make_a_file_old(
+async def test_a_deletion_and_a_purge_invalidate_the_file(
     kept: Opened, no_rows: list[str], repos: Repositories, workflow: Workflow
 ) -> None:
     await repos.workflows.purge(workflow.id)
@@ -208,9 +204,7 @@ async def test_a_deletion_and_a_purge_make_a_file_old(
 
 
 @pytest.mark.parametrize("place", ["magic", "head", "first part", "last part", "end", "empty"])
-async def test_a_damaged_file_is_never_trusted(
-    kept: Opened, no_rows: list[str], repos: Repositories, place: str
-) -> None:
+async def test_a_damaged_file_is_never_used(kept: Opened, no_rows: list[str], repos: Repositories, place: str) -> None:
     path = repos.datadir.memory_index
     data = bytearray(path.read_bytes())
     head = int.from_bytes(data[23:31], "little") + 35
@@ -227,7 +221,7 @@ async def test_a_damaged_file_is_never_trusted(
     assert await found(kept(), "chat") == ["the cat sleeps"]
 
 
-async def test_a_file_of_another_embedder_is_not_taken(
+async def test_a_file_of_another_embedder_is_not_used(
     kept: Opened, no_rows: list[str], repos: Repositories, clock: ManualClock
 ) -> None:
     other = MemorySearch(
@@ -240,7 +234,7 @@ async def test_a_file_of_another_embedder_is_not_taken(
     assert no_rows == ["rows"]
 
 
-async def test_a_file_holds_what_was_abandoned_no_longer(kept: Opened) -> None:
+async def test_a_file_no_longer_contains_deleted_memories(kept: Opened) -> None:
     search = kept()
     (hit,) = (await search.search("cat")).hits
     await search.index(hit.memory.model_copy(update={"content": "the dog eats"}))

@@ -1,4 +1,4 @@
-"""The file of the index: one that is damaged counts as not there."""
+"""The file of the index: a damaged one counts as missing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.knowledge import index_file
 
 
 @pytest.mark.parametrize("length", [2**64 - 1, 2**62, 200])
-def test_a_length_that_is_damaged_takes_no_memory(tmp_path: Path, length: int) -> None:
+def test_a_damaged_length_allocates_no_memory(tmp_path: Path, length: int) -> None:
     file = tmp_path / "memory-index.bin"
     file.write_bytes(index_file.MAGIC + length.to_bytes(8, "little") + bytes(4) + b"{}" * 40)
     assert index_file.read(file, "stamp", None) is None

@@ -1,4 +1,4 @@
-"""Ranking by words: BM25 with two stemmers, against a plain computation."""
+"""Ranking by words: BM25 with two stemmers, compared with a plain computation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def index_of(*texts: str, run: str = "") -> MemoryIndex:
 
 
 def scores(index: MemoryIndex, query: str, wanted: MemoryFilter = ANY) -> tuple[dict[int, float], dict[int, float]]:
-    """By number of the memory the score of its own words and of those around it."""
+    """By number of the memory, the score of its own words and of its neighbours'."""
     rows = index.rows
     beside, around = rows.neighbours()
     scope = rows.scope(wanted, 0.0)
@@ -55,7 +55,7 @@ def found(index: MemoryIndex, query: str) -> list[int]:
 
 
 def plain_bm25(texts: list[str], query: str) -> dict[int, float]:
-    """The formula, word by word."""
+    """The formula in its plain form."""
     average = sum(len(text.split()) for text in texts) / len(texts)
     scores: dict[int, float] = {}
     for word in dict.fromkeys(query.split()):
@@ -81,16 +81,14 @@ def reachable(texts: list[str], query: str) -> float:
 
 
 @given(TEXTS, st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join))
-def test_scores_are_shares_of_bm25(texts: list[str], query: str) -> None:
+def test_scores_are_shares_of_the_best_possible_bm25(texts: list[str], query: str) -> None:
     best = reachable(texts, query)
     expected = {number: pytest.approx(score / best, rel=1e-4) for number, score in plain_bm25(texts, query).items()}
     assert scores(index_of(*texts), query)[0] == expected
 
 
 @given(TEXTS, TEXTS, st.sets(st.integers(0, 11)))
-def test_adding_and_removing_one_by_one_is_the_same_as_loading(
-    first: list[str], second: list[str], removed: set[int]
-) -> None:
+def test_adding_and_removing_one_by_one_equals_loading(first: list[str], second: list[str], removed: set[int]) -> None:
     grown = index_of(*first)
     grown.prepare()
     for number, text in enumerate(second):
@@ -117,7 +115,7 @@ def test_a_rare_word_weighs_more_than_a_common_one() -> None:
     assert found(index, "cat bird")[0] == 9
 
 
-def test_a_replaced_text_is_found_by_its_new_words_alone() -> None:
+def test_a_replaced_text_is_found_only_by_its_new_words() -> None:
     index = index_of("cat", "dog")
     index.put(entry(0, "bird"))
     assert found(index, "cat") == []
@@ -136,7 +134,7 @@ def test_many_additions_are_merged(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(found(index, "cat")) == 23
 
 
-def test_what_another_workflow_keeps_changes_no_score() -> None:
+def test_memories_of_another_workflow_change_no_score() -> None:
     index = index_of("cat", "cat dog", "bird")
     before = scores(index, "cat dog", MemoryFilter("mine"))[0]
     for number in range(10, 60):
@@ -144,7 +142,7 @@ def test_what_another_workflow_keeps_changes_no_score() -> None:
     assert scores(index, "cat dog", MemoryFilter("mine"))[0] == before
 
 
-def test_the_words_of_the_two_before_and_after_in_the_run_count_for_a_memory() -> None:
+def test_the_two_memories_before_and_after_in_a_run_count_too() -> None:
     index = index_of("zero", "cat", "one", "two", "three", "four", run="r")
     index.put(entry(1_000, "aside", run="other"))
     own, around = scores(index, "cat")
@@ -154,7 +152,7 @@ def test_the_words_of_the_two_before_and_after_in_the_run_count_for_a_memory() -
     assert scores(index_of("cat", "one"), "cat")[1] == {}, "without a run nothing stands beside another"
 
 
-def test_nothing_to_find() -> None:
+def test_a_search_without_matches() -> None:
     assert scores(index_of(), "cat") == ({}, {})
     assert scores(index_of("cat"), "") == ({}, {})
     assert scores(index_of("cat"), "zebra") == ({}, {})

@@ -1,4 +1,4 @@
-"""Scores: what each part may do to the order, and what it may not."""
+"""Scores: the influence of each part on the order."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_half_precision_is_widened_exactly() -> None:
     assert np.array_equal(widened(halves).view(np.uint32), halves.astype(np.float32).view(np.uint32))
 
 
-def test_between_languages_the_vectors_count_for_words() -> None:
+def test_across_languages_vectors_replace_words() -> None:
     index = MemoryIndex(RowVectors("e", 2))
     put(index, "french", "mot", unit(1, 0.2), language="fr")
     put(index, "english", "text", unit(1, 0.2), language="en")
@@ -83,7 +83,7 @@ def test_between_languages_the_vectors_count_for_words() -> None:
     assert second.lexical == 0
 
 
-def test_equals_are_ordered_by_importance_use_and_recency() -> None:
+def test_equal_scores_are_ordered_by_importance_use_and_recency() -> None:
     index = MemoryIndex()
     put(index, "plain", importance=0.2, age_days=40)
     put(index, "used", importance=0.2, age_days=40, uses=7)
@@ -95,13 +95,13 @@ def test_equals_are_ordered_by_importance_use_and_recency() -> None:
 
 
 @pytest.mark.parametrize(("age", "recency"), [(0, 1.0), (15, 0.5), (30, 0.0), (300, 0.0), (-5, 1.0)])
-def test_recency_is_a_straight_line_over_thirty_days(age: float, recency: float) -> None:
+def test_recency_decreases_linearly_over_thirty_days(age: float, recency: float) -> None:
     index = MemoryIndex()
     put(index, "a", age_days=age)
     assert ask(index, "word")[0].recency == pytest.approx(recency)
 
 
-def test_the_threshold_asks_whether_a_memory_is_about_the_question_at_all() -> None:
+def test_the_threshold_excludes_unrelated_memories() -> None:
     index = MemoryIndex(RowVectors("e", 2))
     for number in range(30):
         put(index, f"m{number}", f"w{number}", unit(1, 6 + number / 10))
@@ -114,7 +114,7 @@ def test_the_threshold_asks_whether_a_memory_is_about_the_question_at_all() -> N
     assert ask(index, "boat a b c d e f g h i j k l m n o p", least=0.7) == []
 
 
-def test_a_turn_is_found_through_those_next_to_it_and_by_its_speaker() -> None:
+def test_a_turn_is_found_through_its_neighbours_and_its_speaker() -> None:
     index = MemoryIndex(RowVectors("e", 2))
     turns = {
         "t1": ("anna", unit(0, 1)),
@@ -132,7 +132,7 @@ def test_a_turn_is_found_through_those_next_to_it_and_by_its_speaker() -> None:
         assert named[name].relevance == pytest.approx(share * asked[name].relevance, rel=1e-4)
 
 
-def test_many_vectors_are_inspected_in_short_form_first_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_in_short_vectors_first_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "SKETCH_FROM", 500)
     monkeypatch.setattr("atelier_desk.knowledge.index.REFINED", 200)
     random = np.random.default_rng(5)

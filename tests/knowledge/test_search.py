@@ -1,4 +1,4 @@
-"""Search over a real repository: fused, filtered, honest about what it could do."""
+"""Search in a real repository: combined scores, filters, and a report of what could not be searched."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def contents(found: search_module.MemoryMatch) -> list[str]:
     return [hit.memory.content for hit in found.hits]
 
 
-async def test_finds_by_meaning_and_by_words(search: MemorySearch, clock: ManualClock) -> None:
+async def test_memories_are_found_by_meaning_and_by_words(search: MemorySearch, clock: ManualClock) -> None:
     await add(search, clock, "the feline sleeps")
     await add(search, clock, "the automobile is red")
     await add(search, clock, "number 8443 belongs to staging")
@@ -58,7 +58,7 @@ async def test_finds_by_meaning_and_by_words(search: MemorySearch, clock: Manual
         ("the heron stood in a field of reeds " * 20 + "and fished", "heron fishing"),
     ],
 )
-async def test_what_has_all_words_is_first_and_sure_whatever_vectors_say(
+async def test_a_memory_with_all_words_comes_first_whatever_the_vectors(
     search: MemorySearch, embedder: WordEmbedder, clock: ManualClock, content: str, query: str
 ) -> None:
     embedder._direction.update(dict.fromkeys([*query.casefold().split(), "near"], 0))
@@ -69,7 +69,7 @@ async def test_what_has_all_words_is_first_and_sure_whatever_vectors_say(
     assert contents(await search.search(query, limit=1, threshold=1.0)) == [content]
 
 
-async def test_every_part_of_the_score_comes_back(search: MemorySearch, clock: ManualClock) -> None:
+async def test_every_part_of_the_score_is_returned(search: MemorySearch, clock: ManualClock) -> None:
     await add(search, clock, "the cat sleeps", importance=0.6)
     (hit,) = (await search.search("cat")).hits
     assert hit.cosine is not None
@@ -80,7 +80,7 @@ async def test_every_part_of_the_score_comes_back(search: MemorySearch, clock: M
     assert hit.score == pytest.approx(hit.relevance + 0.016)
 
 
-async def test_without_an_embedder_words_alone_are_searched_and_it_says_so(
+async def test_without_an_embedder_only_words_are_searched_and_that_is_reported(
     repos: Repositories, clock: ManualClock
 ) -> None:
     search = MemorySearch(repos.memories, None, clock)
@@ -93,7 +93,7 @@ async def test_without_an_embedder_words_alone_are_searched_and_it_says_so(
     assert "full text alone" in found.note
 
 
-async def test_an_embedder_that_fails_leaves_words_and_says_why(
+async def test_with_a_failing_embedder_words_are_searched_and_the_reason_reported(
     search: MemorySearch, embedder: WordEmbedder, clock: ManualClock
 ) -> None:
     await add(search, clock, "the cat sleeps")
@@ -110,7 +110,7 @@ async def test_an_embedder_that_fails_leaves_words_and_says_why(
     assert contents(found) == ["the cat sleeps"]
 
 
-async def test_an_embedder_that_hangs_is_not_waited_for(
+async def test_a_hanging_embedder_times_out(
     repos: Repositories, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Hanging(WordEmbedder):
@@ -140,7 +140,7 @@ async def test_stored_vectors_are_loaded_at_the_first_search(
     assert embedder.asked == ["feline"]
 
 
-async def test_changes_are_followed_without_loading_again(
+async def test_changes_are_followed_without_reloading(
     search: MemorySearch, repos: Repositories, clock: ManualClock
 ) -> None:
     memory = await add(search, clock, "the cat sleeps")
@@ -152,7 +152,7 @@ async def test_changes_are_followed_without_loading_again(
     assert contents(await search.search("voiture", threshold=0)) == []
 
 
-async def test_what_was_deleted_behind_its_back_is_skipped(
+async def test_a_memory_deleted_from_the_database_is_skipped(
     search: MemorySearch, repos: Repositories, clock: ManualClock
 ) -> None:
     gone = [await add(search, clock, f"cat {number}") for number in range(40)]
@@ -164,7 +164,7 @@ async def test_what_was_deleted_behind_its_back_is_skipped(
     assert [hit.memory.id for hit in found.hits] == [kept.id]
 
 
-async def test_filters_by_home_type_and_tags(
+async def test_filters_by_scope_type_and_tags(
     search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
 ) -> None:
     other = Workflow(name="Other")
@@ -185,7 +185,7 @@ async def test_filters_by_home_type_and_tags(
     assert await found(scope=None, tags=("home", "garden")) == []
 
 
-async def test_a_selective_filter_finds_far_down_the_order(
+async def test_a_selective_filter_finds_low_ranked_memories(
     search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
 ) -> None:
     await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"cat {number}") for number in range(250)])
@@ -194,14 +194,14 @@ async def test_a_selective_filter_finds_far_down_the_order(
     assert contents(found) == ["a cat with a car and a port"]
 
 
-async def test_what_has_expired_is_not_found(search: MemorySearch, clock: ManualClock) -> None:
+async def test_expired_memories_are_not_found(search: MemorySearch, clock: ManualClock) -> None:
     await add(search, clock, "the cat sleeps", expires_at=clock.now() + timedelta(days=7))
     assert len((await search.search("cat")).hits) == 1
     await clock.advance(7 * 86_400)
     assert (await search.search("cat")).hits == []
 
 
-async def test_what_is_cleared_is_not_found(
+async def test_cleared_memories_are_not_found(
     search: MemorySearch, repos: Repositories, workflow: Workflow, clock: ManualClock
 ) -> None:
     await add(search, clock, "cat one", workflow_id=workflow.id)
@@ -213,7 +213,7 @@ async def test_what_is_cleared_is_not_found(
     assert contents(await search.search("cat", threshold=0)) == ["cat two"]
 
 
-async def test_another_embedder_embeds_again_and_the_old_one_searches_until_it_is_whole(
+async def test_a_new_embedder_re_embeds_while_the_old_one_searches(
     search: MemorySearch, repos: Repositories, clock: ManualClock
 ) -> None:
     await search.index_many([Memory(type=MemoryType.KNOWLEDGE, content=f"cat number {number}") for number in range(70)])
@@ -245,7 +245,7 @@ async def test_another_embedder_embeds_again_and_the_old_one_searches_until_it_i
     assert await search.reembed() == 0
 
 
-async def test_a_search_without_an_old_embedder_says_how_far_it_is_and_a_change_then_is_not_lost(
+async def test_a_search_during_re_embedding_reports_progress_and_loses_no_change(
     repos: Repositories, clock: ManualClock
 ) -> None:
     search = MemorySearch(repos.memories, None, clock)
@@ -292,7 +292,9 @@ async def test_re_embedding_can_be_cancelled_and_continues_later(search: MemoryS
     assert len((await search.search("kitten", threshold=0, limit=100)).hits) == 70
 
 
-async def test_a_search_waits_for_no_write(search: MemorySearch, repos: Repositories, clock: ManualClock) -> None:
+async def test_a_search_does_not_wait_for_a_write(
+    search: MemorySearch, repos: Repositories, clock: ManualClock
+) -> None:
     memory = await add(search, clock, "the cat sleeps")
     await search.index_cache.loaded()
     async with repos.store.quiet():
@@ -303,7 +305,7 @@ async def test_a_search_waits_for_no_write(search: MemorySearch, repos: Reposito
     assert (await search.index_cache.loaded()).rows.column("uses").tolist() == [1]
 
 
-async def test_re_embedding_tells_when_the_embedder_fails(
+async def test_re_embedding_reports_a_failing_embedder(
     search: MemorySearch, embedder: WordEmbedder, repos: Repositories, clock: ManualClock
 ) -> None:
     with pytest.raises(UsageError):
@@ -330,13 +332,13 @@ async def test_an_empty_store_and_a_query_without_words(
     assert (await MemorySearch(repos.memories, None, clock).search("?!", threshold=0)).hits == []
 
 
-async def test_warming_loads_before_the_first_search(search: MemorySearch, clock: ManualClock) -> None:
+async def test_warming_up_loads_before_the_first_search(search: MemorySearch, clock: ManualClock) -> None:
     await add(search, clock, "the cat sleeps")
     await search.warm()
     assert len((await search.search("cat")).hits) == 1
 
 
-async def test_warming_where_nothing_is_stored_makes_no_index_and_what_comes_is_found(
+async def test_warming_up_an_empty_store_builds_no_index_and_later_memories_are_found(
     search: MemorySearch, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[MemoryIndex] = []

@@ -1,4 +1,4 @@
-"""Which memories say the same, and which cannot both hold."""
+"""Which memories are duplicates, and which contradict each other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Conversations in every order that compaction, interrupted runs, injected notes and other models produce: what a
-provider must bring into a form its server accepts."""
+"""Conversations in every order that compaction, interrupted runs, injected notes and other models produce; a
+provider must bring them into a form its server accepts.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ ANY = st.lists(st.sampled_from(KINDS), max_size=10)
 
 
 def conversation(kinds: Sequence[str], model: str, thought: dict[str, Any]) -> list[ChatMessage]:
-    """Messages of these kinds; ``thought`` is what the server of ``model`` wants back with the thoughtful ones."""
+    """Messages of these kinds; ``thought`` is the data that the server of ``model`` needs back with its thinking
+    messages.
+    """
     data = ProviderData.pack("Server", model, thought)
     made = {
         "system": ChatMessage(role=Role.SYSTEM, content="s"),
@@ -40,7 +43,7 @@ def conversation(kinds: Sequence[str], model: str, thought: dict[str, Any]) -> l
 
 
 def _seventy() -> list[tuple[str, ...]]:
-    """None, each kind alone, what runs leave behind, and the rest drawn once for all."""
+    """An empty one, each kind alone, typical remains of runs, and the rest drawn at random with a fixed seed."""
     known = [
         (), *((kind,) for kind in KINDS),
         ("system", "user", "call", "result", "assistant", "user"),

@@ -1,4 +1,4 @@
-"""Requests and the reading of streams, for the tests of providers."""
+"""Requests and helpers that read streams, for the tests of providers."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def provider(
     environ: dict[str, str] | None = None,
     **fields: Any,
 ) -> HttpProvider:
-    """A provider for a fake server; waits before retries are exact. ``fields`` are more of its configuration."""
+    """A provider for a fake server; its retry delays are exact. ``fields`` are more of its configuration."""
     vault = KeyVault(environ=environ or {})
     if key:
         vault.set(name, key)
@@ -117,7 +117,7 @@ def result(id: str, content: str = "2", name: str = "CalculatorTool") -> ChatMes
 
 
 def said(reply: ChatReply) -> ChatMessage:
-    """A reply as the engine puts it back, after its way through the journal."""
+    """A reply as the engine puts it back, after storing and reading it."""
     stored = ChatReply.model_validate_json(reply.model_dump_json())
     return ChatMessage(
         role=Role.ASSISTANT, content=stored.content, tool_calls=stored.tool_calls, provider_data=stored.provider_data
@@ -133,11 +133,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=4),
     max_leaves=12,
 )
-"""JSON made of the words of the wire in places where they do not belong."""
+"""JSON made of field names of the protocol in the wrong positions."""
 
 
 async def run(clock: ManualClock, stream: Any) -> list[Any]:
-    """Read a stream to its end, moving the clock by exactly what each retry says it waits."""
+    """Read a stream to its end, moving the clock by exactly the delay that each retry announces."""
     deltas = []
     iterator = aiter(stream)
     pending: asyncio.Task[Any] = asyncio.ensure_future(anext(iterator))
@@ -161,7 +161,7 @@ async def collect(stream: AsyncIterator[ChatDelta]) -> list[ChatDelta]:
 
 
 def reply_of(deltas: Sequence[ChatDelta]) -> ChatReply:
-    """The reply of a stream, after checking that it is last, alone, and what the deltas said."""
+    """The reply of a stream, after checking that it comes last, only once, and agrees with the deltas."""
     assert [isinstance(delta, ReplyDone) for delta in deltas].count(True) == 1
     last = deltas[-1]
     assert isinstance(last, ReplyDone)
@@ -176,7 +176,7 @@ def joined(deltas: Sequence[ChatDelta]) -> tuple[str, str]:
 
 
 def arguments(deltas: Sequence[ChatDelta]) -> dict[int, str]:
-    """Argument text of each call as its deltas gave it."""
+    """Argument text of each call, as its deltas gave it."""
     texts: dict[int, str] = {}
     for delta in deltas:
         if isinstance(delta, ToolCallDelta):

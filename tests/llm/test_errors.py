@@ -1,4 +1,4 @@
-"""Every shape of error body gets a code, a sentence and no key."""
+"""Every form of error body gives a code and a sentence, without any key."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def error(status: int, body: Any, **headers: str) -> ProviderError:
         (b"\xff\xfe", "\ufffd\ufffd"),
     ],
 )
-def test_shapes_of_bodies(body: Any, message: str) -> None:
+def test_all_forms_of_error_bodies(body: Any, message: str) -> None:
     assert parse_body(body if isinstance(body, bytes) else json.dumps(body).encode()).message == message
 
 
@@ -170,14 +170,14 @@ def test_the_prompt_size_is_stored() -> None:
         },
     ],
 )
-def test_a_request_of_too_many_bytes_is_not_said_to_be_a_workflow_that_is_too_long(body: Any) -> None:
+def test_a_request_with_too_many_bytes_is_not_reported_as_a_too_long_workflow(body: Any) -> None:
     found = error(413, body)
     assert found.code == "bad_request"
     assert "The request is too large" in str(found)
 
 
 @pytest.mark.parametrize("text", ["max_tokens exceeds the limit of 4096", "the context of the question is unclear"])
-def test_other_refusals_are_no_overflow(text: str) -> None:
+def test_other_refusals_are_not_an_overflow(text: str) -> None:
     assert not isinstance(error(400, {"error": text}), ContextOverflowError)
 
 
@@ -222,12 +222,12 @@ def test_retry_after(headers: dict[str, str], seconds: float | None) -> None:
         ("try again in 3 moments", None),
     ],
 )
-def test_a_wait_named_in_words(text: str, seconds: float | None) -> None:
+def test_a_delay_given_in_words(text: str, seconds: float | None) -> None:
     assert error(429, {"error": {"message": f"Rate limit reached. {text}"}}).retry_after_s == seconds
 
 
 @pytest.mark.parametrize("status", [429, 503])
-def test_a_long_wait_is_named_by_its_day(status: int) -> None:
+def test_a_long_delay_is_given_as_a_date(status: int) -> None:
     there = (NOW + timedelta(days=2)).astimezone().strftime("%Y-%m-%d %H:%M")
     assert f"from {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "172800"}).localized(_)
     assert f"from {there}" in error(
@@ -254,7 +254,7 @@ def test_an_error_in_the_middle_of_a_stream() -> None:
     assert mistral.code == "overloaded"
 
 
-def test_the_servers_words_are_redacted_cut_and_one_line() -> None:
+def test_the_servers_message_is_redacted_cut_and_on_one_line() -> None:
     remember("sk-sentinel-0123456789")
     found = error(400, {"error": f"bad\nkey\tsk-sentinel-0123456789 \x1b[31m {'x' * 900}"})
     detail = str(found.params["detail"])
@@ -275,7 +275,7 @@ def test_any_body_gives_an_error_with_a_sentence(body: Any, status: int) -> None
         payload_error(WHERE, body)
 
 
-def test_an_error_of_nothing_but_digits_is_read_once() -> None:
+def test_an_error_of_only_digits_is_parsed_once() -> None:
     assert error(400, {"error": {"message": "9" * 300_000}}).code == "bad_request"
 
 
@@ -288,7 +288,7 @@ def test_an_error_of_nothing_but_digits_is_read_once() -> None:
         (401, {"error": {"message": "Invalid key: wrong, or not expired but disabled"}}, False),
     ],
 )
-def test_a_key_that_expired_is_distinguished_from_one_that_is_wrong(status: int, body: Any, expired: bool) -> None:
+def test_an_expired_key_is_distinguished_from_a_wrong_one(status: int, body: Any, expired: bool) -> None:
     found = error(status, body)
     assert found.code == "auth"
     assert ("has expired" in found.template) is expired

@@ -1,4 +1,4 @@
-"""A configuration becomes the right provider, and making it contacts nobody."""
+"""A configuration gives the right provider, and creating it contacts no server."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_kinds(kind: str, name: str, tmp_path: Path, clock: ManualClock) -> None
     assert (type(made).__name__, made.name) == (name, "Mine")
 
 
-def test_bad_addresses_are_refused_when_made(clock: ManualClock) -> None:
+def test_bad_addresses_are_refused_on_creation(clock: ManualClock) -> None:
     with pytest.raises(UsageError):
         create_http_provider(ProviderConfig(name="a", kind="openai", base_url="nonsense"), KeyVault(environ={}), clock)
     with pytest.raises(UsageError):

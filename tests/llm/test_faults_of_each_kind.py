@@ -1,6 +1,4 @@
-"""Every fault that model servers are known for, through every kind of provider: the same code, whatever the wire looks
-like.
-"""
+"""Every known fault of model servers, with every kind of provider: the same code, whatever the protocol."""
 
 from __future__ import annotations
 
@@ -84,7 +82,7 @@ def asked(server: Any) -> Any:
     ids=lambda each: each if isinstance(each, str) else f"{getattr(each, 'status', 'reply')}",
 )
 async def test_a_fault_has_its_code(server: Any, chat: Any, clock: ManualClock, fault: Any, code: str) -> None:
-    server.script(*[fault] * 200)  # a model that loads is waited for a while
+    server.script(*[fault] * 200)  # a model that is loading is waited for
     with pytest.raises(ProviderError) as caught:
         await run(clock, chat.stream(asked(server)))
     assert caught.value.code == code
@@ -92,7 +90,7 @@ async def test_a_fault_has_its_code(server: Any, chat: Any, clock: ManualClock, 
 
 
 @pytest.mark.parametrize("chunk_size", [1, 3])
-async def test_letters_that_are_split_over_pieces_are_whole(server: Any, chat: Any, chunk_size: int) -> None:
+async def test_characters_split_over_pieces_are_complete(server: Any, chat: Any, chunk_size: int) -> None:
     server.script(Reply(text="Où ça ? 😀", pieces=3, chunk_size=chunk_size))
     assert reply_of(await collect(chat.stream(asked(server)))).content == "Où ça ? 😀"
 

@@ -1,4 +1,4 @@
-"""A key of another maker is told apart by its beginning, and never leaves the machine."""
+"""A key of another service is recognised by its prefix, and is never sent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.clock import ManualClock
         ("", ""),
     ],
 )
-def test_whose_a_key_is(key: str, maker: str) -> None:
+def test_the_service_of_a_key(key: str, maker: str) -> None:
     assert maker_of(key) == maker
 
 
@@ -42,7 +42,7 @@ def test_whose_a_key_is(key: str, maker: str) -> None:
         ("sk-abc", "https://api.deepseek.com/v1"),
     ],
 )
-def test_what_may_be_right_is_sent(key: str, url: str) -> None:
+def test_a_possibly_valid_key_is_sent(key: str, url: str) -> None:
     refuse_another_maker(key, url, "lab")
 
 
@@ -55,7 +55,7 @@ def test_what_may_be_right_is_sent(key: str, url: str) -> None:
         ("mistral", "sk-ant-api03-abcdefgh", "but api.mistral.ai belongs to Mistral"),
     ],
 )
-async def test_a_key_in_the_field_of_another_maker_is_reported_and_not_sent(kind: str, key: str, told: str) -> None:
+async def test_a_key_of_another_service_is_reported_and_not_sent(kind: str, key: str, told: str) -> None:
     config, vault = ProviderConfig(name="lab", kind=kind, api_key_env="KEY"), KeyVault(environ={"KEY": key})
     provider = create_provider(config, vault, ManualClock(), models_dir=Path())
     health = await provider.test()
@@ -65,7 +65,7 @@ async def test_a_key_in_the_field_of_another_maker_is_reported_and_not_sent(kind
     assert key not in health.message
 
 
-async def test_the_error_names_no_key() -> None:
+async def test_the_error_does_not_contain_the_key() -> None:
     with pytest.raises(ProviderError) as caught:
         refuse_another_maker("sk-ant-api03-secret", "https://api.openai.com/v1", "lab")
     assert "secret" not in str(caught.value)

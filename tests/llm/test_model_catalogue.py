@@ -1,4 +1,4 @@
-"""The dated list of hosted models: what is shipped, what comes before it, and what is fetched."""
+"""The dated list of hosted models: the shipped one, values that override it, and updates."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ LIST = ModelList(date(2026, 7, 2), {"groq": {"llama": FACTS}})
 
 
 class ModelsDev(FakeServer):
-    """models.dev: one page."""
+    """A models.dev server with one page."""
 
     answer: Any = None
 
@@ -47,7 +47,7 @@ class ModelsDev(FakeServer):
 
 
 def told(**more: Any) -> dict[str, Any]:
-    """A model as models.dev writes it."""
+    """A model in the format of models.dev."""
     return {
         "id": "llama", "limit": {"context": 131_072, "output": 32_768},
         "cost": {"input": 0.59, "output": 0.79, "cache_read": 0.1},
@@ -63,7 +63,7 @@ def test_the_shipped_list_has_a_date_and_the_services_of_the_presets() -> None:
     assert shipped.models["anthropic"]["claude-sonnet-5"] == (1_000_000, 128_000, 2.0, 10.0, True, True, True, 0.2, 2.5)
 
 
-def test_every_preset_can_be_told_by_its_own_address() -> None:
+def test_every_preset_is_recognised_by_its_address() -> None:
     for preset in PRESETS:
         if not preset.url:
             assert preset.example
@@ -78,7 +78,7 @@ def test_every_preset_can_be_told_by_its_own_address() -> None:
     assert name_for(azure, ["azure openai"]) == "Azure OpenAI 2"
 
 
-def test_an_exact_model_of_its_very_service_is_known_and_no_other() -> None:
+def test_only_an_exact_model_of_the_same_service_is_known() -> None:
     known = LIST.applied(GROQ, ModelInfo(provider="Groq", name="llama"))
     assert tuple(getattr(known, field) for field in model_catalogue.FIELDS) == FACTS
     assert known.source == "list"
@@ -88,7 +88,7 @@ def test_an_exact_model_of_its_very_service_is_known_and_no_other() -> None:
     assert LIST.applied(here, ModelInfo(provider="x", name="llama")).context_window is None
 
 
-def test_what_a_person_and_the_server_say_comes_first() -> None:
+def test_values_from_the_person_and_the_server_come_first() -> None:
     typed = ModelInfo(provider="Groq", name="llama", context_window=4096, source="user")
     assert LIST.applied(GROQ, typed) == typed
     served = ModelInfo(
@@ -96,12 +96,12 @@ def test_what_a_person_and_the_server_say_comes_first() -> None:
     )
     known = LIST.applied(GROQ, served)
     assert (known.context_window, known.price_input, known.price_output, known.source) == (8192, 9.0, 0.79, "server")
-    assert known.supports_vision is False  # no such server tells: that was a guess from the name
+    assert known.supports_vision is False  # no such server reports this: it was a guess from the name
     guessed = ModelInfo(provider="Groq", name="llama", context_window=8192, source="profile")
     assert LIST.applied(GROQ, guessed).context_window == 131_072
 
 
-def test_the_newer_of_two_list_prices_counts() -> None:
+def test_the_newer_of_two_list_prices_is_used() -> None:
     mistral = ProviderConfig(name="Mistral", kind="mistral")
     info = ModelInfo(
         provider="Mistral", name="mistral-medium-latest", price_input=1.5, price_output=7.5, source="profile"
@@ -111,7 +111,7 @@ def test_the_newer_of_two_list_prices_counts() -> None:
         assert newer.applied(mistral, info).price_input == price
 
 
-async def test_the_list_is_fetched_checked_and_kept_in_one_step(tmp_path: Path) -> None:
+async def test_the_list_is_downloaded_validated_and_stored_atomically(tmp_path: Path) -> None:
     async with ModelsDev() as server:
         server.answer = {
             "groq": {
@@ -141,7 +141,7 @@ async def test_the_list_is_fetched_checked_and_kept_in_one_step(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("answer", [[], {}, {"groq": {"models": {}}}, {"groq": 3}, "text"])
-async def test_what_is_no_list_is_refused(answer: Any) -> None:
+async def test_an_invalid_list_is_refused(answer: Any) -> None:
     async with ModelsDev() as server:
         server.answer = answer
         with pytest.raises(ProviderError) as caught:
@@ -149,7 +149,7 @@ async def test_what_is_no_list_is_refused(answer: Any) -> None:
     assert caught.value.code == "bad_response"
 
 
-def test_a_kept_list_that_is_older_or_cannot_be_read_is_left(tmp_path: Path) -> None:
+def test_an_older_or_unreadable_stored_list_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "list.json"
     shipped = read(model_catalogue.SHIPPED)
     assert newest(path) == shipped
@@ -182,13 +182,13 @@ def test_no_entry_can_break_the_list(entry: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["half \ud800", "two\nlines", "zero\0", "", "x" * 513])
-def test_names_that_cannot_be_kept_or_shown_are_skipped(name: str, tmp_path: Path) -> None:
+def test_names_that_cannot_be_stored_or_shown_are_skipped(name: str, tmp_path: Path) -> None:
     found = known_models({"groq": {"models": {name: told(), "llama": told()}}})
     assert list(found["groq"]) == ["llama"]
     store(tmp_path / "list.json", ModelList(date(2030, 1, 1), found))
 
 
-async def test_a_fetch_can_be_abandoned() -> None:
+async def test_a_download_can_be_cancelled() -> None:
     gate = asyncio.Event()
 
     class Slow(ModelsDev):
@@ -223,7 +223,7 @@ async def test_a_fetch_can_be_abandoned() -> None:
         ("mistral", "gpt-6", None),
     ],
 )
-def test_a_newer_model_takes_what_the_newest_known_one_of_its_family_has(
+def test_a_newer_model_inherits_from_the_newest_known_one_of_its_family(
     service: str, model: str, relative: str | None
 ) -> None:
     models = read(SHIPPED)

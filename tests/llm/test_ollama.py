@@ -1,4 +1,4 @@
-"""Ollama's API: objects as arguments, the window always asked for, counts that may be missing."""
+"""Ollama's API: objects as arguments, an explicit context length in every request, optional counts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_reply_with_everything(ollama_server: FakeOllama, chat: Any, chu
     assert reply.finish_reason is FinishReason.TOOL_CALLS, "Ollama says stop"
 
 
-async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
+async def test_the_request_body(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="ok"))
     thought = called("call_1", expression="1+1").model_copy(
         update={"provider_data": ProviderData.pack("Server", "test-model", {"thinking": "because"})}
@@ -98,13 +98,11 @@ async def test_the_request(ollama_server: FakeOllama, chat: Any) -> None:
     }
 
 
-async def test_effort_is_a_level_of_thinking_and_left_out_where_it_is_refused(
-    ollama_server: FakeOllama, chat: Any
-) -> None:
+async def test_effort_is_a_thinking_level_and_omitted_where_refused(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     for options in ({"effort": "medium"}, {"effort": "medium", "enable_thinking": False}, {}):
         await collect(chat.stream(ask(**options)))
-    # This model does not think: it refuses the level, is asked again without it, and is never told again.
+    # This model does not think: it refuses the level, is asked again without it, and does not get it again.
     assert [request.json.get("think") for request in ollama_server.of("/api/chat")] == ["medium", None, None, None]
 
 
@@ -117,7 +115,7 @@ async def test_defaults_schema_and_thinking_off(ollama_server: FakeOllama, chat:
     assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"invalid_json": "{x"}
 
 
-async def test_next_to_tools_no_form_is_sent_which_would_forbid_their_calls(
+async def test_with_tools_no_schema_is_sent_because_it_would_prevent_calls(
     ollama_server: FakeOllama, chat: Any
 ) -> None:
     ollama_server.script(Reply(text="{}"))
@@ -182,7 +180,7 @@ async def test_refusals(ollama_server: FakeOllama, chat: Any) -> None:
     assert caught.value.code == "bad_response"
 
 
-async def test_an_old_server_that_does_not_know_think(ollama_server: FakeOllama, chat: Any) -> None:
+async def test_an_old_server_without_the_think_field(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Failure(400, {"error": '"test-model" does not support thinking'}), Reply(text="ok"))
     assert reply_of(await collect(chat.stream(ask(enable_thinking=False)))).content == "ok"
     assert ["think" in request.json for request in ollama_server.requests] == [True, False]
@@ -253,7 +251,7 @@ def test_every_chunking_gives_the_same(cuts: set[int], crlf: bool) -> None:
 
 
 @given(st.lists(JSON, max_size=5))
-def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any]) -> None:
+def test_nonsense_is_an_answer_or_a_provider_error(values: list[Any]) -> None:
     lines = [{"message": value, "done": value} for value in values] + values
     parser = OllamaParser(ask(), ErrorLocation("Ollama"))
     try:

@@ -47,7 +47,7 @@ async def test_a_reply_with_everything(
     assert reply.usage == Usage(tokens_input=11, tokens_output=7)
 
 
-async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_the_request_body(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
     messages = (
@@ -102,7 +102,7 @@ async def test_the_request(openai_server: FakeOpenAI, chat: Any) -> None:
     assert "authorization" not in openai_server.requests[0].headers
 
 
-async def test_effort_is_sent_and_left_out_where_it_is_refused(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_effort_is_sent_and_omitted_where_refused(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     await collect(chat.stream(ask(effort="low")))
     await collect(chat.stream(ask(effort="low", enable_thinking=False)))
@@ -135,7 +135,7 @@ async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
         ),
     ],
 )
-async def test_a_server_that_knows_no_schema_is_asked_for_an_object_and_then_in_words(
+async def test_a_server_without_schemas_is_asked_for_json_and_then_by_the_prompt(
     openai_server: FakeOpenAI, chat: Any, refusals: list[str], kinds: list[str | None]
 ) -> None:
     openai_server.script(
@@ -156,7 +156,7 @@ async def test_a_server_that_knows_no_schema_is_asked_for_an_object_and_then_in_
     ],
 )
 @pytest.mark.parametrize("first", ["user", "call"])
-async def test_a_model_without_system_messages_is_told_by_the_user(
+async def test_a_model_without_system_messages_gets_them_as_a_user_message(
     openai_server: FakeOpenAI, chat: Any, status: int, said: str, first: str
 ) -> None:
     openai_server.script(Failure(status, {"error": {"message": said}}), Reply(text="ok"), Reply(text="ok"))
@@ -171,7 +171,7 @@ async def test_a_model_without_system_messages_is_told_by_the_user(
     assert again[0]["content"].startswith("Be short.")
 
 
-async def test_only_openai_s_own_servers_get_a_form_next_to_tools(
+async def test_only_openais_own_servers_get_a_schema_with_tools(
     openai_server: FakeOpenAI, chat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     openai_server.script(Reply(text="{}"), Reply(text="{}"))
@@ -214,7 +214,7 @@ def test_strict_schemas_are_marked() -> None:
         ),
     ],
 )
-async def test_a_refused_field_is_skipped_and_remembered(
+async def test_a_refused_field_is_omitted_and_remembered(
     openai_server: FakeOpenAI, chat: Any, field: str, message: str, instead: str | None
 ) -> None:
     openai_server.refused = {field: message}
@@ -236,7 +236,7 @@ async def test_a_refusal_of_something_else_is_an_error(openai_server: FakeOpenAI
     assert len(openai_server.requests) == 1
 
 
-async def test_a_server_that_does_not_stream(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_a_server_without_streaming(openai_server: FakeOpenAI, chat: Any) -> None:
     body = {
         "choices": [
             {
@@ -255,24 +255,24 @@ async def test_a_server_that_does_not_stream(openai_server: FakeOpenAI, chat: An
     assert reply.usage == Usage(tokens_input=1, tokens_output=2, tokens_reasoning=1)
 
 
-async def test_events_that_are_called_json(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_an_event_stream_declared_as_json(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="Hello", content_type="application/json", chunk_size=3))
     assert reply_of(await collect(chat.stream(ask()))).content == "Hello"
 
 
-async def test_json_that_is_called_events(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_json_declared_as_an_event_stream(openai_server: FakeOpenAI, chat: Any) -> None:
     body = b"\n " + json.dumps({"choices": [{"message": {"content": "Hi"}}]}).encode()
     openai_server.script(Reply(raw=body, chunk_size=1))
     assert reply_of(await collect(chat.stream(ask()))).content == "Hi"
 
 
-async def test_events_without_anything_in_them(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_empty_events_are_ignored(openai_server: FakeOpenAI, chat: Any) -> None:
     chunk = json.dumps({"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]})
     openai_server.script(Reply(raw=f"data:\n\ndata: \n\ndata: {chunk}\n\ndata:\n\ndata: [DONE]\n\n".encode()))
     assert reply_of(await collect(chat.stream(ask()))).content == "Hi"
 
 
-async def test_reasoning_that_is_closed_and_was_never_opened(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_reasoning_with_only_an_end_tag(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="12 times 7\nis 84.\n</think>\n\nIt is 84."), Reply(text="</think>\n\nIt is 84."))
     deltas = await collect(chat.stream(ask()))
     assert isinstance(deltas[-1], ReplyDone)
@@ -280,7 +280,7 @@ async def test_reasoning_that_is_closed_and_was_never_opened(openai_server: Fake
     assert reply_of(await collect(chat.stream(ask()))).content == "It is 84."
 
 
-async def test_missing_ids_get_one(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_missing_ids_are_generated(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(calls=[Call("a", id=None), Call("b", id=None)]))
     reply = reply_of(await collect(chat.stream(ask())))
     assert [call.name for call in reply.tool_calls] == ["a", "b"]
@@ -288,7 +288,7 @@ async def test_missing_ids_get_one(openai_server: FakeOpenAI, chat: Any) -> None
     assert all(call.id.startswith("call_") for call in reply.tool_calls)
 
 
-async def test_deltas_come_while_the_server_still_writes(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_deltas_arrive_while_the_server_still_writes(openai_server: FakeOpenAI, chat: Any) -> None:
     gate = asyncio.Event()
     openai_server.script(Reply(text="Hello there", hold_after=2, gate=gate))
     stream = chat.stream(ask())
@@ -297,7 +297,7 @@ async def test_deltas_come_while_the_server_still_writes(openai_server: FakeOpen
     assert reply_of([TextDelta(content="Hello"), *await collect(stream)]).content == "Hello there"
 
 
-async def test_the_end_mark_may_be_missing_when_the_reason_came(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_the_end_mark_may_be_missing_after_the_finish_reason(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(
         Reply(text="done", end_mark=False), Reply(text="done", finish=None), Reply(text="cut off", finish="length")
     )
@@ -306,7 +306,7 @@ async def test_the_end_mark_may_be_missing_when_the_reason_came(openai_server: F
     assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.LENGTH
 
 
-async def test_a_server_that_says_no_more_after_the_reason(
+async def test_a_server_that_stays_silent_after_the_finish_reason(
     openai_server: FakeOpenAI, chat: Any, clock: ManualClock
 ) -> None:
     openai_server.script(Reply(text="done", end_mark=False, usage=None, tail_open=True))
@@ -330,7 +330,7 @@ async def test_a_stream_without_its_end_is_truncated(openai_server: FakeOpenAI, 
     assert joined(shown)[0] == "Hello"
 
 
-async def test_a_cut_after_the_reason_loses_nothing(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_a_cut_after_the_finish_reason_loses_nothing(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="Hello", cut_after=3))
     assert reply_of(await collect(chat.stream(ask()))).content == "Hello"
 
@@ -424,7 +424,7 @@ async def test_models(openai_server: FakeOpenAI, chat: Any) -> None:
     )
 
 
-async def test_the_real_window_of_local_servers(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_the_actual_context_length_of_local_servers(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.extra["/props"] = {"default_generation_settings": {"n_ctx": 4096}}
     info = await chat.model_info("test-model")
     assert (info.context_window, info.source) == (4096, "server")

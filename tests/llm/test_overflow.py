@@ -1,4 +1,4 @@
-"""What servers say of a request that is too long, in the words that were seen at each."""
+"""Error messages about a too long request, as seen at each server."""
 
 # ruff: noqa: E501 - the words as they were said
 
@@ -93,13 +93,13 @@ SAID = {
 
 
 @pytest.mark.parametrize("server", SAID)
-def test_each_server_is_understood(server: str) -> None:
+def test_each_servers_message_is_recognised(server: str) -> None:
     status, text, wanted = SAID[server]
     assert overflow(status, text) == wanted
     assert overflow(429, text) is None, "a limit of requests a minute is another thing"
 
 
-def test_a_code_says_it_without_words() -> None:
+def test_an_error_code_is_sufficient() -> None:
     assert overflow(429, "", ("", "context_length_exceeded")) == Overflow()
     assert overflow(400, "", ("invalid_request_error", "")) is None
 

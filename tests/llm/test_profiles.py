@@ -1,4 +1,4 @@
-"""What is assumed of models nobody described."""
+"""Assumptions about models without a description."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_families(model: str, tools: bool | None, thinking: bool | None, dialect
     ],
 )  # fmt: skip
 def test_claude(model: str, thinking: bool, window: int, longest: int | None) -> None:
-    """As models.dev has them; what the server or the list says comes before it."""
+    """As on models.dev; values of the server or the list take precedence."""
     found = profile("", model)
     assert (found.supports_thinking, found.context_window, found.max_output) == (thinking, window, longest)
 
@@ -74,7 +74,7 @@ def test_dialects(info: dict[str, object], dialect: ToolDialect) -> None:
     assert dialect_for(agent(ToolDialect.XML), model) is ToolDialect.XML
 
 
-def test_what_is_known_comes_before_what_is_assumed() -> None:
+def test_known_values_precede_assumptions() -> None:
     told = ModelInfo(
         provider="p", name="gpt-4o", context_window=5, supports_tools=False, price_input=9.0, source="user"
     )
@@ -125,7 +125,7 @@ def test_embedders_by_name(model: str, embedder: bool) -> None:
     assert is_embedder_name(model) is embedder
 
 
-def test_which_forms_of_an_edit_a_model_is_offered() -> None:
+def test_the_edit_forms_offered_to_a_model() -> None:
     offered = {
         ("text", "lines", "patch"): ("gpt-5-mini", "gpt-4.1", "openai/gpt-oss:20b", "o3-mini", "gpt-5-codex"),
         ("text", "lines"): (
@@ -150,7 +150,7 @@ def test_which_forms_of_an_edit_a_model_is_offered() -> None:
             assert profile("", model).edit_forms == forms, model
 
 
-def test_a_model_of_any_provider_needs_no_list_of_the_providers(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each request asks, and the list reads a folder."""
+def test_a_model_is_profiled_without_the_list_of_providers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each request needs a profile, and the list reads a folder."""
     monkeypatch.setattr("atelier_desk.llm.registry.provider_types", lambda: pytest.fail("listed"))
     assert profile("", "gpt-4o-mini").supports_tools

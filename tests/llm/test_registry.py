@@ -1,4 +1,4 @@
-"""Kinds of model servers register themselves: nothing else knows one by name."""
+"""Kinds of model servers register themselves: no other code knows one by name."""
 
 from __future__ import annotations
 
@@ -41,9 +41,7 @@ OWN = (
     "llm/ollama.py",
     "llm/presets.py",
 )
-"""The files of the kinds themselves: what is registered, their adapters, and the list of services to choose from, which
-is data.
-"""
+"""The files of the kinds: registrations, adapters, and the list of services, which is data."""
 
 
 @pytest.fixture
@@ -53,7 +51,7 @@ def acme(tmp_path: Path) -> Iterator[None]:
 
 
 class FakeAcme(FakeOpenAI):
-    """Acme's page for chats, with its own header for the key."""
+    """Acme's chat endpoint, with its own header for the key."""
 
     async def handle(self, request: Request, out: Response) -> None:
         if request.path != "/acme/chat":
@@ -71,13 +69,13 @@ def test_each_kind_is_listed_once_and_one_is_built_in() -> None:
     assert LocalProvider.grammar
 
 
-def test_an_unknown_kind_says_which_there_are() -> None:
+def test_an_unknown_kind_lists_the_known_ones() -> None:
     assert find("acme") is None
     with pytest.raises(UsageError, match=r"acme.*ollama, mistral, anthropic, google, responses, openai, local"):
         provider_type("acme")
 
 
-def test_a_name_can_be_taken_once() -> None:
+def test_a_name_can_be_registered_once() -> None:
     def create(*given: object) -> LocalProvider:
         raise AssertionError
 
@@ -86,7 +84,7 @@ def test_a_name_can_be_taken_once() -> None:
         register(ProviderType(kind="openai", title="Mine", create=create))  # type: ignore[arg-type]
 
 
-async def test_a_kind_from_outside_runs_a_turn(acme: None, tmp_path: Path) -> None:
+async def test_a_kind_from_an_external_package_runs_a_turn(acme: None, tmp_path: Path) -> None:
     vault = KeyVault(environ={"ACME_KEY": "k-1234567890"})
     async with FakeAcme() as server, Atelier.open(tmp_path / "data", fsync=False, vault=vault) as atelier:
         server.script(
@@ -104,7 +102,7 @@ async def test_a_kind_from_outside_runs_a_turn(acme: None, tmp_path: Path) -> No
     assert len(server.of("/acme/chat")) == 2
 
 
-async def test_a_kind_that_no_longer_exists_leaves_its_provider_and_says_so(tmp_path: Path) -> None:
+async def test_a_removed_kind_keeps_its_provider_and_reports_it(tmp_path: Path) -> None:
     with plugged(tmp_path):
         async with Atelier.open(tmp_path / "data", fsync=False, vault=KeyVault(environ={})) as atelier:
             await atelier.providers.save(ProviderConfig(name="Mine", kind="acme"))
@@ -117,9 +115,7 @@ async def test_a_kind_that_no_longer_exists_leaves_its_provider_and_says_so(tmp_
 
 
 def test_no_other_file_knows_a_kind_by_name() -> None:
-    """Neither as a string that stands for itself nor by importing an adapter. Words for people and names of software
-    are no kinds.
-    """
+    """Neither as a string nor by importing an adapter. Texts for people and names of software do not count."""
     names = {entry.kind for entry in provider_types()} | {"ProviderKind"}
     adapters = re.compile(r"atelier_desk\.llm\.((anthropic|google|responses)(\..*)?|openai_compatible|mistral|ollama)$")
     found = []

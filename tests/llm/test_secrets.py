@@ -1,4 +1,4 @@
-"""Keys: the keyring when it encrypts, this session when not, nowhere else."""
+"""Keys: stored in the keyring when it encrypts, otherwise for this session, and nowhere else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def config(**fields: Any) -> ProviderConfig:
     return ProviderConfig(**{"name": "Mistral", "kind": "mistral", **fields})
 
 
-def test_the_keyring_keeps_a_key_for_the_next_session() -> None:
+def test_the_keyring_stores_a_key_for_the_next_session() -> None:
     keyring = MemoryKeyring()
     vault = KeyVault(backend=keyring, environ={})
     assert vault.persistent
@@ -38,8 +38,8 @@ def test_the_keyring_keeps_a_key_for_the_next_session() -> None:
     later.delete("Mistral")
 
 
-def test_without_a_keyring_a_key_lives_for_the_session() -> None:
-    """The tests' own environment has none."""
+def test_without_a_keyring_a_key_lasts_for_the_session() -> None:
+    """The tests' environment has none."""
     vault = KeyVault(environ={})
     assert not vault.persistent
     assert vault.set("Mistral", KEY) is False
@@ -68,7 +68,7 @@ def test_the_first_good_keyring_of_a_chain_is_used(monkeypatch: pytest.MonkeyPat
     assert good.passwords
 
 
-def test_a_locked_keyring_is_abandoned_without_telling_the_key(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_locked_keyring_is_abandoned_without_exposing_the_key(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     keyring = MemoryKeyring()
     keyring.locked = True
@@ -80,7 +80,7 @@ def test_a_locked_keyring_is_abandoned_without_telling_the_key(caplog: pytest.Lo
     assert KEY not in caplog.text
 
 
-def test_answers_are_remembered_until_told_to_forget() -> None:
+def test_answers_are_cached_until_invalidated() -> None:
     keyring = MemoryKeyring()
     vault = KeyVault(backend=keyring, environ={})
     assert [vault.get("x"), vault.get("x"), keyring.asked] == [None, None, 1]
@@ -90,7 +90,7 @@ def test_answers_are_remembered_until_told_to_forget() -> None:
     assert vault.get("x") == KEY
 
 
-async def test_coroutines_ask_the_keyring_in_a_thread() -> None:
+async def test_coroutines_access_the_keyring_in_a_thread() -> None:
     keyring = MemoryKeyring()
     keyring.passwords["Atelier", "Mistral"] = KEY
     vault = KeyVault(backend=keyring, environ={})
@@ -100,7 +100,7 @@ async def test_coroutines_ask_the_keyring_in_a_thread() -> None:
     assert keyring.asked == 1
 
 
-def test_a_variable_is_read_at_use() -> None:
+def test_an_environment_variable_is_read_at_use() -> None:
     environ: dict[str, str] = {}
     vault = KeyVault(environ=environ)
     vault.set("Mistral", KEY)
@@ -113,7 +113,7 @@ def test_a_variable_is_read_at_use() -> None:
 
 
 @pytest.mark.parametrize("key", ["", "  ", "two words", "clé-secrète", "line\nbreak-secret", "x" * 9000])
-def test_what_cannot_be_a_key(key: str) -> None:
+def test_invalid_keys_are_refused(key: str) -> None:
     with pytest.raises(ProviderError) as caught:
         KeyVault(environ={}).set("Mistral", key)
     assert caught.value.code == "auth"
@@ -133,7 +133,7 @@ def test_a_vault_does_not_show_its_keys() -> None:
     assert KEY not in repr(vault)
 
 
-def test_a_key_that_was_not_kept_is_asked_for_and_nothing_is_sent() -> None:
+def test_a_key_that_was_not_stored_is_asked_for_and_nothing_is_sent() -> None:
     """The second start on a machine without a keyring."""
     vault = KeyVault(environ={"MINE": KEY})
     lost = config(has_key=True)
@@ -155,11 +155,11 @@ def test_a_key_that_was_not_kept_is_asked_for_and_nothing_is_sent() -> None:
         ({"api_key_env": "OTHER"}, False, KeyState.UNSET),
     ],
 )
-def test_how_a_key_stands(fields: dict[str, Any], needed: bool, state: KeyState) -> None:
+def test_the_state_of_a_key(fields: dict[str, Any], needed: bool, state: KeyState) -> None:
     assert KeyVault(environ={"MINE": KEY}).state(config(**fields), needed=needed) is state
 
 
-def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -> None:
+def test_a_chosen_file_stores_keys_and_returns_them(tmp_path: Path) -> None:
     file = KeyFile(tmp_path / "keys.json")
     vault = KeyVault(environ={})
     vault.use_file(file)
@@ -191,7 +191,7 @@ def test_a_file_that_was_chosen_keeps_keys_and_gives_them_back(tmp_path: Path) -
     [b"{", b"[]", b'{"a": 1}', b"[" * 200_000, b"x" * (4 * 1024**2 + 1), None],
     ids=["cut", "list", "number", "deep", "large", "link"],
 )
-def test_a_damaged_file_of_keys_is_left_as_it_is(tmp_path: Path, content: bytes | None) -> None:
+def test_a_damaged_key_file_is_unchanged(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "keys.json"
     if content is None:
         (tmp_path / "other").write_bytes(b"{}")
@@ -211,7 +211,7 @@ def test_a_damaged_file_of_keys_is_left_as_it_is(tmp_path: Path, content: bytes 
 
 
 class FullDisk(KeyFile):
-    """A file of keys on a disk that can be full."""
+    """A key file on a disk that can be full."""
 
     full = False
 
@@ -231,8 +231,8 @@ def on_disk(tmp_path: Path, backend: Any = None) -> tuple[FullDisk, KeyVault]:
 
 @pytest.mark.parametrize("keyring", [None, MemoryKeyring()], ids=["no keyring", "keyring by now"])
 def test_a_full_disk_loses_no_key_and_hides_no_newer_one(tmp_path: Path, keyring: MemoryKeyring | None) -> None:
-    """What the file holds stays known; a key that is not in it is never said to be kept; the newer one goes where the
-    file goes to.
+    """Keys in the file stay known; a key that is not in it is never reported as stored; a newer key is written
+    with the file.
     """
     file, vault = on_disk(tmp_path, keyring)
     file.full = True
@@ -248,7 +248,7 @@ def test_a_full_disk_loses_no_key_and_hides_no_newer_one(tmp_path: Path, keyring
         assert keyring.passwords == {("Atelier", "Old"): KEY, ("Atelier", "Other"): "sk-other-0123456789"}
 
 
-def test_a_deleted_key_does_not_come_back_with_a_file_that_had_failed(tmp_path: Path) -> None:
+def test_a_deleted_key_does_not_return_with_a_file_that_had_failed(tmp_path: Path) -> None:
     file, vault = on_disk(tmp_path)
     file.full = True
     vault.set("New", KEY)
@@ -258,7 +258,7 @@ def test_a_deleted_key_does_not_come_back_with_a_file_that_had_failed(tmp_path: 
     assert file.entries() == {"Old": "sk-old-0123456789", "New": KEY}
 
 
-def test_a_key_under_another_name_is_stored_as_well_or_not_at_all(tmp_path: Path) -> None:
+def test_a_renamed_key_is_stored_or_nothing_changes(tmp_path: Path) -> None:
     file, vault = on_disk(tmp_path)
     file.full = True
     with pytest.raises(StorageError, match="Free space"):
@@ -266,7 +266,7 @@ def test_a_key_under_another_name_is_stored_as_well_or_not_at_all(tmp_path: Path
     assert set(file.entries()) == {"Old", "Other"}
 
 
-def test_keys_go_to_the_keyring_before_their_file_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_are_in_the_keyring_before_their_file_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A kill between the two leaves them in both."""
     keyring = MemoryKeyring()
     file, vault = on_disk(tmp_path, keyring)
@@ -280,7 +280,7 @@ def test_keys_go_to_the_keyring_before_their_file_is_deleted(tmp_path: Path, mon
     assert (len(keyring.passwords), file.there) == (2, True)
 
 
-def test_whatever_is_read_from_the_file_is_hidden(tmp_path: Path) -> None:
+def test_every_value_read_from_the_file_is_redacted(tmp_path: Path) -> None:
     file, vault = on_disk(tmp_path)
     file.write({"Mistral": "sk-never-asked-for-1"})
     vault.leave_file()

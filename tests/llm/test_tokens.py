@@ -31,7 +31,7 @@ def test_a_request_counts_messages_calls_images_and_tools() -> None:
     assert estimate_request(ask("x" * 32, tools=(ADD,))) > plain + 20
 
 
-def test_calibration_follows_the_server() -> None:
+def test_calibration_follows_the_servers_counts() -> None:
     calibration = Calibration()
     assert (calibration.factor, calibration.apply(10)) == (1.0, 10)
     calibration.observe(100, 80)
@@ -54,7 +54,7 @@ def test_calibration_ignores_nonsense_and_stays_in_bounds() -> None:
     assert Calibration(0.01).factor == 0.25
 
 
-def test_what_a_cache_saves() -> None:
+def test_the_savings_of_a_cache() -> None:
     info = ModelInfo(
         provider="p", name="m", price_input=3.0, price_output=15.0, price_cache_read=0.3, price_cache_write=3.75
     )

@@ -1,4 +1,4 @@
-"""A server that is nothing but a script, started in a moment."""
+"""A server that is a plain script and starts quickly."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.servers import mcp_plain
 
 
 class PlainServer:
-    """The script's file of orders, and what it noted of what it was asked."""
+    """The script's file of orders, and its log of requests."""
 
     def __init__(self, folder: Path, **said: Any) -> None:
         self.file = folder / "server.json"
@@ -26,7 +26,7 @@ class PlainServer:
         self.say(**said)
 
     def say(self, **said: Any) -> None:
-        """Be another server from now on."""
+        """Behave like another server from now on."""
         self.said |= said
         self.file.write_text(json.dumps(self.said))
 
@@ -43,7 +43,7 @@ class PlainServer:
         return self._notes.read_text().splitlines() if self._notes.exists() else []
 
     def pids(self, what: str = "start") -> list[int]:
-        """Of the processes that were started, or of the children they started."""
+        """Of the started processes, or of their children."""
         return [int(line.split()[1]) for line in self.notes if line.startswith(f"{what} ")]
 
 
@@ -52,14 +52,14 @@ Make = Callable[..., PlainServer]
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Make:
-    """Makes the server of the test."""
+    """Creates the server of the test."""
     folder = tmp_path / "mcp-server"
     folder.mkdir()
     return lambda **said: PlainServer(folder, **said)
 
 
 def bundle_of(folder: Path) -> Path:
-    """A bundle with the script, which wants a token."""
+    """A bundle with the script, which requires a token."""
     orders = json.dumps({"tools": [mcp_plain.ECHO]})
     script = Path(mcp_plain.__file__).read_text()
     config = {"command": sys.executable, "args": ["-S", "-E", "${__dirname}/server.py", "${__dirname}/orders.json"]}
@@ -78,7 +78,7 @@ def bundle_of(folder: Path) -> Path:
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and no zombie."""
+    """Whether a process exists and is no zombie."""
     try:
         os.kill(pid, 0)
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

@@ -1,4 +1,4 @@
-"""A text is read as a number or a truth value only where nothing else is allowed there."""
+"""A text argument is converted to a number or a boolean only where the schema allows nothing else."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ LEFT: list[tuple[dict[str, Any], Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "text", "meant"), READ, ids=json.dumps)
-def test_what_can_only_be_meant_in_one_way_is_read(schema: dict[str, Any], text: str, meant: Any) -> None:
+def test_an_unambiguous_text_is_converted(schema: dict[str, Any], text: str, meant: Any) -> None:
     found = read(schema, text)
     assert (found, type(found)) == (meant, type(meant))
     below = {"type": "object", "properties": {"a": {"type": "array", "items": schema}}}
@@ -67,7 +67,7 @@ def test_what_can_only_be_meant_in_one_way_is_read(schema: dict[str, Any], text:
 
 
 @pytest.mark.parametrize(("schema", "value"), LEFT, ids=lambda each: json.dumps(each)[:40])
-def test_everything_else_stays_as_it_is(schema: dict[str, Any], value: Any) -> None:
+def test_everything_else_is_unchanged(schema: dict[str, Any], value: Any) -> None:
     assert read(schema, value) is value
     whole = {"a": value}
     assert read({"type": "object", "properties": {"a": schema}}, whole) is whole

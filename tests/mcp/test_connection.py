@@ -1,5 +1,5 @@
-"""A server's connection: started when it is needed, in either era, ended with all it started; no server can hang or
-flood the program.
+"""A server's connection: started on demand, with either protocol version, ended with all child processes; no
+server can hang or flood the program.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def until(holds: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_it_is_started_when_it_is_needed_and_nothing_of_it_stays(plain: Make, clock: ManualClock) -> None:
+async def test_a_server_is_started_on_demand_and_leaves_no_process(plain: Make, clock: ManualClock) -> None:
     server = plain(mode="child")
     async with connected(server.config(), clock) as connection:
         assert connection.state is McpState.IDLE
@@ -62,13 +62,13 @@ async def test_it_is_started_when_it_is_needed_and_nothing_of_it_stays(plain: Ma
     assert not any(map(alive, started))
 
 
-async def test_a_byte_order_mark_before_the_first_message_is_no_part_of_it(plain: Make, clock: ManualClock) -> None:
+async def test_a_byte_order_mark_before_the_first_message_is_ignored(plain: Make, clock: ManualClock) -> None:
     async with connected(plain(mode="byte order mark").config(), clock) as connection:
-        connection.mode = "legacy"  # the first answer is the one that counts
+        connection.mode = "legacy"  # only the first answer matters
         assert await connection.tools() == [ECHO]
 
 
-async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
+async def test_a_server_gets_only_allowed_variables_and_its_own_secrets(
     plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOME_TOKEN_OF_MINE", "sentinel-of-the-owner")
@@ -80,12 +80,12 @@ async def test_it_gets_allowed_variables_and_its_own_secrets_alone(
         answer = results.read(await connection.call("environment", {}))
         assert "sentinel-of-the-owner" not in answer.text
         assert '"MODE": "quick"' in answer.text
-        # It had the secret, and told it: nothing of that continues into the conversation.
+        # The server had the secret and returned it: it is removed before the text reaches the conversation.
         assert '"API_KEY": "[redacted]"' in answer.text
         assert "sentinel-of-this-server" not in repr(config) + str(connection.reason)
 
 
-async def test_a_secret_that_no_longer_exists_is_reported(plain: Make, clock: ManualClock) -> None:
+async def test_a_missing_secret_is_reported(plain: Make, clock: ManualClock) -> None:
     async with connected(plain().config(env={"API_KEY": ""}), clock) as connection:
         error = await refused(connection.tools())
         assert error.code == "secret"
@@ -93,16 +93,16 @@ async def test_a_secret_that_no_longer_exists_is_reported(plain: Make, clock: Ma
         assert connection.state is McpState.FAILED
 
 
-async def test_a_server_that_dies_at_its_start_says_its_last_words(plain: Make, clock: ManualClock) -> None:
+async def test_a_server_that_dies_at_its_start_is_reported_with_its_last_output(
+    plain: Make, clock: ManualClock
+) -> None:
     async with connected(plain(mode="dies").config(), clock) as connection:
         error = await refused(connection.tools())
         assert error.code == "died"
         assert "no licence was found" in str(error)
 
 
-async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(
-    plain: Make, clock: ManualClock
-) -> None:
+async def test_a_crashed_server_is_restarted_after_a_pause_and_then_left_alone(plain: Make, clock: ManualClock) -> None:
     server = plain(tools=[ECHO, tool("dies")])
     async with connected(server.config(), clock) as connection:
         assert (await refused(connection.call("dies", {}))).code == "died"
@@ -127,7 +127,7 @@ async def test_one_that_died_is_started_again_after_a_pause_and_then_left_alone(
         assert await connection.tools() == [ECHO, tool("dies")]
 
 
-async def test_one_that_never_answers_is_abandoned_and_ended(plain: Make, clock: ManualClock) -> None:
+async def test_a_server_that_never_answers_is_abandoned_and_ended(plain: Make, clock: ManualClock) -> None:
     server = plain(mode="hangs")
     async with connected(server.config(), clock) as connection:
         connection.start_s = 0.5
@@ -135,9 +135,7 @@ async def test_one_that_never_answers_is_abandoned_and_ended(plain: Make, clock:
         assert not any(map(alive, server.pids()))
 
 
-async def test_a_call_that_takes_too_long_or_is_stopped_leaves_the_server_at_work(
-    plain: Make, clock: ManualClock
-) -> None:
+async def test_a_call_that_times_out_or_is_stopped_leaves_the_server_running(plain: Make, clock: ManualClock) -> None:
     server = plain(tools=[ECHO, tool("waits")])
     async with connected(server.config(), clock) as connection:
         client = await connection.client()
@@ -153,7 +151,7 @@ async def test_a_call_that_takes_too_long_or_is_stopped_leaves_the_server_at_wor
 
 
 @pytest.mark.parametrize(("mode", "code"), [("noise", "noise"), ("endless line", "too_large")])
-async def test_one_that_prints_without_end_is_ended(
+async def test_a_server_that_prints_endlessly_is_ended(
     plain: Make, clock: ManualClock, mode: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stdio_process, "LONGEST_LINE", 1024 * 1024)
@@ -164,7 +162,7 @@ async def test_one_that_prints_without_end_is_ended(
         assert not any(map(alive, server.pids()))
 
 
-async def test_a_huge_answer_a_flood_and_nonsense_are_borne(
+async def test_a_huge_answer_a_flood_and_invalid_messages_are_survived(
     plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stdio_process, "_WINDOW_S", 0.001)
@@ -177,7 +175,7 @@ async def test_a_huge_answer_a_flood_and_nonsense_are_borne(
         assert (await refused(connection.call("huge", {}))).code == "too_large"
 
 
-async def test_a_list_without_end_is_cut_off(plain: Make, clock: ManualClock) -> None:
+async def test_an_endless_list_is_cut_off(plain: Make, clock: ManualClock) -> None:
     server = plain(mode="endless list")
     async with connected(server.config(), clock) as connection:
         assert await connection.tools() == [ECHO]
@@ -193,7 +191,7 @@ async def test_pictures_and_progress_arrive(plain: Make, clock: ManualClock) -> 
         assert (answer.text, [each.media_type for each in answer.pictures]) == ("a pixel", ["image/png"])
 
 
-async def test_a_program_that_is_not_there_and_a_folder_that_is_not(clock: ManualClock, tmp_path: Path) -> None:
+async def test_a_missing_program_and_a_missing_folder_are_reported(clock: ManualClock, tmp_path: Path) -> None:
     async with connected(McpServer(name="plain", command="no-such-program-here"), clock) as connection:
         assert (await refused(connection.tools())).code == "not_started"
     async with connected(
@@ -202,7 +200,7 @@ async def test_a_program_that_is_not_there_and_a_folder_that_is_not(clock: Manua
         assert "gone" in str(await refused(connection.tools()))
 
 
-async def test_an_address_where_nothing_answers(clock: ManualClock) -> None:
+async def test_an_address_where_nothing_answers_is_reported(clock: ManualClock) -> None:
     async with connected(McpServer(name="plain", transport="http", url="http://127.0.0.1:9/mcp"), clock) as connection:
         error = await refused(connection.tools())
         assert (error.code, "nothing answers at this address and port" in str(error)) == ("unreachable", True)
@@ -214,7 +212,7 @@ async def test_an_address_where_nothing_answers(clock: ManualClock) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a killed parent is told to its children on Linux alone")
-async def test_nothing_stays_when_the_program_itself_is_killed(plain: Make) -> None:
+async def test_no_process_remains_when_the_program_is_killed(plain: Make) -> None:
     server = plain(mode="child")
     command, arguments = server.command
     script = (
@@ -237,7 +235,7 @@ async def test_nothing_stays_when_the_program_itself_is_killed(plain: Make) -> N
     await until(lambda: not any(map(alive, started)))
 
 
-async def test_one_that_no_longer_answers_is_noticed_and_one_at_work_is_not_asked(
+async def test_an_unresponsive_idle_server_is_noticed_and_a_busy_one_not_pinged(
     plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = plain(tools=[ECHO, tool("waits")])
@@ -264,10 +262,10 @@ async def test_one_that_no_longer_answers_is_noticed_and_one_at_work_is_not_aske
             assert connection.state is (McpState.FAILED if number == 3 else McpState.READY)
         assert connection.retry_s == 60
         assert not any(map(alive, server.pids()))
-        await connection.ping()  # it does not run any more: nothing is asked
+        await connection.ping()  # it is not running any more: no ping
 
 
-async def test_an_answer_takes_a_failure_back(plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_clears_the_failure(plain: Make, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     server = plain(answers={"ping": "nothing"})
     async with connected(server.config(), clock) as connection:
         await connection.tools()
@@ -280,7 +278,7 @@ async def test_an_answer_takes_a_failure_back(plain: Make, clock: ManualClock, m
 
 
 @pytest.mark.parametrize("older", [True, False])
-async def test_a_server_can_be_talked_to_in_the_older_protocol(older: bool, plain: Make, clock: ManualClock) -> None:
+async def test_a_server_with_the_older_protocol_works(older: bool, plain: Make, clock: ManualClock) -> None:
     server = plain()
     async with connected(server.config(older_protocol=older), clock) as connection:
         assert await connection.tools() == [ECHO]

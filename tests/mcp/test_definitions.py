@@ -1,4 +1,4 @@
-"""Definitions of tools: what a server wrote to take forever is not used, or not looked at."""
+"""Tool definitions: those that would take too long to process are not used, or not examined."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ def of(**schema: Any) -> dict[str, Any]:
     return definitions.parameters({"name": "x", "inputSchema": {"type": "object", **schema}})
 
 
-def test_references_that_unfold_without_end_are_not_used() -> None:
+def test_references_that_expand_endlessly_are_not_used() -> None:
     defs: dict[str, Any] = {"a0": {"type": "integer"}}
     defs |= {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n - 1}"}] * 2} for n in range(1, 60)}
     with pytest.raises(Unusable, match="unfold"):
         of(properties={"v": {"$ref": "#/$defs/a59"}}, **{"$defs": defs})
 
 
-def test_arguments_of_a_schema_that_names_itself_twice_are_left_to_the_server() -> None:
+def test_arguments_of_a_recursive_schema_are_left_to_the_server() -> None:
     below = {"properties": {"next": {"$ref": "#/$defs/node"}}}
     schema = of(
         properties={"v": {"$ref": "#/$defs/node"}}, **{"$defs": {"node": {"type": "object", "allOf": [below, below]}}}
@@ -38,13 +38,13 @@ def test_arguments_of_a_schema_that_names_itself_twice_are_left_to_the_server() 
     )
 
 
-def test_lists_are_not_compared_each_with_each() -> None:
+def test_lists_are_not_compared_pairwise() -> None:
     schema = of(properties={"v": {"type": "array", "uniqueItems": True, "items": {"type": "object"}}})
     assert definitions.argument_mismatch(schema, {"v": [{"a": n} for n in range(2_000)] * 2}) == ""
     assert definitions.argument_mismatch(schema, {"v": [1]}).startswith("v[0]")
 
 
-def test_a_tool_that_came_later_does_not_take_the_name_of_another() -> None:
+def test_a_later_tool_does_not_take_over_an_existing_name() -> None:
     before = [{"name": "read.file"}]
     now = [{"name": "read/file"}, {"name": "read_file"}, {"name": "read.file"}]
     ours = definitions.names("s", [str(each["name"]) for each in definitions.in_order_of(before, now)])
@@ -52,7 +52,7 @@ def test_a_tool_that_came_later_does_not_take_the_name_of_another() -> None:
     assert len(set(ours.values())) == 3
 
 
-def test_a_name_of_exactly_the_most_letters_is_left_as_it_is() -> None:
+def test_a_name_of_the_maximum_length_is_unchanged() -> None:
     fits, longer = "a" * (64 - len("mcp__s__")), "a" * (65 - len("mcp__s__"))
     names = definitions.names("s", [fits, longer, f"{longer}b"])
     assert names[fits] == f"mcp__s__{fits}"
@@ -61,7 +61,7 @@ def test_a_name_of_exactly_the_most_letters_is_left_as_it_is() -> None:
     assert len(set(names.values())) == 3
 
 
-def test_a_definition_of_exactly_the_most_characters_is_used() -> None:
+def test_a_definition_of_the_maximum_length_is_used() -> None:
     definition = {"name": "x", "description": "", "inputSchema": {"type": "object"}}
     definition["description"] = "é" * (64 * 1024 - len(json.dumps(definition)))
     assert definitions.parameters(definition)["type"] == "object"
@@ -70,13 +70,13 @@ def test_a_definition_of_exactly_the_most_characters_is_used() -> None:
         definitions.parameters(definition)
 
 
-def test_a_description_is_cut_behind_its_eight_thousandth_character() -> None:
+def test_a_description_is_cut_after_8000_characters() -> None:
     assert definitions.description({"name": "x", "description": "a" * 8_000}) == "a" * 8_000
     assert definitions.description({"name": "x", "description": "a" * 8_001}) == f"{'a' * 8_000} […]"
 
 
 @pytest.mark.parametrize(("count", "fine"), [(500, True), (501, False)])
-def test_five_hundred_references_are_followed_and_not_more(count: int, fine: bool) -> None:
+def test_at_most_five_hundred_references_are_followed(count: int, fine: bool) -> None:
     many = {"anyOf": [{"allOf": [{"$ref": "#/$defs/a"}] * count}]}
     if fine:
         assert of(properties={"v": many}, **{"$defs": {"a": {}}})["properties"]
@@ -86,7 +86,7 @@ def test_five_hundred_references_are_followed_and_not_more(count: int, fine: boo
 
 
 @pytest.mark.parametrize(("count", "checked"), [(2_000, True), (2_001, False)])
-def test_the_arguments_of_a_call_are_checked_over_two_thousand_references(count: int, checked: bool) -> None:
+def test_call_arguments_are_checked_through_two_thousand_references(count: int, checked: bool) -> None:
     schema = {
         "type": "object",
         "properties": {"v": {"allOf": [{"$ref": "#/$defs/a"}] * count}},
@@ -115,7 +115,7 @@ for _level in range(150):
     ],
     ids=["none", "no properties", "array", "strange", "itself", "outside", "many", "deep", "long"],
 )
-def test_each_reason_is_reported_in_the_language_of_the_person(definition: dict[str, Any]) -> None:
+def test_each_reason_is_in_the_readers_language(definition: dict[str, Any]) -> None:
     with pytest.raises(Unusable) as caught:
         definitions.parameters({"name": "x", **definition})
     why = str(caught.value)
@@ -124,6 +124,6 @@ def test_each_reason_is_reported_in_the_language_of_the_person(definition: dict[
         assert why_text(why) != why
 
 
-def test_a_reason_that_nobody_wrote_down_stays() -> None:
+def test_an_unknown_reason_is_shown_unchanged() -> None:
     with spoken("fr"):
         assert why_text("something else") == "something else"

@@ -1,6 +1,4 @@
-"""Forms, pages and requests to models as servers send them: what is understood, what is refused, and that nothing of it
-is trusted.
-"""
+"""Forms, pages and model requests of servers: what is accepted, what is refused, and that nothing is trusted."""
 
 from __future__ import annotations
 
@@ -100,11 +98,11 @@ def test_a_field_for_a_secret_is_declined(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["name", "tokens_used", "spin", "keyboard", "passenger", "compass", "secretary"])
-def test_other_fields_are_not(name: str) -> None:
+def test_harmless_fields_are_not_declined(name: str) -> None:
     assert asked({"type": "object", "properties": {name: {"type": "string"}}}).form is not None
 
 
-def test_bounds_and_defaults_that_are_nonsense_are_skipped() -> None:
+def test_invalid_bounds_and_defaults_are_skipped() -> None:
     made = form(
         x={"type": "integer", "minimum": "low", "maximum": float("nan"), "default": "many"},
         y={"type": "string", "minLength": -1, "format": "colour", "default": {"a": 1}},
@@ -128,12 +126,12 @@ def test_bounds_and_defaults_that_are_nonsense_are_skipped() -> None:
         "https://[::1",
     ],
 )
-def test_an_address_that_is_no_page_is_refused(url: str) -> None:
+def test_an_address_that_is_no_web_page_is_refused(url: str) -> None:
     with pytest.raises(elicitation.UnsupportedRequest):
         elicitation.elicitation(types.ElicitRequestURLParams(message="Look", url=url), "shop")
 
 
-def test_a_request_to_a_model_is_text_of_a_bounded_length() -> None:
+def test_a_model_request_is_text_of_limited_length() -> None:
     picture = types.SamplingMessage(role="user", content=types.ImageContent(data="AAAA", mime_type="image/png"))
     long = types.SamplingMessage(role="user", content=types.TextContent(text="x" * 100_001))
     for message, why in ((picture, "not with image"), (long, "characters at most")):
@@ -144,7 +142,7 @@ def test_a_request_to_a_model_is_text_of_a_bounded_length() -> None:
         elicitation.sampling(types.CreateMessageRequestParams(messages=[said], max_tokens=0), "shop", "m")
 
 
-def test_an_answer_is_checked_against_its_form() -> None:
+def test_an_answer_is_validated_against_its_form() -> None:
     spec = asked(mcp_asks.FORM)
     assert form_answer({"name": "Ada", "seats": 1}).problem(spec) is None
     for wrong in ({"name": "Ada"}, {"name": "Ada", "seats": 1, "more": 1}, {"name": "Ada", "seats": "1"}):

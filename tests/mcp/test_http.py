@@ -1,4 +1,4 @@
-"""Servers over HTTP: what they pack is unpacked under a cap."""
+"""Servers over HTTP: compressed answers are decompressed up to a limit."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def answering(body: bytes, encoding: str, clock: ManualClock) -> AsyncIter
         server.close()
 
 
-async def test_a_few_packed_bytes_do_not_become_gigabytes(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_compression_bomb_is_refused(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "LONGEST_ANSWER", 100_000)
     answer = json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"x": "a" * 5_000_000}}).encode()
     async with answering(gzip.compress(answer), "gzip", clock) as connection:
@@ -52,14 +52,14 @@ async def test_a_few_packed_bytes_do_not_become_gigabytes(clock: ManualClock, mo
         assert caught.value.code == "too_large"
 
 
-async def test_a_way_of_packing_that_was_not_asked_for_is_refused(clock: ManualClock) -> None:
+async def test_an_encoding_that_was_not_offered_is_refused(clock: ManualClock) -> None:
     async with answering(b"{}", "br", clock) as connection:
         with pytest.raises(McpError, match="content-encoding br"):
             await connection.tools()
 
 
 @pytest.mark.parametrize("value", ["foo:bar", "http://127.0.0.1:1"])
-async def test_a_proxy_is_asked_for_servers_elsewhere_alone_and_named_where_it_fails(
+async def test_a_proxy_is_used_only_for_remote_servers_and_named_when_it_fails(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.delenv("NO_PROXY", raising=False)

@@ -1,4 +1,4 @@
-"""Icons of servers: from their own words or their own address, small, and from nowhere else."""
+"""Icons of servers: from the definition or the server's own address, small, and from nowhere else."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOCAL = McpServer(name="local", command="x")
 async def tried(
     server: McpServer, *sources: str, content: bytes = PICTURE, status: int = 200
 ) -> tuple[bytes, list[str]]:
-    """What was had, and which addresses were asked."""
+    """The icon, and which addresses were requested."""
     asked: list[str] = []
 
     async def pieces() -> AsyncIterator[bytes]:
@@ -48,7 +48,7 @@ async def tried(
         (WEB, "https://a.example:443/icon.png", True),
     ],
 )
-async def test_what_is_its_own_is_taken(server: McpServer, source: str, asked: bool) -> None:
+async def test_an_icon_from_the_server_is_used(server: McpServer, source: str, asked: bool) -> None:
     assert await tried(server, "data:image/png;base64,%%%", source) == (
         PICTURE,
         [source.replace(":443", "")] if asked else [],
@@ -65,12 +65,12 @@ async def test_what_is_its_own_is_taken(server: McpServer, source: str, asked: b
         "data:image/png;base64," + "A" * 100_000,
     ],
 )  # fmt: skip
-async def test_what_lies_elsewhere_is_left_alone(source: str) -> None:
+async def test_an_icon_from_elsewhere_is_ignored(source: str) -> None:
     assert await tried(WEB, source) == (b"", [])
     assert await tried(LOCAL, source) == (b"", [])
 
 
-async def test_too_much_and_a_way_elsewhere_are_nothing() -> None:
+async def test_a_large_icon_and_a_redirect_elsewhere_are_ignored() -> None:
     assert (await tried(WEB, "https://a.example/i.png", content=b"x" * 70_000))[0] == b""
     assert await tried(WEB, "https://a.example/i.png", status=302) == (b"", ["https://a.example/i.png"])
 

@@ -1,5 +1,5 @@
-"""A server cannot send more than is read: not faster, not without waiting, and not in more pieces; it is named, and
-nothing hangs.
+"""Limits on what a server can send: in size, speed and number of messages; errors name the server, and nothing
+hangs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.support.servers.mcp_plain import ECHO, tool
 
 
 def over(text: bytes, *, size: int, events: bool = False) -> bool:
-    """Whether it is refused when it comes in pieces of a size."""
+    """Whether it is refused when it arrives in pieces of a size."""
     values = ValueLimit(events=events)
     try:
         for begin in range(0, len(text), size):
@@ -36,7 +36,7 @@ def over(text: bytes, *, size: int, events: bool = False) -> bool:
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
-def test_commas_in_texts_are_no_values(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commas_in_texts_are_not_counted_as_values(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_VALUES", 10)
     assert not over(json.dumps({"a": "x,y," * 50, "b": '\\",,\\\\,,"' * 20, "c": "\\"}).encode(), size=size)
     assert over(json.dumps({"a": "\\", "b": list(range(12))}).encode(), size=size)
@@ -45,7 +45,7 @@ def test_commas_in_texts_are_no_values(size: int, monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 @pytest.mark.parametrize("size", [1, 2, 5, 1_000])
-def test_each_event_of_a_stream_counts_for_itself(end: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_event_of_a_stream_is_counted_separately(end: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "MOST_VALUES", 10)
 
     def stream(*events: Sequence[str]) -> bytes:
@@ -54,7 +54,7 @@ def test_each_event_of_a_stream_counts_for_itself(end: str, size: int, monkeypat
     small = ("event: message", f"data: {json.dumps(list(range(8)))}")
     assert not over(stream(*[small] * 20), size=size, events=True)
     assert over(stream(small, (f"data: {json.dumps(list(range(12)))}",)), size=size, events=True)
-    # Neither over several lines nor behind a quotation mark that belongs to nothing.
+    # Also across several lines and after an unmatched quotation mark.
     assert over(
         stream((': say "', "data: [0", *[f"data: ,{number}" for number in range(12)], "data: ]")),
         size=size,
@@ -62,7 +62,7 @@ def test_each_event_of_a_stream_counts_for_itself(end: str, size: int, monkeypat
     )
 
 
-async def test_others_are_served_while_a_long_message_is_counted() -> None:
+async def test_other_servers_are_served_while_a_long_message_is_counted() -> None:
     turns = 0
 
     async def other() -> None:
@@ -93,7 +93,7 @@ async def test_a_flood_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
     assert waited == [pytest.approx(1, abs=0.2)]
 
 
-async def test_an_answer_of_very_many_values_is_refused_before_it_is_read(plain: Make, clock: ManualClock) -> None:
+async def test_an_answer_with_too_many_values_is_refused_before_it_is_parsed(plain: Make, clock: ManualClock) -> None:
     server = plain(tools=[ECHO, tool("many")])
     async with connected(server.config(), clock) as connection:
         error = await refused(connection.call("many", {}))
@@ -103,7 +103,7 @@ async def test_an_answer_of_very_many_values_is_refused_before_it_is_read(plain:
 
 
 class Nobody:
-    """Somebody who is there, and is never to be asked."""
+    """A person who must never be asked."""
 
     roots: Sequence[str] = ()
     model = "any"
@@ -119,9 +119,7 @@ class Nobody:
         raise AssertionError(server)
 
 
-async def test_one_that_asks_on_for_what_is_always_declined_does_not_keep_its_call_open(
-    plain: Make, clock: ManualClock
-) -> None:
+async def test_requests_that_are_always_declined_do_not_keep_a_call_open(plain: Make, clock: ManualClock) -> None:
     async with connected(plain(tools=[tool("asks on")]).config(), clock) as connection:
         with connection.answers.serving(Nobody()) as open_call:
             asked = connection.request(lambda client: client.session.call_tool("asks on", {}), 0.5, serving=open_call)
@@ -129,7 +127,7 @@ async def test_one_that_asks_on_for_what_is_always_declined_does_not_keep_its_ca
             assert 1 <= len(open_call.notes) <= client_requests.MOST_NOTES
 
 
-async def test_a_person_is_asked_only_so_often_for_one_call(
+async def test_a_call_may_ask_a_person_only_a_limited_number_of_times(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import mcp_types as types
@@ -161,7 +159,7 @@ INITIALIZED = {
 
 @asynccontextmanager
 async def over_http(kind: str, clock: ManualClock) -> AsyncIterator[Connection]:
-    """A server that answers every call with the same."""
+    """A server that gives every call the same answer."""
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
@@ -229,7 +227,7 @@ async def over_http(kind: str, clock: ManualClock) -> AsyncIterator[Connection]:
 
 
 class Slow(Nobody):
-    """Somebody who thinks it over forever."""
+    """A person who never answers."""
 
     async def ask(self, spec: QuestionSpec) -> UserQuestion:
         self.asked += 1
@@ -237,7 +235,7 @@ class Slow(Nobody):
         raise AssertionError
 
 
-async def test_one_over_http_that_asks_on_without_waiting_is_left(clock: ManualClock) -> None:
+async def test_a_server_over_http_that_asks_without_pause_is_abandoned(clock: ManualClock) -> None:
     desk = Slow()
     async with over_http("requests", clock) as connection:
         with connection.answers.serving(desk) as open_call:
@@ -248,7 +246,7 @@ async def test_one_over_http_that_asks_on_without_waiting_is_left(clock: ManualC
 
 
 @pytest.mark.parametrize("kind", ["json", "events"])
-async def test_an_answer_of_very_many_values_over_http_is_refused(kind: str, clock: ManualClock) -> None:
+async def test_an_answer_with_too_many_values_over_http_is_refused(kind: str, clock: ManualClock) -> None:
     async with over_http(kind, clock) as connection:
         error = await refused(asyncio.wait_for(connection.call("echo", {"text": "x"}), 20))
         assert (error.code, "200000 values" in str(error)) == ("too_large", True)

@@ -1,4 +1,4 @@
-"""One odd entry of a list costs that entry alone, and is named."""
+"""An invalid entry of a list is skipped and reported; the others are used."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ def answered(
 
 
 EARLIER = {"properties as a list", "odd tasks"}
-"""What the newest revision has no rule for: the first is then refused when the tool is made, the second is a field it
-does not know.
+"""Two entries that the newest protocol version does not define: the first is refused when the tool is created, the
+second is an unknown field.
 """
 
 
@@ -76,7 +76,7 @@ does not know.
     ("name", "modern"),
     [*((name, "") for name in TOOLS), *((name, MODERN_PROTOCOL_VERSIONS[-1]) for name in TOOLS if name not in EARLIER)],
 )
-def test_an_odd_tool_is_skipped_and_named_and_the_good_one_stays(name: str, modern: str) -> None:
+def test_an_invalid_tool_is_skipped_and_reported_and_the_valid_one_used(name: str, modern: str) -> None:
     odd, why = TOOLS[name]
     entries = Entries()
     assert answered(entries, "tools/list", {"tools": [GOOD, odd]}, modern=modern)["tools"] == [GOOD]
@@ -98,7 +98,7 @@ def test_the_same_holds_for_resources_and_prompts(kind: str) -> None:
     assert entries.rejected == (), "a newer list takes the place of the one before"
 
 
-def test_a_further_page_adds_to_the_first() -> None:
+def test_a_further_page_is_appended() -> None:
     entries = Entries()
     answered(entries, "tools/list", {"tools": [{"name": "a"}, GOOD], "nextCursor": "2"})
     assert answered(entries, "tools/list", {"tools": [{"name": "b"}, GOOD]}, cursor="2")["tools"] == []
@@ -116,12 +116,12 @@ def test_an_answer_without_a_kind_is_complete() -> None:
     assert "resultType" not in answered(entries, "tools/call", {"content": []}), "earlier revisions have no such field"
 
 
-def test_what_is_no_list_is_left_to_the_sdk() -> None:
+def test_other_results_are_left_to_the_sdk() -> None:
     assert answered(Entries(), "tools/list", {"tools": "none"}) == {"tools": "none"}
 
 
 @pytest.mark.parametrize("name", [5, None, ["a"], {"a": 1}])
-def test_an_odd_name_ends_no_connection_where_the_revision_is_unknown(name: Any) -> None:
+def test_an_invalid_name_ends_no_connection_with_an_unknown_protocol_version(name: Any) -> None:
     entries = Entries()
     answered(entries, "initialize", {"protocolVersion": "1999-01-01"})
     assert answered(entries, "tools/list", {"tools": [GOOD, {**GOOD, "name": name}]})["tools"] == [GOOD]

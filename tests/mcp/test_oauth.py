@@ -1,5 +1,5 @@
-"""Signing in: registered, come back to a port of this machine, kept by issuer, refreshed, registered anew when refused,
-and never wrong.
+"""Signing in: registration, callback to a local port, tokens stored per issuer, refreshed, registered again when
+refused, and never sent to the wrong server.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ async def add(atelier: Atelier, url: str, secrets: dict[str, str] | None = None,
 
 
 async def kept_of(atelier: Atelier) -> dict[str, Any]:
-    """What the keyring has of the sign-in."""
+    """The keyring's entry of the sign-in."""
     kept = oauth.StoredTokens((await atelier.mcp.get("guarded")).config, atelier.vault)
     await kept.load()
     return kept.metadata
 
 
-async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, browser: list[str]) -> None:
+async def test_sign_in_sign_out_and_restart(open_atelier: Opener, browser: list[str]) -> None:
     accounts = Accounts()
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
@@ -50,7 +50,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
         assert len(accounts.clients) == 1
         assert (await atelier.mcp.restart("guarded")).ok
         assert len(browser) == 1, "who is signed in is not asked again"
-        # The token has ended: a new one is fetched without anybody.
+        # The token has expired: a new one is fetched without the person.
         kept = oauth.StoredTokens((await atelier.mcp.get("guarded")).config, atelier.vault)
         await kept.load()
         await kept.note(until=time.time() - 10)
@@ -72,7 +72,7 @@ async def test_signing_in_and_out_and_what_a_restart_does(open_atelier: Opener, 
 
 
 @pytest.mark.parametrize("how", ["refused", "wrong issuer"])
-async def test_who_refuses_and_who_lies_is_named(open_atelier: Opener, browser: list[str], how: str) -> None:
+async def test_refusals_and_wrong_issuers_are_reported(open_atelier: Opener, browser: list[str], how: str) -> None:
     accounts = Accounts()
     accounts.deny, accounts.issuer = how == "refused", "https://evil.example" if how == "wrong issuer" else ""
     async with guarded(accounts) as url, open_atelier() as atelier:
@@ -84,12 +84,12 @@ async def test_who_refuses_and_who_lies_is_named(open_atelier: Opener, browser: 
 
 
 def registered(accounts: Accounts, **fields: Any) -> None:
-    """A client that somebody registered by hand."""
+    """A client that was registered by hand."""
     from mcp.shared.auth import OAuthClientInformationFull
 
     client = {"client_id": "mine", "redirect_uris": ["http://127.0.0.1/callback"], "scope": "read", **fields}
     found = OAuthClientInformationFull.model_validate(client)
-    # The port is another each time; the program says which.
+    # The port changes each time; the program prints it.
     object.__setattr__(found, "validate_redirect_uri", lambda uri: uri)
     accounts.clients["mine"] = found
 
@@ -119,7 +119,7 @@ async def test_a_client_that_was_registered_by_hand_is_used_with_its_secret(
         assert atelier.vault.get(entry(config, "client", "secret")) is None
 
 
-async def test_only_who_was_sent_to_sign_in_may_come_back(
+async def test_only_the_expected_callback_completes_the_sign_in(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[int] = []
@@ -145,7 +145,7 @@ async def test_only_who_was_sent_to_sign_in_may_come_back(
     assert answers == [404, 404, 404, 404, 404, 200]
 
 
-async def test_before_anybody_was_sent_nothing_is_taken() -> None:
+async def test_a_callback_before_the_browser_was_opened_is_ignored() -> None:
     callback = oauth.Callback()
     port = await callback.open(0)
     try:
@@ -162,7 +162,7 @@ async def test_before_anybody_was_sent_nothing_is_taken() -> None:
 @pytest.mark.parametrize(
     "url", ["file:///etc/passwd", "http://a.example/x", "javascript:alert(1)", "calc:1", "https://"]
 )
-def test_a_page_that_is_none_is_not_opened(url: str) -> None:
+def test_an_address_that_is_no_web_page_is_not_opened(url: str) -> None:
     with pytest.raises(McpError, match="guarded"):
         oauth.checked_address(url, "guarded")
     assert oauth.checked_address("https://a.example/authorize", "guarded")
@@ -185,7 +185,7 @@ async def _looked_up(host: str, port: int) -> tuple[str, ...]:
         "https://[::ffff:10.0.0.1]/x", "http://public.example.com/mcp",
     ],
 )  # fmt: skip
-async def test_a_public_server_sends_no_sign_in_into_the_own_network(url: str) -> None:
+async def test_a_public_server_cannot_send_a_sign_in_into_the_private_network(url: str) -> None:
     reach = oauth.OAuthReach(McpServer(name="far", transport="http", url="https://public.example.com/mcp"), _looked_up)
     with pytest.raises(McpError, match="far"):
         await reach.check(url)
@@ -201,11 +201,11 @@ async def test_a_public_server_sends_no_sign_in_into_the_own_network(url: str) -
         ("http://nas.lan/mcp", "http://login.lan/token"),
     ],
 )
-async def test_other_sign_ins_go_where_they_should(server: str, url: str) -> None:
+async def test_other_sign_ins_are_allowed(server: str, url: str) -> None:
     await oauth.OAuthReach(McpServer(name="far", transport="http", url=server), _looked_up).check(url)
 
 
-async def test_a_sign_in_that_leads_inside_ends_before_anything_is_asked_there(
+async def test_a_sign_in_into_the_private_network_ends_before_any_request(
     open_atelier: Opener, browser: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from tests.support.servers.mcp_guarded import served
@@ -253,7 +253,7 @@ async def said_by(atelier: Atelier) -> str:
 
 
 @pytest.mark.parametrize("lifetime", [3600, None])
-async def test_a_token_that_ended_early_is_renewed_before_anybody_is_asked(
+async def test_a_token_refused_early_is_renewed_before_the_person_is_asked(
     lifetime: int | None, open_atelier: Opener, browser: list[str]
 ) -> None:
     accounts = Accounts()
@@ -264,7 +264,8 @@ async def test_a_token_that_ended_early_is_renewed_before_anybody_is_asked(
         accounts.access.clear()
         assert await said_by(atelier) == "hello"
         assert (accounts.refreshed, len(browser)) == (1, 1)
-        # It is refused, too: the call says that a sign-in is needed, and the sign-in of before opens no browser now.
+        # The new one is refused, too: the call reports that a sign-in is needed, and the earlier sign-in opens no
+        # browser now.
         accounts.access.clear()
         accounts.refresh.clear()
         assert await said_by(atelier) == "sign_in"
@@ -272,7 +273,7 @@ async def test_a_token_that_ended_early_is_renewed_before_anybody_is_asked(
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_token_endpoint_that_is_down_ends_no_sign_in(
+async def test_an_unreachable_token_endpoint_does_not_sign_out(
     status: int, open_atelier: Opener, browser: list[str]
 ) -> None:
     accounts = Accounts()
@@ -289,7 +290,7 @@ async def test_a_token_endpoint_that_is_down_ends_no_sign_in(
         assert len(browser) == 1
 
 
-async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_atelier: Opener, browser: list[str]) -> None:
+async def test_more_scopes_are_requested_at_the_next_sign_in(open_atelier: Opener, browser: list[str]) -> None:
     accounts = Accounts()
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url, scopes="read")
@@ -319,17 +320,17 @@ async def test_more_rights_are_asked_for_when_somebody_signs_in_again(open_ateli
         (["private_key_jwt"], "client_secret_basic"),
     ],
 )
-def test_a_client_with_a_secret_says_who_it_is_as_the_server_takes_it(supported: list[str] | None, method: str) -> None:
+def test_a_client_secret_is_sent_in_the_way_the_server_supports(supported: list[str] | None, method: str) -> None:
     from atelier_desk.mcp import oauth_provider
 
     assert oauth_provider.method(supported) == method
 
 
-async def test_a_server_of_the_newest_revision_alone_wants_a_sign_in_too(
+async def test_a_server_with_only_the_newest_protocol_requires_a_sign_in_too(
     open_atelier: Opener, browser: list[str]
 ) -> None:
     accounts = Accounts()
-    accounts.strict = True  # who is refused is asked in the older way next, which it does not know
+    accounts.strict = True  # after a refusal the older protocol is tried, which this server does not know
     async with guarded(accounts) as url, open_atelier() as atelier:
         await add(atelier, url)
         assert (await atelier.mcp.test("guarded")).code == "sign_in"

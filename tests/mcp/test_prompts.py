@@ -1,4 +1,4 @@
-"""Prompts as servers list them: what nobody could call or keep is left out."""
+"""Prompts listed by servers: those that cannot be called or stored are left out."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from atelier_desk.mcp import prompts
         Prompt(name="  "),
     ],
 )
-def test_names_that_nobody_can_write_are_not_listed(prompt: Prompt) -> None:
+def test_names_that_cannot_be_typed_are_not_listed(prompt: Prompt) -> None:
     assert prompts.listed(prompt) is None
 
 
-def test_others_are_listed() -> None:
+def test_valid_names_are_listed() -> None:
     found = prompts.listed(Prompt(name="make plan", arguments=[PromptArgument(name="topic", required=True)]))
     assert found is not None
     assert (found.call, found.arguments[0].required) == ("make_plan", True)

@@ -1,4 +1,4 @@
-"""Servers made with the SDK itself, of the newest revision: over standard input and over HTTP."""
+"""Servers built with the SDK, with the newest protocol version: over standard input and over HTTP."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch
 
     @made.tool()
     def huge(size: int) -> str:
-        """Gives much."""
+        """Return a large text."""
         return "x" * size
 
     app = made.streamable_http_app(json_response=True)

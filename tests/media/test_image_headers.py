@@ -1,4 +1,4 @@
-"""How large pictures say they are, whatever else their files say."""
+"""Image dimensions according to the header, whatever else the file contains."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from atelier_desk.media.image_headers import size_of
 TIFF_4_GB = struct.pack("<2sHIH", b"II", 42, 8, 3) + b"".join(
     struct.pack("<HHII", *tag) for tag in ((256, 4, 1, 60_000), (257, 3, 1, 50_000), (270, 2, 0xFFFFFFF0, 99))
 )
-"""A TIFF whose description has 4 GB, it says."""
+"""A TIFF that declares a description of 4 GB."""
 WEBP_HUGE = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x10\0\0\0" + (16_382).to_bytes(3, "little") * 2
 
 
@@ -25,7 +25,7 @@ WEBP_HUGE = b"RIFF\x16\0\0\0WEBPVP8X\x0a\0\0\0\x10\0\0\0" + (16_382).to_bytes(3,
      ("TIFF", {"compression": "tiff_lzw"}), ("WEBP", {}), ("WEBP", {"lossless": True}),
      ("WEBP", {"exif": b"Exif\0\0"})],
 )  # fmt: skip
-def test_sizes_are_those_that_a_library_finds(form: str, options: dict[str, Any]) -> None:
+def test_sizes_match_those_of_pillow(form: str, options: dict[str, Any]) -> None:
     out = BytesIO()
     Image.effect_noise((37, 23), 50).save(out, form, **options)
     data = out.getvalue()
@@ -41,7 +41,7 @@ def test_sizes_are_those_that_a_library_finds(form: str, options: dict[str, Any]
         size_of(lambda offset, count, cut=cut: data[:cut][offset : offset + count])  # type: ignore[misc]
 
 
-def test_lengths_that_lie_are_not_read() -> None:
+def test_false_lengths_are_not_read() -> None:
     assert size_of(lambda offset, count: TIFF_4_GB[offset : offset + count]) == (60_000, 50_000)
     assert size_of(lambda offset, count: WEBP_HUGE[offset : offset + count]) == (16_383, 16_383)
     assert size_of(lambda offset, count: b"\xff\xd8" + b"\xff" * 40) is None

@@ -1,6 +1,4 @@
-"""Pictures with many pages, and those that are made to be too much; Tesseract is left out, how it reads is told
-elsewhere.
-"""
+"""Images with many pages, and oversized ones, without Tesseract itself."""
 
 from __future__ import annotations
 
@@ -35,14 +33,14 @@ def pages(*sizes: tuple[int, int], form: str = "TIFF", **options: Any) -> bytes:
     return out.getvalue()
 
 
-def test_the_first_pages_of_a_tiff_are_read_and_it_is_reported_that_there_are_more(seen: list[tuple[int, int]]) -> None:
+def test_the_first_pages_of_a_tiff_are_read_and_the_rest_is_reported(seen: list[tuple[int, int]]) -> None:
     found = ocr.text_of(pages(*[(40, 30)] * 3, compression="tiff_lzw"), "eng")
     assert (found["pages"], found.get("more"), found["text"][:23]) == (3, None, "--- Page 1 ---\ntext 1\n\n")
     found = ocr.text_of(pages(*[(40, 30)] * (ocr.PAGES + 2)), "eng")
     assert (found["pages"], found["more"], len(seen)) == (ocr.PAGES, True, 3 + ocr.PAGES)
 
 
-def test_each_page_is_held_against_the_limit(seen: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_applies_to_each_page(seen: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ocr, "PIXELS", 5_000)
     found = ocr.text_of(pages((40, 30), (400, 300), (40, 30)), "eng")
     assert (found["text"], found["more"], len(seen)) == ("text 1", True, 1)
@@ -50,7 +48,7 @@ def test_each_page_is_held_against_the_limit(seen: list[tuple[int, int]], monkey
         ocr.text_of(pages((400, 300)), "eng")
 
 
-def test_a_chain_of_pages_without_end_ends(seen: list[tuple[int, int]]) -> None:
+def test_a_cyclic_chain_of_pages_ends(seen: list[tuple[int, int]]) -> None:
     data = bytearray(pages((40, 30), (40, 30)))
     (first,) = struct.unpack_from("<I", data, 4)
     (second,) = struct.unpack_from("<I", data, first + 2 + 12 * struct.unpack_from("<H", data, first)[0])
@@ -60,7 +58,7 @@ def test_a_chain_of_pages_without_end_ends(seen: list[tuple[int, int]]) -> None:
     assert found["confidence"] == 90
 
 
-def test_of_an_animation_the_first_frame_is_read(seen: list[tuple[int, int]]) -> None:
+def test_the_first_frame_of_an_animation_is_read(seen: list[tuple[int, int]]) -> None:
     for form in ("GIF", "WEBP"):
         found = ocr.text_of(pages(*[(40, 30)] * 4, form=form), "eng")
         assert (found["more"], found["width"]) == (True, 40)
@@ -70,7 +68,7 @@ def test_of_an_animation_the_first_frame_is_read(seen: list[tuple[int, int]]) ->
 @pytest.mark.parametrize(
     "data", [TIFF_4_GB, WEBP_HUGE, b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + struct.pack(">II", 50_000, 50_000) + b"\0" * 40]
 )
-def test_a_picture_that_says_it_is_huge_is_not_even_opened(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_declares_a_huge_size_is_not_opened(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Image, "open", None)
     with pytest.raises(Refused, match="bomb"):
         ocr.text_of(data, "eng")

@@ -1,4 +1,4 @@
-"""Pictures made ready for a model: upright, no larger and of no other kind than its server takes, and whole."""
+"""Images prepared for a model: upright, within the size and formats that its server accepts, and complete."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def shown(data: bytes, most: PictureLimits = STORED_LIMITS) -> tuple[dict[str, A
 
 
 @pytest.mark.parametrize("form", ["PNG", "JPEG", "GIF", "WEBP"])
-def test_what_is_ready_stays_byte_for_byte(form: str) -> None:
+def test_a_suitable_image_is_unchanged(form: str) -> None:
     found, _image = shown(picture(form))
     assert (found["data"], found["width"], found["height"]) == (b"", 30, 20)
 
 
 @pytest.mark.parametrize("orientation", range(2, 9))
-def test_a_photograph_is_turned_as_its_camera_was_held(orientation: int) -> None:
+def test_a_photograph_is_rotated_according_to_its_orientation_tag(orientation: int) -> None:
     found, image = shown(picture("JPEG", 400, 200, orientation=orientation))
     size = (200, 400) if orientation >= 5 else (400, 200)
     assert (found["width"], found["height"], image.size, image.getexif().get(274, 1)) == (*size, size, 1)
@@ -47,7 +47,7 @@ def test_a_photograph_is_turned_as_its_camera_was_held(orientation: int) -> None
         (picture("TIFF", 600, 400, mode="I;16"), STORED_LIMITS, JPEG, (600, 400)),
     ],
 )
-def test_another_kind_and_a_larger_one_are_converted(
+def test_another_format_and_a_larger_size_are_converted(
     data: bytes, most: PictureLimits, kind: str, size: tuple[int, int]
 ) -> None:
     found, image = shown(data, most)
@@ -55,7 +55,7 @@ def test_another_kind_and_a_larger_one_are_converted(
     assert Image.MIME[image.format or ""] == kind
 
 
-def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
+def test_a_too_large_file_is_reduced_or_refused() -> None:
     noise = BytesIO()
     Image.effect_noise((400, 400), 90).convert("RGBA").save(noise, "PNG")
     found, _image = shown(noise.getvalue(), PictureLimits(size=90_000))
@@ -77,7 +77,7 @@ def test_a_file_larger_than_allowed_is_made_smaller_or_refused() -> None:
         (b"BMW makes cars, and this is a text", "not_a_picture"),
     ],
 )
-def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> None:
+def test_an_undecodable_file_is_reported_by_a_code(data: bytes, code: str) -> None:
     with pytest.raises(Refused, match=code):
         made(data, STORED_LIMITS.side, STORED_LIMITS.size, STORED_LIMITS.kinds)
     with pytest.raises(prepare.UnusablePicture) as unfit:
@@ -85,7 +85,7 @@ def test_what_cannot_be_decoded_is_told_by_a_code(data: bytes, code: str) -> Non
     assert unfit.value.code == code
 
 
-def test_a_picture_is_worked_on_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_is_processed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     first = prepare.prepared(picture("BMP", 31, 17))
     monkeypatch.setattr(prepare, "ask_in_thread", lambda *_args, **_options: pytest.fail("once is enough"))
     assert prepare.prepared(picture("BMP", 31, 17)) == prepare.prepared(first.data) == first

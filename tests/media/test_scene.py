@@ -1,4 +1,4 @@
-"""Pictures of models, compared with what they must show."""
+"""Rendered views of 3D models, compared with what they must show."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_a_box_has_its_outline_from_every_side_in_every_format(kind: str) -> Non
         rows, columns = np.flatnonzero(covered.any(1)), np.flatnonzero(covered.any(0))
         across, down = (extent for axis, extent in enumerate((1, 2, 4)) if axis != SIDES[view])
         if SIDES[view] == 0:
-            across, down = down, across  # from the side one sees the depth as the width
+            across, down = down, across  # from the side the depth is the visible width
         tall, wide = len(rows), len(columns)
         assert wide / tall == pytest.approx(across / down, rel=0.1), view
         assert covered[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1].mean() > 0.97
         assert max(tall, wide) == pytest.approx(64 / 1.12, abs=2)
 
 
-def test_what_is_nearer_hides_what_is_behind_and_colours_stay() -> None:
+def test_nearer_faces_hide_those_behind_and_keep_their_colours() -> None:
     far = trimesh.creation.box(extents=(2, 2, 0.1))
     near = trimesh.creation.box(extents=(1, 1, 0.1))
     near.apply_translation((0, 0, 2))
@@ -58,7 +58,7 @@ def test_what_is_nearer_hides_what_is_behind_and_colours_stay() -> None:
     assert pixels["back"][32, 32, 0] == 0
 
 
-def test_small_faces_make_the_same_picture_as_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_faces_give_the_same_picture_as_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     ball = exported(trimesh.creation.icosphere(subdivisions=3), "stl")
     quick = seen(ball, "stl", "iso")["iso"].astype(int)
     monkeypatch.setattr(scene, "_BOX", 0)
@@ -67,7 +67,7 @@ def test_small_faces_make_the_same_picture_as_large_ones(monkeypatch: pytest.Mon
     assert (quick[:, :, :3] != 255).any(2).mean() == pytest.approx(np.pi / 4 / 1.12**2, rel=0.03)
 
 
-def test_the_ground_may_be_clear() -> None:
+def test_the_background_may_be_transparent() -> None:
     pixels = seen(exported(trimesh.creation.box(), "obj"), "obj", "front", background="transparent")["front"]
     assert (pixels[0, 0, 3], pixels[32, 32, 3]) == (0, 255)
 
@@ -125,6 +125,6 @@ def glb(said: object) -> bytes:
         (b"v 0 0 0\nf 1 2 3\nf 9 9 9\n", "obj", "not_a_model"),
     ],
 )
-def test_what_is_no_model_or_too_large_is_refused(data: bytes, kind: str, code: str) -> None:
+def test_an_invalid_or_too_large_model_is_refused(data: bytes, kind: str, code: str) -> None:
     with pytest.raises(Refused, match=code):
         scene.pictures(data, kind, ["iso"], 64, 64, "#ffffff")

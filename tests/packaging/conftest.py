@@ -1,4 +1,4 @@
-"""Loads the scripts of the packaging folder, which is not a Python package."""
+"""Loads the scripts of the packaging folder, which is not a package."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture
 def load(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """A function that loads a fresh copy of ``packaging/<name>.py``."""
+    """A function that returns a freshly loaded ``packaging/<name>.py``."""
     monkeypatch.syspath_prepend(str(ROOT / "packaging"))
 
     def load_script(name: str) -> ModuleType:

@@ -1,6 +1,4 @@
-"""Set-up: an environment is complete or absent, changes are noticed, and errors are reported before anything is
-changed.
-"""
+"""Setting up: an environment is complete or absent, changes are noticed, and errors come before the first change."""
 
 from __future__ import annotations
 
@@ -29,7 +27,7 @@ def script(load: Load) -> ModuleType:
 
 @pytest.fixture
 def environment(script: ModuleType, tmp_path: Path) -> Path:
-    """An environment set up from this checkout's pins, with the current Python."""
+    """An environment set up from this checkout's pins; its Python is the running one."""
     folder = tmp_path / ".venv"
     (folder / "bin").mkdir(parents=True)
     script.interpreter(folder).symlink_to(sys.executable)
@@ -39,7 +37,7 @@ def environment(script: ModuleType, tmp_path: Path) -> Path:
 
 
 def forbid_changes(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Replace the functions that create and fill environments; returns the list of prevented changes."""
+    """Replace the functions that create and fill environments; the returned list records their calls."""
     done: list[str] = []
 
     def create(folder: Path) -> None:
@@ -52,7 +50,7 @@ def forbid_changes(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 def fake_pip(tmp_path: Path, body: str) -> list[str]:
-    """A command in place of pip."""
+    """A command that imitates pip."""
     program = tmp_path / "pip.py"
     program.write_text(body, "utf-8")
     return [sys.executable, str(program)]
@@ -85,7 +83,7 @@ def test_only_an_environment_that_starts_has_a_version(script: ModuleType, tmp_p
     assert script.python_version(tmp_path) is None
 
 
-def test_without_ensurepip_the_package_to_install_is_named(
+def test_a_python_without_ensurepip_is_refused_with_advice(
     load: Load, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = load("bootstrap")
@@ -97,7 +95,7 @@ def test_without_ensurepip_the_package_to_install_is_named(
     assert f"apt install python{sys.version_info.major}.{sys.version_info.minor}-venv" in capsys.readouterr().err
 
 
-def test_packages_are_installed_pinned_and_from_wheels_only(
+def test_packages_are_installed_pinned_and_as_wheels(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     commands: list[list[str]] = []
@@ -122,7 +120,7 @@ def test_nothing_is_done_when_nothing_changed(
     assert done == []
 
 
-def test_lowered_pins_are_installed_whatever_the_file_times(
+def test_lower_pins_are_installed_whatever_the_file_times(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -147,7 +145,7 @@ def test_a_moved_environment_is_recreated(
     assert done == ["create", "install"]
 
 
-def test_another_minor_version_replaces_the_environment_only_if_named(
+def test_another_minor_version_replaces_the_environment_only_when_named(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -159,7 +157,7 @@ def test_another_minor_version_replaces_the_environment_only_if_named(
 
 
 @pytest.mark.parametrize("version", [None, (3, 10), (3, 15)])
-def test_an_environment_with_a_missing_too_old_or_too_new_python_is_recreated(
+def test_an_environment_with_a_missing_or_unsupported_python_is_recreated(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, version: tuple[int, int] | None
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -179,7 +177,7 @@ def test_an_unfinished_environment_is_recreated(
 
 
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, OSError])
-def test_an_interrupted_set_up_is_removed(
+def test_an_unfinished_environment_is_removed_after_a_failure(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, stop: type[BaseException]
 ) -> None:
     forbid_changes(script, monkeypatch)
@@ -194,7 +192,7 @@ def test_an_interrupted_set_up_is_removed(
     assert not environment.exists()
 
 
-def test_a_failed_download_leaves_the_installed_packages(
+def test_a_failed_download_leaves_installed_packages_alone(
     script: ModuleType,
     environment: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -210,7 +208,7 @@ def test_a_failed_download_leaves_the_installed_packages(
     assert "Read timed out" in capsys.readouterr().err
 
 
-def test_an_environment_is_marked_unready_before_packages_change(
+def test_an_environment_is_not_ready_while_packages_are_changed(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     pip = fake_pip(tmp_path, "print('Installing collected packages: idna, six')\nraise SystemExit(1)")
@@ -220,7 +218,7 @@ def test_an_environment_is_marked_unready_before_packages_change(
     assert not (environment / script.READY).exists()
 
 
-def test_extras_stay_and_unknown_ones_are_refused(
+def test_extras_are_preserved_and_unknown_ones_refused(
     script: ModuleType, environment: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = forbid_changes(script, monkeypatch)
@@ -244,7 +242,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, script: ModuleType, lines: str) ->
         ("global.target='/srv/packages'", "pip config unset global.target"),
     ],
 )
-def test_settings_of_pip_that_cannot_work_are_refused(
+def test_unusable_pip_settings_are_refused(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, line: str, remedy: str
 ) -> None:
     settings(monkeypatch, script, f"global.index-url='https://pypi.example/simple'\n{line}\n")
@@ -252,7 +250,7 @@ def test_settings_of_pip_that_cannot_work_are_refused(
         script.check_pip_settings(Path("python"))
 
 
-def test_settings_of_pip_that_can_work_are_left(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_usable_pip_settings_are_left_alone(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     lines = "global.index-url='x'\nglobal.user='true'\nglobal.require-virtualenv='true'\n"
     lines += "install.no-binary=':none:'\ndownload.no-binary=':all:'\n"
     settings(monkeypatch, script, lines)
@@ -266,7 +264,7 @@ def test_settings_are_read_from_pip_itself(script: ModuleType, monkeypatch: pyte
         script.check_pip_settings(Path(sys.executable))
 
 
-def test_pip_settings_that_hide_output_or_skip_work_are_overridden(
+def test_pip_settings_for_output_and_dry_runs_are_overridden(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "pip.conf").write_text("[global]\nquiet = 2\n[install]\ndry-run = true\nno-deps = true\n", "utf-8")
@@ -305,7 +303,7 @@ def test_pip_settings_that_hide_output_or_skip_work_are_overridden(
     assert "No matching distribution found for absent" in install().stderr
 
 
-def test_a_full_disk_is_reported_before_anything_is_installed(
+def test_a_full_disk_is_noticed_before_anything_is_installed(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     free = SimpleNamespace(free=GIB // 2)
@@ -333,13 +331,13 @@ def test_a_full_disk_is_reported_before_anything_is_installed(
         ("AssertionError", "printed is above"),
     ],
 )
-def test_a_failure_of_pip_says_what_to_do(script: ModuleType, tmp_path: Path, output: str, advice: str) -> None:
+def test_a_pip_failure_is_shown_with_advice(script: ModuleType, tmp_path: Path, output: str, advice: str) -> None:
     pip = fake_pip(tmp_path, f"print({output!r})\nraise SystemExit(1)")
     with pytest.raises(script.SetupError, match=advice):
         script.run_pip(pip, tmp_path, script.Progress())
 
 
-def test_progress_is_plain_lines_where_there_is_no_terminal(
+def test_progress_is_plain_lines_without_a_terminal(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     clock = SimpleNamespace(now=100.0)
@@ -372,7 +370,7 @@ def test_progress_is_plain_lines_where_there_is_no_terminal(
         (["Collecting x", "Installing collected packages: a, b, c"], "Installing packages: 0 of 3"),
     ],
 )
-def test_progress_says_what_pip_does(script: ModuleType, tmp_path: Path, lines: list[str], shown: str) -> None:
+def test_progress_shows_the_phase_of_pip(script: ModuleType, tmp_path: Path, lines: list[str], shown: str) -> None:
     assert shown in script.phase(lines, tmp_path, 0.0)
 
 
@@ -421,8 +419,8 @@ def test_a_check_does_not_wait(script: ModuleType, tmp_path: Path) -> None:
     assert not (tmp_path / ".venv").exists()
 
 
-def test_pip_ends_with_the_set_up(script: ModuleType, tmp_path: Path) -> None:
-    """A SIGTERM, which unlike Ctrl+C in a terminal is not sent to pip as well."""
+def test_a_stopped_set_up_stops_pip(script: ModuleType, tmp_path: Path) -> None:
+    """By SIGTERM, which a terminal does not send to pip as well."""
     waiting = "import time; print('waiting', flush=True); time.sleep(60)"
     code = (
         f"import signal, sys; sys.path.insert(0, {str(ROOT / 'packaging')!r}); import bootstrap, pathlib\n"
@@ -452,7 +450,7 @@ def test_pip_ends_with_the_set_up(script: ModuleType, tmp_path: Path) -> None:
 
 
 def make(folder: Path, *arguments: str) -> Any:
-    """Run make as from a shell, without the variables of a make that runs these tests."""
+    """Run make as from a shell: the variables of a make that runs these tests are removed."""
     environment = {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The check of the catalogues finds everything that would confuse a reader."""
+"""The check of the catalogues reports bad translations, private words and missing messages."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
         ({"one": "un fichier serviable"}, "write 'utile'"),
     ],
 )
-def test_bad_translations_are_named(
+def test_bad_translations_are_reported(
     script: ModuleType, template: Catalog, changes: dict[str, str], problem: str
 ) -> None:
     (found,) = script.problems(french(**changes), template)
@@ -57,7 +57,7 @@ def test_bad_translations_are_named(
     assert found.startswith("app/atelier_desk/x.py:1: ")
 
 
-def test_banned_words_in_english_messages_are_named(script: ModuleType, template: Catalog) -> None:
+def test_private_words_are_reported_in_english_too(script: ModuleType, template: Catalog) -> None:
     template.add("It lies outside of {path}.", None, [("app/atelier_desk/x.py", 2)])
     catalogue = french()
     catalogue.add("It lies outside of {path}.", "Hors de {path}.")
@@ -66,7 +66,7 @@ def test_banned_words_in_english_messages_are_named(script: ModuleType, template
     ]
 
 
-def test_missing_fuzzy_and_obsolete_messages_are_named(script: ModuleType, template: Catalog) -> None:
+def test_missing_fuzzy_and_obsolete_messages_are_reported(script: ModuleType, template: Catalog) -> None:
     catalogue = french()
     catalogue.delete("Save")
     catalogue["Hello {name}"].flags.add("fuzzy")

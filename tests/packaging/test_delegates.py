@@ -1,4 +1,4 @@
-"""Rows are painted in one package, and in the modules listed with a reason."""
+"""The check that item delegates exist only in desktop/widgets and in listed modules."""
 
 from __future__ import annotations
 
@@ -19,11 +19,13 @@ import pytest
         ("from atelier_desk.desktop.widgets.rows import RowDelegate", None),
     ],
 )
-def test_a_delegate_of_qt_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
+def test_a_qt_delegate_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
     assert {each for _line, each in load("delegates").delegates(source)} == ({what} if what else set())
 
 
-def test_unlisted_modules_and_unneeded_entries_are_named(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     for name in ("desktop/widgets/rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(
@@ -35,5 +37,5 @@ def test_unlisted_modules_and_unneeded_entries_are_named(load: Callable[[str], M
     assert [each.partition(": ")[0] for each in found] == ["desktop/new.py:2", "desktop/gone.py", "desktop/plain.py"]
 
 
-def test_the_program_has_none_in_unlisted_modules(load: Callable[[str], ModuleType]) -> None:
+def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
     assert load("delegates").problems() == []

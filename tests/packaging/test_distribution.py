@@ -1,4 +1,6 @@
-"""Distribution: pinned versions for every Python, one version number, catalogues and resources in the wheel."""
+"""What is shipped: pinned versions for every Python, one version number everywhere, catalogues and resources in the
+wheel.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ def project() -> dict[str, Any]:
 
 
 def pins(python: str) -> dict[str, str]:
-    """Normalised package names and versions in ``constraints.txt`` for one version of Python."""
+    """Normalised package names and versions that ``constraints.txt`` gives for one version of Python."""
     found = {}
     for line in (ROOT / "constraints.txt").read_text("utf-8").splitlines():
         if line.startswith("#"):
@@ -70,7 +72,7 @@ def test_the_wheel_contains_catalogues_resources_and_licences(tmp_path: Path) ->
         f"atelier_desk/_resources/{path.relative_to(ROOT / 'resources').as_posix()}"
         for path in (ROOT / "resources").rglob("*.svg")
     } <= names
-    assert "atelier_desk/_resources/constraints.txt" in names  # packages installed later must respect it
+    assert "atelier_desk/_resources/constraints.txt" in names  # the same pattern covers packages added later
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert {
         f"atelier_desk/_resources/docs/{path.relative_to(ROOT / 'docs').as_posix()}"

@@ -1,4 +1,6 @@
-"""Every dependency's marker can be evaluated on common systems, also by pips that parse a kernel's name as version."""
+"""Every dependency's marker can be evaluated on common systems, also by pips that parse a kernel's name as a
+version.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ def environment(system: str) -> dict[str, str]:
 
 
 def evaluate_strictly(marker: Marker, values: dict[str, str]) -> None:
-    """Compare as pip 24.1 to 25.3 do: if the right side is a valid specifier, the system's value must be a version.
+    """Compare like pip 24.1 to 25.3: where the right side makes a specifier, the system's value must be a version.
 
     Raises:
         InvalidVersion: these pips end with a traceback.
@@ -74,7 +76,7 @@ def evaluate_strictly(marker: Marker, values: dict[str, str]) -> None:
 
 
 def requirements() -> Iterator[Requirement]:
-    """Requirements of Atelier, of its constraints, and of the packages installed here."""
+    """The requirements of Atelier, of its constraints, and of the installed packages."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     own = [
         *project["project"]["dependencies"],
@@ -109,7 +111,7 @@ def test_no_dependency_of_atelier_asks_for_the_kernel() -> None:
         assert not [line for line in lines if "platform_release" in line or "platform_version" in line], file
 
 
-def test_reading_pictures_is_an_extra_on_a_mac_alone() -> None:
+def test_ocr_is_an_extra_only_on_a_mac() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     (tesserocr,) = [each for each in map(Requirement, project["dependencies"]) if each.name == "tesserocr"]
     assert tesserocr.marker is not None

@@ -1,4 +1,4 @@
-"""The shipped list of hosted models, created from a checkout of the models.dev repository."""
+"""The shipped list of hosted models, built from a checkout of the models.dev repository."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def test_a_checkout_becomes_the_list(load: Load, checkout: Path) -> None:
-    made = load("model_list").made(checkout, NONE)
+    made = load("model_list").build_list(checkout, NONE)
     assert (made.day, made.count) == (date(2026, 11, 20), 2)
     assert made.models["groq"] == {
         "maker/large": ListedModel(100_000, None, 3.0, 15.5, True, True, None),
@@ -81,13 +81,13 @@ def test_a_checkout_becomes_the_list(load: Load, checkout: Path) -> None:
         ),
     ],
 )
-def test_an_older_or_a_halved_list_is_refused(load: Load, checkout: Path, before: ModelList, why: str) -> None:
+def test_an_older_or_halved_list_is_refused(load: Load, checkout: Path, before: ModelList, why: str) -> None:
     model_list = load("model_list")
     with pytest.raises(model_list.Unusable, match=why):
-        model_list.made(checkout, before)
+        model_list.build_list(checkout, before)
 
 
-def test_a_folder_that_is_no_checkout_is_reported_and_the_list_stays(
+def test_a_folder_that_is_no_checkout_is_refused_and_the_list_unchanged(
     load: Load, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     model_list = load("model_list")

@@ -1,4 +1,4 @@
-"""Mutation testing: what is mutated, which tests run, and that surviving mutants are reported."""
+"""Mutation testing: which code is changed, which tests judge a mutant, and how survivors are reported."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def names(load: Load, tmp_path: Path, source: str) -> list[str]:
     return [mutant.name for mutant in load("mutator").mutants_of(path)]
 
 
-def test_conditions_numbers_and_returns_are_mutated_and_texts_are_not(load: Load, tmp_path: Path) -> None:
+def test_conditions_numbers_and_returns_are_changed_but_texts_are_not(load: Load, tmp_path: Path) -> None:
     assert sorted(names(load, tmp_path, SOURCE)) == [
         "purse.py Purse.may: `False` → `True`",
         "purse.py Purse.may: `coins >= LEAST or not free` → `coins >= LEAST and (not free)`",
@@ -54,7 +54,7 @@ def test_conditions_numbers_and_returns_are_mutated_and_texts_are_not(load: Load
     ]
 
 
-def test_each_mutant_is_one_change_of_a_program_that_still_compiles(load: Load) -> None:
+def test_each_mutant_is_one_change_and_still_compiles(load: Load) -> None:
     file = ROOT / "app/atelier_desk/policy/budget.py"
     mutants = load("mutator").mutants_of(file)
     assert len({mutant.name for mutant in mutants}) == len(mutants) > 40
@@ -62,19 +62,19 @@ def test_each_mutant_is_one_change_of_a_program_that_still_compiles(load: Load) 
         compile(mutant.source, file.name, "exec")
 
 
-def test_added_code_preserves_the_order_of_other_mutants(load: Load, tmp_path: Path) -> None:
+def test_added_code_does_not_change_the_order_of_other_mutants(load: Load, tmp_path: Path) -> None:
     before = names(load, tmp_path, SOURCE)
     after = names(load, tmp_path, f"{SOURCE}\n    def pay(self) -> int:\n        return 1 + 1\n")
     assert [name for name in after if ".pay:" not in name] == before
 
 
-def test_mirrored_tests_run_first_and_related_ones_too(load: Load) -> None:
+def test_mirrored_tests_judge_first_then_those_marked_as_judges(load: Load) -> None:
     found = load("mutants").judges(Path("app/atelier_desk/storage/writing/writer.py"))
     assert found[0] == Path("tests/storage/writing/test_writer.py")
     assert Path("tests/storage/test_engine_failures.py") in found
 
 
-def test_files_of_the_makefile_exist_and_have_tests(load: Load) -> None:
+def test_the_files_in_the_makefile_exist_and_have_tests(load: Load) -> None:
     listed = re.search(r"^CORE := ((?:.*\\\n)*.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert listed is not None
     files = [Path("app/atelier_desk") / name for name in listed[1].replace("\\", "").split()]
@@ -82,7 +82,7 @@ def test_files_of_the_makefile_exist_and_have_tests(load: Load) -> None:
     assert [str(file) for file in files if not (ROOT / file).is_file() or not load("mutants").judges(file)] == []
 
 
-def test_a_mutated_function_is_replaced_in_the_loaded_module_and_module_code_is_not(load: Load, tmp_path: Path) -> None:
+def test_mutants_of_functions_are_patched_in_and_mutants_of_modules_are_not(load: Load, tmp_path: Path) -> None:
     path = tmp_path / "purse.py"
     path.write_text(SOURCE)
     spec = importlib.util.spec_from_file_location("purse", path)
@@ -118,7 +118,7 @@ def test_a_mutated_function_is_replaced_in_the_loaded_module_and_module_code_is_
 
 
 @pytest.mark.timeout(400)
-def test_a_run_counts_detected_mutants_and_leaves_the_files_unchanged() -> None:
+def test_a_run_counts_killed_mutants_and_leaves_the_tree_unchanged() -> None:
     file = "app/atelier_desk/policy/loop_guard.py"
     before = (ROOT / file).read_bytes()
     chosen = ("--count", "400", "--only", "digest_size=12", "--only", "`worst.count >= limits.LOOP_PAUSE`")

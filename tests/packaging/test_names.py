@@ -1,4 +1,4 @@
-"""Names contain no banned words; the exceptions are listed, and only become fewer."""
+"""The check for banned words in names, and its list of exceptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TABLE = "# a comment\nkept: stored\nlook: inspect\nallow old.py kept\nallow gone
         ("NUMBERS = [kept for kept in range(3)]", []),
     ],
 )
-def test_a_banned_word_is_found_in_names_others_read(
+def test_a_banned_word_is_found_in_visible_names(
     load: Callable[[str], ModuleType], tmp_path: Path, source: str, names: list[str]
 ) -> None:
     (tmp_path / "module.py").write_text(source)
@@ -33,7 +33,7 @@ def test_a_banned_word_is_found_in_names_others_read(
     assert [each.split(": ")[1] for each in wrong] == names
 
 
-def test_a_module_is_a_name_too_and_the_word_to_use_is_reported(
+def test_a_module_name_is_checked_and_the_replacement_is_reported(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
     (tmp_path / "first_look.py").write_text("")
@@ -42,7 +42,7 @@ def test_a_module_is_a_name_too_and_the_word_to_use_is_reported(
     ]
 
 
-def test_an_exception_covers_only_its_module_and_must_be_needed(
+def test_an_exception_covers_one_module_and_is_reported_when_unneeded(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
     for name in ("old.py", "new.py"):
@@ -53,5 +53,5 @@ def test_an_exception_covers_only_its_module_and_must_be_needed(
     ]
 
 
-def test_the_program_has_no_unlisted_names(load: Callable[[str], ModuleType]) -> None:
+def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
     assert load("names").problems() == []

@@ -1,4 +1,4 @@
-"""No package with an unchecked licence is shipped, and the notices contain the licence texts of all installed ones."""
+"""No unreviewed licence is shipped, and every installed package is listed with its licence texts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,9 @@ def notices() -> Iterator[ModuleType]:
         ("MPL-1.1 OR GPL-2.0-only OR LGPL-2.1-or-later", True),
     ],
 )
-def test_of_several_licences_one_or_all_must_be_listed(notices: ModuleType, expression: str, may: bool) -> None:
+def test_an_or_expression_needs_one_listed_licence_and_an_and_expression_all(
+    notices: ModuleType, expression: str, may: bool
+) -> None:
     assert notices.allowed(expression) is may
 
 
@@ -61,11 +63,11 @@ def metadata(**fields: str) -> Message:
         ({}, ""),
     ],
 )
-def test_a_licence_is_read_where_packages_write_it(notices: ModuleType, fields: dict[str, str], licence: str) -> None:
+def test_a_licence_is_read_from_each_metadata_field(notices: ModuleType, fields: dict[str, str], licence: str) -> None:
     assert notices.licence_of("some-package", metadata(**fields)) == licence
 
 
-def test_a_package_or_a_part_of_it_under_an_unlisted_licence_is_named(notices: ModuleType) -> None:
+def test_a_package_or_part_under_an_unlisted_licence_is_reported(notices: ModuleType) -> None:
     part = notices.Part("hidden", "2", "AGPL-3.0-only")
     unknown, hidden = notices.Package("odd", "1", ""), notices.Package("outer", "1", "MIT", parts=[part])
     assert [line for each in (unknown, hidden) for line in notices._unlisted(each)] == [
@@ -74,7 +76,7 @@ def test_a_package_or_a_part_of_it_under_an_unlisted_licence_is_named(notices: M
     ]
 
 
-def test_the_licence_of_the_databases_core_is_read_from_its_text(notices: ModuleType) -> None:
+def test_the_licence_of_the_database_core_is_read_from_its_text(notices: ModuleType) -> None:
     text = base64.b64encode(b"Business Source License 1.1\n\nParameters").decode()
     listed = {
         "components": [
@@ -85,7 +87,7 @@ def test_the_licence_of_the_databases_core_is_read_from_its_text(notices: Module
     assert (part.licence, body[:15]) == ("BUSL-1.1", "Business Source")
 
 
-def test_the_committed_notices_name_all_installed_packages_and_licences(notices: ModuleType) -> None:
+def test_the_committed_file_lists_all_installed_packages_and_their_licences(notices: ModuleType) -> None:
     assert notices.main(["check"]) == 0
     text = (ROOT / "THIRD-PARTY-NOTICES").read_text("utf-8")
     assert "Business Source License 1.1" in " ".join(text.partition("PACKAGES")[0].split())
@@ -94,7 +96,7 @@ def test_the_committed_notices_name_all_installed_packages_and_licences(notices:
     assert {"qt-LGPL-3.0.txt", "qt-GPL-3.0.txt"} <= {path.name for path in (ROOT / "resources" / "licenses").iterdir()}
 
 
-def test_a_package_missing_from_the_notices_is_named(
+def test_a_package_missing_from_the_notices_is_reported(
     notices: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = notices.NOTICES

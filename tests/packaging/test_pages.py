@@ -1,4 +1,4 @@
-"""The documentation is correct: commands, tools, targets and labels exist, links and examples work."""
+"""The documentation matches the program: commands, tools, targets, labels, links and examples."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 ids = [path.relative_to(ROOT).as_posix() for path in PAGES]
 LIMITS = {"README.md": 8192, "CHANGELOG.md": 10_000}
-"""Most bytes of a page."""
+"""The largest allowed size of a page, in bytes."""
 
 
 def fenced(path: Path, language: str = "") -> list[str]:
-    """The code blocks of a page, in a given language or without one."""
+    """The code blocks of a page in a language, or in none."""
     return [
         each.content
         for each in MarkdownIt().parse(path.read_text("utf-8"))
@@ -40,12 +40,12 @@ def fenced(path: Path, language: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("name", LIMITS)
-def test_the_first_pages_are_short(name: str) -> None:
+def test_entry_pages_are_short(name: str) -> None:
     assert (ROOT / name).stat().st_size <= LIMITS[name]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=ids)
-def test_every_link_has_a_target(path: Path) -> None:
+def test_every_link_leads_somewhere(path: Path) -> None:
     inline = (token for each in MarkdownIt().parse(path.read_text("utf-8")) for token in each.children or ())
     for target in (
         str(token.attrs.get("href") or token.attrs["src"]) for token in inline if token.type in {"link_open", "image"}
@@ -71,14 +71,14 @@ def test_every_make_target_exists(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [ROOT / "docs/architecture.md", ROOT / "CONTRIBUTING.md"], ids=lambda path: path.name)
-def test_every_cited_file_and_package_exists(path: Path) -> None:
+def test_every_cited_file_and_folder_exists(path: Path) -> None:
     cited = set(re.findall(r"`([a-z_.]+(?:/[a-z_0-9]+)+/?(?:\.[a-z]+)?)`", path.read_text("utf-8")))
     assert len(cited) > 20
     assert [each for each in cited if not ((ROOT / each).exists() or (ROOT / "app/atelier_desk" / each).exists())] == []
 
 
 @pytest.mark.parametrize("name", ["tools.md", "cli.md"])
-def test_the_lists_of_tools_and_commands_are_those_of_the_program(load: Callable[[str], ModuleType], name: str) -> None:
+def test_the_lists_of_tools_and_commands_match_the_program(load: Callable[[str], ModuleType], name: str) -> None:
     present, right = load("pages").page(name)
     assert present == right, "run `make pages` and commit the result"
 
@@ -96,7 +96,7 @@ def _commands() -> Iterator[tuple[str, list[str]]]:
                         yield path.name, rest
 
 
-def test_every_command_in_an_example_exists() -> None:
+def test_every_command_in_an_example_is_valid() -> None:
     parser = build_parser()
     found = list(_commands())
     assert len(found) > 60
@@ -119,11 +119,11 @@ EXAMPLES: list[tuple[list[Any], str]] = [
     ([COLOUR, "Blue it is."], "completed"),
     ([_call("word_count", text="two words"), "Two."], "Two."),
 ]
-"""What the model of each example on the page answers, and what the example then prints."""
+"""By example of the page: the reply of its model, and what the example then prints."""
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
-def test_an_example_of_the_python_page_runs(
+def test_the_examples_of_the_python_page_run(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], number: int
 ) -> None:
     steps, printed = EXAMPLES[number]
@@ -167,7 +167,7 @@ def _labels(name: str) -> list[str]:
     ]
 
 
-def test_the_labels_in_the_user_guide_are_those_of_the_window_in_both_languages() -> None:
+def test_the_labels_in_the_user_guide_match_the_window_in_both_languages() -> None:
     from babel.messages.pofile import read_po
 
     with (ROOT / "translations/fr/LC_MESSAGES/atelier.po").open("rb") as file:

@@ -1,4 +1,6 @@
-"""The table of systems with all wheels: uv's output is parsed, differences are failures. Nothing is resolved here."""
+"""The table of systems with all wheels: uv's output is parsed, and a difference is a failure. Nothing is resolved
+here.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,11 @@ def script(load: Load) -> ModuleType:
     ("error", "package"),
     [(NO_WHEEL, "pyside6-essentials"), (NO_USABLE_WHEEL, "cryptography"), (NEWER_PYTHON, "soupsieve")],
 )
-def test_the_package_without_a_wheel_is_named(script: ModuleType, error: str, package: str) -> None:
+def test_the_package_without_a_wheel_is_reported(script: ModuleType, error: str, package: str) -> None:
     assert script.missing_package(error) == package
 
 
-def test_an_unreachable_index_is_no_missing_wheel(script: ModuleType) -> None:
+def test_an_unreachable_index_is_not_a_missing_wheel(script: ModuleType) -> None:
     with pytest.raises(RuntimeError, match="Failed to fetch"):
         script.missing_package(UNREACHABLE)
 
@@ -53,7 +55,7 @@ def test_an_unreachable_index_is_no_missing_wheel(script: ModuleType) -> None:
     ("oldest", "shown"),
     [("2.34", "resolves from glibc 2.34"), ("2.39", "resolves from glibc 2.39"), ("", "no wheel of xllamacpp")],
 )
-def test_a_cell_names_the_oldest_release_that_resolves(
+def test_a_cell_shows_the_oldest_release_that_resolves(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, oldest: str, shown: str
 ) -> None:
     def resolve(uv: str, system: object, release: str, python: str, environment: dict[str, str]) -> str:
@@ -71,7 +73,7 @@ def test_a_system_without_releases_resolves_or_not(script: ModuleType, monkeypat
     assert [script.cell("uv", system, "3.13", {}) for _each in "ab"] == ["resolves", "no wheel of lxml"]
 
 
-def test_uv_asks_the_index_that_pip_is_configured_for(
+def test_uv_uses_the_index_that_pip_is_configured_for(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "pip.conf").write_text(

@@ -1,4 +1,4 @@
-"""Processes are started in two packages, and in the modules listed with a reason."""
+"""The check that processes are started only in two packages and in listed modules."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ import pytest
         ("'subprocess'", None),
     ],
 )
-def test_code_that_can_start_a_process_is_found(
-    load: Callable[[str], ModuleType], source: str, what: str | None
-) -> None:
+def test_ways_to_start_a_process_are_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
     assert {each for _line, each in load("processes").starts(source)} == ({what} if what else set())
 
 
-def test_unlisted_modules_and_unneeded_entries_are_named(load: Callable[[str], ModuleType], tmp_path: Path) -> None:
+def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
+    load: Callable[[str], ModuleType], tmp_path: Path
+) -> None:
     for name in ("support/worker/parent.py", "web/new.py", "web/listed.py", "web/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("a = 1" if "plain" in name else "a = 1\nimport subprocess")
@@ -44,5 +44,5 @@ def test_unlisted_modules_and_unneeded_entries_are_named(load: Callable[[str], M
     assert [each.partition(": ")[0] for each in found] == ["web/new.py:2", "web/gone.py", "web/plain.py"]
 
 
-def test_the_program_has_none_in_unlisted_modules(load: Callable[[str], ModuleType]) -> None:
+def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
     assert load("processes").problems() == []

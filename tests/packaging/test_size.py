@@ -1,4 +1,4 @@
-"""Size limits of packages: what is counted, and that growth needs a reason."""
+"""The size limits: what counts, and that a limit is raised only with a reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).resolve().parents[2] / "packaging" / "size.py"
 
 @pytest.fixture
 def size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
-    """The program, with one module and a limits file."""
+    """The script on a program with a package of one module, and a limits file of its own."""
     spec = importlib.util.spec_from_file_location("size_program", PROGRAM)
     assert spec is not None
     assert spec.loader is not None
@@ -41,11 +41,11 @@ def size(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
         ("def f():\n    '''Prose.'''\n    return 1\n", 7),
     ],
 )
-def test_code_counts_and_prose_layout_and_imports_do_not(size: ModuleType, source: str, tokens: int) -> None:
+def test_code_counts_but_prose_layout_and_imports_do_not(size: ModuleType, source: str, tokens: int) -> None:
     assert size.tokens_of(source) == tokens
 
 
-def test_a_package_grows_only_with_a_reason(
+def test_a_limit_is_raised_only_with_a_reason(
     size: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert size.main(["check"]) == 1

@@ -1,4 +1,4 @@
-"""The check of shared libraries names missing ones, with commands, and never stops a set-up."""
+"""The check of shared libraries reports what is missing, with commands, and never stops a set-up."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def script(load: Load, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     return module
 
 
-def test_missing_libraries_are_named_with_the_commands_of_three_systems(script: ModuleType) -> None:
+def test_missing_libraries_are_reported_with_the_commands_of_three_systems(script: ModuleType) -> None:
     missing = script.missing_libraries(lambda soname: soname not in ("libEGL.so.1", "libxcb-cursor.so.0"))
     assert [library.soname for library in missing] == ["libEGL.so.1", "libxcb-cursor.so.0"]
     assert script.commands(missing, ["Xvfb"]) == {
@@ -27,7 +27,7 @@ def test_missing_libraries_are_named_with_the_commands_of_three_systems(script: 
     }
 
 
-def test_other_systems_need_none(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_systems_need_no_libraries(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script.sys, "platform", "darwin")
     assert script.missing_libraries(lambda soname: False) == []
 
@@ -37,7 +37,7 @@ def test_a_library_that_does_not_exist_does_not_load(script: ModuleType) -> None
     assert script.loads("libc.so.6")
 
 
-def test_without_rights_the_commands_are_printed_and_the_status_is_0(
+def test_without_root_the_commands_are_printed_and_the_status_is_0(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(script, "missing_libraries", lambda: [script.CORE[0]])
@@ -49,7 +49,7 @@ def test_without_rights_the_commands_are_printed_and_the_status_is_0(
     assert "apt-get install -y libglib2.0-0" in printed
 
 
-def test_as_root_the_lists_are_refreshed_once_before_giving_up(
+def test_as_root_the_package_lists_are_refreshed_once_before_giving_up(
     script: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     commands: list[str] = []
@@ -63,7 +63,7 @@ def test_as_root_the_lists_are_refreshed_once_before_giving_up(
     assert commands == ["apt-get install", "apt-get update", "apt-get install"]
 
 
-def test_a_missing_apt_is_no_error(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_apt_is_not_an_error(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     def run(command: list[str], **options: object) -> None:
         raise FileNotFoundError("apt-get")
 

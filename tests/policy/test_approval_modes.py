@@ -1,4 +1,4 @@
-"""Which calls need a person's approval: every mode against every kind, risk, flag and threshold."""
+"""Which calls need a person's approval: every mode with every kind, risk, flag and threshold."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def facts(kind: ApprovalKind = ApprovalKind.TOOL, risk: RiskName = "medium", **m
 
 
 def reason(policy: ApprovalPolicy, call: CallFacts, granted: tuple[str, ...] = ()) -> str | None:
-    """What asks before the call, None when it may run."""
+    """Why a call needs approval; None when it may run."""
     more = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in granted)
     verdict = decide([Level((*policy.rules, *more), policy)], call)
     return None if verdict.action is Action.ALLOW else verdict.reason
 
 
 def expected(mode: ApprovalMode, kind: ApprovalKind, risk: RiskName, flag: bool, low: bool, high: bool) -> str | None:
-    """The table of the modes, written a second time and in its own order."""
+    """The table of the modes, written a second time independently."""
     asks_high = high and risk == "high"
     skips_low = low and risk == "low"
     if mode is ApprovalMode.PLAN:
@@ -62,7 +62,7 @@ TABLE = list(itertools.product(ApprovalMode, ApprovalKind, RISKS, (False, True),
 
 
 @pytest.mark.parametrize("mode", ApprovalMode)
-def test_the_whole_table(mode: ApprovalMode) -> None:
+def test_every_combination_matches_the_table(mode: ApprovalMode) -> None:
     for _mode, kind, risk, flag, low, high in (row for row in TABLE if row[0] is mode):
         flags = ApprovalFlags(**{name: flag if each is kind else not flag for each, name in FLAGS.items()})
         policy = ApprovalPolicy(mode=mode, flags=flags, auto_approve_low=low, always_confirm_high=high)
@@ -75,12 +75,12 @@ def test_the_whole_table(mode: ApprovalMode) -> None:
         )
 
 
-def test_what_holds_when_nobody_changed_anything() -> None:
+def test_the_defaults() -> None:
     policy = ApprovalPolicy()
     asked = {kind for kind in ApprovalKind if reason(policy, facts(kind)) is not None}
     assert asked == {ApprovalKind.SUB_AGENT, ApprovalKind.MCP, ApprovalKind.FILE_OP, ApprovalKind.DB_OP}
     assert [reason(policy, facts(ApprovalKind.SUB_AGENT, risk)) for risk in RISKS] == [None, "selective", "selective"]
-    assert (policy.timeout_s, policy.on_timeout) == (0, "reject")  # it waits; a limit set by hand rejects
+    assert (policy.timeout_s, policy.on_timeout) == (0, "reject")  # it waits; a limit set by a person rejects
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL)
     assert [reason(manual, facts(risk=risk)) for risk in RISKS] == [None, "manual", "manual"]
     assert reason(ApprovalPolicy(mode=ApprovalMode.AUTO), facts(risk="high", kind=ApprovalKind.FILE_OP)) is None
@@ -99,7 +99,7 @@ def test_what_holds_when_nobody_changed_anything() -> None:
         ("mcp__other", False),
     ],
 )
-def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: str, covered: bool) -> None:
+def test_a_rule_covers_only_what_it_names(mode: ApprovalMode, rule: str, covered: bool) -> None:
     policy = ApprovalPolicy(
         mode=mode,
         auto_approve_low=False,
@@ -107,7 +107,7 @@ def test_a_rule_covers_what_it_names_and_nothing_else(mode: ApprovalMode, rule: 
         rules=(PermissionRule(text=rule, action=Action.ALLOW),),
     )
     asked = reason(policy, facts(risk="high", section="planning_ops", server="files"))
-    assert (asked is None) is (covered or mode is ApprovalMode.PLAN)  # a plan only reads, and this call does
+    assert (asked is None) is (covered or mode is ApprovalMode.PLAN)  # a plan is read-only, and this call is not
 
 
 def test_an_approval_for_the_run_covers_its_tool_alone() -> None:
@@ -116,7 +116,7 @@ def test_an_approval_for_the_run_covers_its_tool_alone() -> None:
     assert reason(policy, facts(tool="b"), ("a",)) == "manual"
 
 
-def test_repaired_arguments_are_asked_about_when_the_call_changes_something() -> None:
+def test_repaired_arguments_of_a_changing_call_need_approval() -> None:
     policy = ApprovalPolicy(flags=ApprovalFlags(tools=False))
     assert reason(policy, facts(concerns=(Concern.REPAIRED,), changes=True)) == "repaired"
     assert reason(policy, facts(changes=True)) is None
@@ -127,14 +127,14 @@ def test_repaired_arguments_are_asked_about_when_the_call_changes_something() ->
     assert reason(free, facts(concerns=(Concern.TAINTED,), changes=True)) is None
 
 
-def test_the_owners_risk_replaces_the_tools_own() -> None:
+def test_a_risk_set_by_the_owner_replaces_the_tools_own() -> None:
     policy = ApprovalPolicy(risks={"t": "high"}, always_confirm_high=True, mode=ApprovalMode.AUTO)
     assert risk_of(policy, "t", "low") == "high"
     assert risk_of(policy, "other", "low") == "low"
     assert reason(policy, facts(risk=risk_of(policy, "t", "low"))) == "risk_high"
 
 
-def test_the_stricter_mode_of_two() -> None:
+def test_the_stricter_of_two_modes_applies() -> None:
     order = [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE, ApprovalMode.MANUAL, ApprovalMode.PLAN]
     for one, other in itertools.product(order, order):
         assert stricter(one, other) is order[max(order.index(one), order.index(other))]
@@ -151,7 +151,7 @@ def test_the_stricter_mode_of_two() -> None:
         ("core_ops", ApprovalKind.TOOL),
     ],
 )
-def test_a_section_says_what_kind_its_calls_are(section: str, kind: ApprovalKind) -> None:
+def test_a_section_determines_the_kind_of_its_calls(section: str, kind: ApprovalKind) -> None:
     assert SectionRegistry().get(section).kind is kind
 
 
@@ -173,7 +173,7 @@ ALONE: list[dict[str, object]] = [
     {"reason": "risk_high"},
     *({"reason": concern.value} for concern in Concern),
     {"reason": "rule"},
-    {"always": ()},  # what asks each time, though the profile is named as the reason
+    {"always": ()},  # asks each time, although the profile is given as the reason
     {"status": ApprovalStatus.APPROVED},
     {"run_id": "another"},
     {
@@ -182,16 +182,16 @@ ALONE: list[dict[str, object]] = [
         )
     },
 ]
-"""What no yes may allow along with others."""
+"""Calls that no common approval may cover."""
 
 
 @pytest.mark.parametrize("fields", ALONE, ids=str)
-def test_what_is_decided_alone(fields: dict[str, object]) -> None:
+def test_these_calls_are_approved_one_by_one(fields: dict[str, object]) -> None:
     found = together([waits("a"), waits("b", **fields), waits("c")])
     assert [[each.id for each in group] for group in found] == [["a", "c"], ["b"]]
 
 
-def test_calls_of_one_run_go_together_in_the_order_they_came() -> None:
+def test_calls_of_one_run_are_approved_together_in_order() -> None:
     found = together(
         [waits("a", reason="manual"), waits("x", run_id="s"), waits("b", risk="low"), waits("y", run_id="s")]
     )

@@ -1,4 +1,4 @@
-"""Budgets: the arithmetic of caps."""
+"""Budgets: the arithmetic of limits."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def spent(
     return BudgetUse(iterations, tool_calls, tokens, cost, seconds)
 
 
-def test_only_iterations_are_capped_without_a_budget() -> None:
+def test_without_a_budget_only_iterations_are_limited() -> None:
     assert caps(agent(), {}) == {LimitKind.ITERATIONS: 50}
     assert before_model(agent(), {}, spent(49, 10_000, 10**9, 10**6, 10**6)) is None
     assert seconds_left(agent(), {}, spent()) is None
 
 
-def test_a_cap_is_reached_when_it_is_met() -> None:
+def test_a_limit_is_reached_at_its_exact_value() -> None:
     config = agent(budget=Budget(max_tokens=100, max_tool_calls=0, max_seconds=9, max_cost=0))
     assert before_calls(config, {}, spent()) is not None
     assert before_model(agent(budget=Budget(max_tokens=100)), {}, spent(tokens=99)) is None
@@ -45,13 +45,13 @@ def test_a_cap_is_reached_when_it_is_met() -> None:
     assert free.limit is LimitKind.COST
 
 
-def test_raising_adds_to_a_cap() -> None:
+def test_raising_adds_to_a_limit() -> None:
     config = agent(budget=Budget(max_seconds=10))
     assert seconds_left(config, {LimitKind.TIME: 5}, spent(seconds=12)) == 3
     assert seconds_left(config, {}, spent(seconds=12)) == 0
 
 
-def test_a_share_is_a_part_of_what_is_left() -> None:
+def test_a_share_is_a_part_of_the_remainder() -> None:
     config = agent(budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=7))
     used = spent(tokens=100, cost=1.0, tool_calls=1)
     assert share(config, {}, used, 3, Budget()) == Budget(max_tokens=300, max_cost=1 / 3, max_tool_calls=2)
@@ -63,16 +63,16 @@ def test_a_share_is_a_part_of_what_is_left() -> None:
     )
 
 
-def test_nothing_can_be_shared_when_nothing_is_left() -> None:
+def test_nothing_is_shared_when_nothing_remains() -> None:
     config = agent(budget=Budget(max_tokens=1000, max_tool_calls=3))
     assert share(config, {}, spent(tokens=1000), 1, Budget()) is LimitKind.TOKENS
     assert share(config, {}, spent(tokens=999), 2, Budget()) is LimitKind.TOKENS
     assert share(config, {}, spent(tool_calls=4), 1, Budget()) is LimitKind.TOOL_CALLS
-    # Without tool calls a sub-agent can still answer.
+    # A sub-agent can still answer without tool calls.
     assert share(config, {}, spent(tool_calls=3), 1, Budget()) == Budget(max_tokens=1000, max_tool_calls=0)
 
 
-def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
+def test_a_request_is_limited_to_the_remainder_or_not_sent() -> None:
     config = agent(budget=Budget(max_tokens=10_000, max_cost=1.0))
     assert reserve(agent(), {}, spent(tokens=10**9), prompt_tokens=10**6, reply_tokens=4000) == 4000
     assert reserve(config, {}, spent(tokens=1000), prompt_tokens=2000, reply_tokens=4000) == 4000
@@ -82,7 +82,7 @@ def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
     )
     assert reserve(config, {LimitKind.TOKENS: 500}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == 600
     assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=64) == 64
-    # 0.1 dollars are left, of which the prompt takes 0.05: at 100 dollars a million that is 500 tokens.
+    # 0.1 dollars remain, of which the prompt costs 0.05: at 100 dollars a million that leaves 500 tokens.
     assert reserve(config, {}, spent(cost=0.9), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0)) in (
         499,
         500,
@@ -96,7 +96,7 @@ def test_a_request_gets_what_is_left_of_the_caps_or_is_not_sent() -> None:
 
 
 class Agent:
-    """A run as its caps see it: what it used, what its request may use, and those below it."""
+    """A run as its limits see it: its usage, the maximum of its next request, and its sub-agents."""
 
     def __init__(self, cap: int) -> None:
         self.cap, self.used, self.reserved = cap, 0, 0
@@ -104,7 +104,7 @@ class Agent:
 
     @property
     def spent(self) -> BudgetUse:
-        """As ``RunState.spent`` has it: shares of those running are set aside whole."""
+        """Like ``RunState.spent``: shares of running sub-agents count in full."""
         return spent(tokens=self.used + sum(child.cap for child in self.below))
 
     @property
@@ -117,7 +117,7 @@ class Agent:
 
 
 @given(st.integers(1, 50_000), st.data())
-def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int, data: st.DataObject) -> None:
+def test_no_team_exceeds_its_limit_whatever_the_order_of_events(cap: int, data: st.DataObject) -> None:
     root = Agent(cap)
     team = [(root, None)]
     for _ in range(data.draw(st.integers(0, 40))):
@@ -130,7 +130,7 @@ def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int
         elif what == "reply":
             one.used, one.reserved = one.used + data.draw(st.integers(0, one.reserved)), 0
         elif what == "start" and not one.reserved:
-            # A run starts sub-agents between its requests; some of them continue working next to it.
+            # A run starts sub-agents between its requests; some of them continue in parallel.
             parts = data.draw(st.integers(1, 5))
             given_ = share(one.config, {}, one.spent, parts, Budget())
             for _child in range(0 if isinstance(given_, LimitKind) else data.draw(st.integers(0, parts))):
@@ -144,8 +144,8 @@ def test_whatever_happens_in_whatever_order_no_team_goes_beyond_its_cap(cap: int
         assert root.total <= cap
 
 
-def test_a_dollar_s_worth_is_reckoned_to_the_token() -> None:
-    """At a dollar a token for the reply and half a dollar for the prompt nothing is rounded."""
+def test_a_cost_limit_is_converted_to_tokens_exactly() -> None:
+    """At a dollar per reply token and half a dollar per prompt token nothing is rounded."""
     config, prices = agent(budget=Budget(max_cost=306)), (500_000.0, 1_000_000.0)
     assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=prices) == 256
     assert reserve(config, {}, spent(), prompt_tokens=98, reply_tokens=4000, prices=prices) == 257
@@ -158,7 +158,7 @@ def test_a_dollar_s_worth_is_reckoned_to_the_token() -> None:
     )
 
 
-def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> None:
+def test_the_reply_length_is_free_where_only_the_prompt_costs() -> None:
     config = agent(budget=Budget(max_cost=50))
     assert reserve(config, {}, spent(), prompt_tokens=99, reply_tokens=4000, prices=(500_000.0, 0.0)) == 4000
     assert reserve(config, {}, spent(), prompt_tokens=100, reply_tokens=4000, prices=(500_000.0, 0.0)) == ReachedLimit(
@@ -166,7 +166,7 @@ def test_where_only_the_prompt_costs_the_reply_may_be_as_long_as_wanted() -> Non
     )
 
 
-def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_where_cost_is_not_capped() -> None:
+def test_a_cost_limit_needs_a_price_and_a_price_a_cost_limit() -> None:
     capped = agent(budget=Budget(max_cost=0.001))
     assert reserve(capped, {}, spent(), prompt_tokens=5_000_000, reply_tokens=4000) == 4000
     assert (
@@ -175,7 +175,7 @@ def test_a_cap_on_cost_says_nothing_where_no_price_is_known_and_a_price_nothing_
     )
 
 
-def test_the_shortest_reply_still_goes_out_and_one_token_less_does_not() -> None:
+def test_the_shortest_reply_is_sent_and_one_token_less_is_not() -> None:
     config = agent(budget=Budget(max_tokens=1000))
     assert reserve(config, {}, spent(tokens=700), prompt_tokens=44, reply_tokens=4000) == 256
     assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == ReachedLimit(
@@ -183,7 +183,7 @@ def test_the_shortest_reply_still_goes_out_and_one_token_less_does_not() -> None
     )
 
 
-def test_each_kind_of_cap_is_met_exactly() -> None:
+def test_each_kind_of_limit_can_be_met_exactly() -> None:
     caps_of = {
         "iterations": LimitKind.ITERATIONS,
         "tokens": LimitKind.TOKENS,

@@ -1,4 +1,4 @@
-"""The breaker's state table, and a state machine that plays it against a plain model."""
+"""The breaker's state table, and a state machine that compares it with a plain model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def opened(clock: ManualClock) -> CircuitBreaker:
     return breaker
 
 
-def test_is_closed_until_the_third_failure_in_a_row() -> None:
+def test_it_stays_closed_until_the_third_failure_in_a_row() -> None:
     breaker = CircuitBreaker(ManualClock())
     breaker.failure()
     breaker.failure()
@@ -33,7 +33,7 @@ def test_is_closed_until_the_third_failure_in_a_row() -> None:
     assert breaker.retry_after_s == 60
 
 
-def test_a_success_starts_the_count_again() -> None:
+def test_a_success_resets_the_count() -> None:
     breaker = CircuitBreaker(ManualClock())
     breaker.failure()
     breaker.failure()
@@ -43,7 +43,7 @@ def test_a_success_starts_the_count_again() -> None:
     assert breaker.state is BreakerState.CLOSED
 
 
-async def test_lets_one_attempt_through_after_the_cool_down() -> None:
+async def test_it_lets_one_attempt_through_after_the_cool_down() -> None:
     clock = ManualClock()
     breaker = opened(clock)
     await clock.advance(59.9)
@@ -58,7 +58,7 @@ async def test_lets_one_attempt_through_after_the_cool_down() -> None:
     ("end", "state"),
     [("success", BreakerState.CLOSED), ("failure", BreakerState.OPEN), ("release", BreakerState.HALF_OPEN)],
 )
-async def test_the_test_attempt_decides(end: str, state: BreakerState) -> None:
+async def test_the_trial_attempt_decides(end: str, state: BreakerState) -> None:
     clock = ManualClock()
     breaker = opened(clock)
     await clock.advance(60)
@@ -76,20 +76,20 @@ async def test_a_late_failure_does_not_lengthen_the_cool_down() -> None:
     assert breaker.retry_after_s == 30
 
 
-def test_success_closes_it_even_while_open() -> None:
+def test_a_success_closes_it_even_while_open() -> None:
     breaker = opened(ManualClock())
     breaker.success()
     assert breaker.state is BreakerState.CLOSED
     assert breaker.failures == 0
 
 
-def test_refuses_senseless_bounds() -> None:
+def test_invalid_bounds_are_refused() -> None:
     with pytest.raises(ValueError, match="threshold"):
         CircuitBreaker(ManualClock(), threshold=0)
 
 
 class Machine(RuleBasedStateMachine):
-    """The breaker against a model that only knows the rules: count, time of opening, whether a test is out."""
+    """The breaker against a model that only knows the rules: count, time of opening, whether a trial is running."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""The loop guard: what counts as the same call, and when it speaks."""
+"""The loop guard: which calls count as equal, and when it warns or pauses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def repeated(*digests: str) -> tuple[str, ...]:
     return recent
 
 
-def test_order_of_arguments_does_not_matter_and_everything_else_does() -> None:
+def test_the_order_of_arguments_does_not_matter_but_everything_else_does() -> None:
     same = signature("T", {"a": 1, "b": 2}, "r")
     assert signature("T", {"b": 2, "a": 1}, "r") == same
     assert (
@@ -33,7 +33,7 @@ def test_order_of_arguments_does_not_matter_and_everything_else_does() -> None:
     )
 
 
-def test_thirds_warn_once_and_fifths_pause() -> None:
+def test_the_third_repetition_warns_once_and_the_fifth_pauses() -> None:
     assert verdict(repeated("a", "a"), frozenset()) is None
     third = verdict(repeated("a", "a", "a"), frozenset())
     assert third is not None
@@ -51,21 +51,21 @@ def test_alternating_calls_are_a_loop_too() -> None:
     assert fifth.action == "pause"
 
 
-def test_every_call_of_the_newest_reply_is_judged() -> None:
+def test_every_call_of_the_newest_reply_is_checked() -> None:
     found = verdict(repeated("a", "a", "a", "z"), frozenset(), newest=2)
     assert found is not None
     assert (found.digest, found.index) == ("a", 1)
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=60))
-def test_window_is_bounded_and_the_guard_never_fails(digests: list[str]) -> None:
+def test_the_window_is_bounded_and_the_guard_never_fails(digests: list[str]) -> None:
     recent = repeated(*digests)
     assert len(recent) <= WINDOW
     found = verdict(recent, frozenset(), newest=3)
     assert found is None or found.count >= 3
 
 
-def test_a_repetition_counts_within_the_last_twenty_calls() -> None:
+def test_repetitions_count_within_the_last_twenty_calls() -> None:
     others = tuple(f"other {number}" for number in range(18))
     within = verdict(repeated("a", *others[:17], "a", "a"), frozenset())
     assert within is not None
@@ -73,11 +73,11 @@ def test_a_repetition_counts_within_the_last_twenty_calls() -> None:
     assert verdict(repeated("a", *others, "a", "a"), frozenset()) is None
 
 
-def test_only_the_newest_call_is_judged_unless_more_are_named() -> None:
+def test_only_the_newest_call_is_checked_by_default() -> None:
     assert verdict(repeated("a", "a", "a", "z"), frozenset()) is None
 
 
-def test_odd_arguments_and_half_characters_have_a_signature() -> None:
+def test_unusual_arguments_and_lone_surrogates_have_a_signature() -> None:
     odd = [signature("T", {"path": path}, "\ud800") for path in (Path("/a"), Path("/b"))]
     assert len(set(odd)) == 2
 

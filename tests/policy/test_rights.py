@@ -1,4 +1,4 @@
-"""Less, never more: no chain of sub-agents, whatever each one asks for, ends with a right its root lacks."""
+"""Rights only shrink: no chain of sub-agents gets a right that the root lacks, whatever each one requests."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RIGHTS = st.builds(
 
 
 @given(root=RIGHTS, wanted=st.lists(RIGHTS, min_size=1, max_size=8))
-def test_no_chain_of_wishes_gives_a_right_the_root_lacks(root: Rights, wanted: list[Rights]) -> None:
+def test_no_chain_of_requests_gives_a_right_that_the_root_lacks(root: Rights, wanted: list[Rights]) -> None:
     holder = root
     for wish in wanted:
         given_ = grant(holder, wish)
@@ -50,7 +50,7 @@ def test_no_chain_of_wishes_gives_a_right_the_root_lacks(root: Rights, wanted: l
 
 
 @given(root=RIGHTS, wish=RIGHTS)
-def test_what_both_have_is_given(root: Rights, wish: Rights) -> None:
+def test_a_right_that_both_have_is_granted(root: Rights, wish: Rights) -> None:
     given_ = grant(root, wish)
     assert given_.tools == root.tools & wish.tools
     assert given_.mode in (root.mode, wish.mode)
@@ -63,7 +63,7 @@ def test_what_both_have_is_given(root: Rights, wish: Rights) -> None:
 
 
 @given(root=RIGHTS)
-def test_asking_for_the_same_gives_the_same(root: Rights) -> None:
+def test_requesting_the_same_rights_gives_the_same_rights(root: Rights) -> None:
     given_ = grant(root, root)
     assert (given_.tools, given_.mode, given_.budget, given_.iterations) == (
         root.tools,
@@ -85,8 +85,8 @@ FULL = Rights(
 )
 
 
-def test_every_right_is_inspected() -> None:
-    """``within`` would be worth nothing for the property above if it overlooked one."""
+def test_every_right_is_compared() -> None:
+    """The property above would prove nothing for a right that ``within`` overlooks."""
     beyond = [
         {"tools": frozenset("abc")},
         {"mcp_servers": frozenset("st")},

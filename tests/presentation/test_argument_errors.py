@@ -1,4 +1,4 @@
-"""Refused arguments in the reader's words."""
+"""Refused arguments, explained in the reader's language."""
 
 from __future__ import annotations
 
@@ -70,13 +70,13 @@ def test_each_kind_of_problem(fields: dict[str, Any], told: str) -> None:
         ("[1]", "the whole of it must be an object."),
     ],
 )
-def test_what_is_no_object_at_all_is_reported_as_the_whole(text: str, told: str) -> None:
+def test_arguments_that_are_no_object_are_reported_as_such(text: str, told: str) -> None:
     with pytest.raises(ValidationError) as caught:
         Sample.model_validate_json(text)
     assert explain(caught.value) == told
 
 
-def test_nobody_has_to_read_an_expression() -> None:
+def test_no_regular_expression_is_shown() -> None:
     with pytest.raises(ValidationError) as caught:
         McpServer(name="x", command="y", env={"A B": "1"})
     assert explain(caught.value).startswith("“A B” must be the name of a variable: letters")
@@ -94,12 +94,12 @@ def test_only_the_first_problems_are_reported() -> None:
 
 
 @pytest.mark.usefixtures("french")
-def test_values_are_listed_without_an_english_word() -> None:
+def test_values_are_listed_without_english_words() -> None:
     assert problem(mode="d") == 'mode doit être l’une de ces valeurs\u00a0: "a or b", "it\'s \\"c\\"", 3.'
 
 
 @pytest.mark.usefixtures("french")
-def test_an_error_inside_an_error_is_reported_in_the_same_language() -> None:
+def test_a_nested_error_is_in_the_same_language() -> None:
     tool = create_default_tool_registry().get_tool("TodoTool")
     assert tool is not None
     with pytest.raises(InvalidArgumentsError) as caught:

@@ -1,6 +1,4 @@
-"""Why a call failed, for people: in English as the model reads it, in other languages by its code; and no code without
-words.
-"""
+"""Why a call failed, for people: English text as models get it, other languages by code; every code has a message."""
 
 from __future__ import annotations
 
@@ -19,11 +17,11 @@ FOR_THE_MODEL = frozenset({
     "unknown_child", "unknown_name",
     "unknown_section", "question_refused", "limit", "wait_cycle", "skipped", "tool_error",
 })  # fmt: skip
-"""Codes with words of their own, or of calls that no person reads: between agents."""
+"""Codes with other messages, or of calls between agents, which no person sees."""
 CODE = re.compile(r"(?:code=|failure\([^\n]*, |errno\.[A-Z]+: \()\"([a-z_]+)\"")
 
 
-def test_every_code_of_a_hand_has_words() -> None:
+def test_every_failure_code_has_a_message() -> None:
     package = Path(atelier_desk.__file__).parent
     sources = [path for folder in ("tools", "workspace") for path in (package / folder).rglob("*.py")]
     # what is wrong with a skill's file is said in translated sentences
@@ -46,19 +44,19 @@ def test_every_code_of_a_hand_has_words() -> None:
         ("a text", "As the tool said it."),
     ],
 )
-def test_the_reader_s_language(result: object, french: str) -> None:
+def test_the_message_is_in_the_readers_language(result: object, french: str) -> None:
     assert explain("Tool", result, "As the tool said it.") == "As the tool said it."
     set_language("fr")
     assert explain("Tool", result, "As the tool said it.") == french
 
 
-def test_what_a_preview_says() -> None:
+def test_the_messages_of_a_preview() -> None:
     error = ToolError("{path} is a binary file: it cannot be edited as text.", code="binary", path="a.png")
     assert in_words(error) == "a.png is a binary file: it cannot be edited as text."
     set_language("fr")
     assert in_words(error) == "Le fichier n’est pas du texte."
 
 
-def test_without_a_folder_the_way_out_is_named() -> None:
+def test_a_call_without_a_folder_explains_what_to_do() -> None:
     set_language("fr")
     assert "Autorisez un dossier" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")

@@ -1,4 +1,4 @@
-"""What the window and the command line call the parts of a project."""
+"""The names of the parts of a project in window and command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.presentation.projects import kind_word, state_word
 from atelier_desk.support.i18n import spoken
 
 
-def test_every_part_of_code_that_a_grammar_finds_has_a_french_word() -> None:
+def test_every_kind_of_code_symbol_has_a_french_word() -> None:
     types = {found for grammar in registry.grammars().values() for found in re.findall(r"@scope\.(\w+)", grammar.query)}
     with spoken("fr"):
         words = {
@@ -21,13 +21,13 @@ def test_every_part_of_code_that_a_grammar_finds_has_a_french_word() -> None:
     assert words["namespace"] == "espace de noms"
 
 
-def test_a_section_is_called_one_and_not_by_its_depth() -> None:
+def test_a_section_has_the_same_name_at_every_depth() -> None:
     section = Entity(id="", project_id="", kind=EntityKind.SECTION, name="Herons", type="level 2", language="markdown")
     assert kind_word(section) == "section"
     assert kind_word(section.model_copy(update={"language": "pdf"})) == "page of a PDF"
 
 
-def test_nobody_is_informed_of_nought_of_nought() -> None:
+def test_an_empty_progress_is_not_shown() -> None:
     for stage in (IngestStage.READING, IngestStage.RELATING, IngestStage.EMBEDDING, IngestStage.PAUSED):
         assert "0" not in state_word(IngestState(project_id="p", stage=stage))
         assert "3 of 7" in state_word(IngestState(project_id="p", stage=stage, done=3, total=7))

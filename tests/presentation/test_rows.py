@@ -1,4 +1,4 @@
-"""What a backup holds, in words."""
+"""The contents of a backup, in words."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.support.i18n import set_language
     ("language", "expected"),
     [("en", ["1 workflow", "120 messages", "7 other rows"]), ("fr", ["1 workflow", "120 messages", "7 autres lignes"])],
 )
-def test_people_s_nouns_and_one_number_for_the_rest(language: str, expected: list[str]) -> None:
+def test_the_main_kinds_are_named_and_the_rest_is_one_number(language: str, expected: list[str]) -> None:
     set_language(language)
     try:
         assert rows_text({"workflow": 1, "message": 120, "task": 0, "run": 3, "run_event": 4}) == expected

@@ -1,8 +1,8 @@
-"""Every setting that git knows × eight commands that only read × six places: no program runs, and no file from outside
-is shown.
+"""Every setting that git knows × eight reading commands × six locations: no program runs, and no outside file is
+shown.
 
-The whole product of what ``tests/engine/run/test_hostile_repositories.py`` samples. Through the engine, with the real
-git and no sandbox.
+The full product of which ``tests/engine/run/test_hostile_repositories.py`` runs a sample. Through the engine, with
+the real git and no sandbox.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ COMMANDS = (
     "git describe --always",
 )  # fmt: skip
 HERE = (("", ""), ("sub", ""), ("", "sub"), ("bare.git", ""), ("tree", ""), ("mod", ""))
-"""Places by ``cd`` and by ``cwd``: the workspace itself, a nested repository both ways, a bare one, a work tree, a
-submodule.
+"""Locations by ``cd`` and by ``cwd``: the workspace itself, a nested repository both ways, a bare one, a work
+tree, a submodule.
 """
 PARTS = 12
 CHOSEN = range(PARTS) if os.environ.get("ATELIER_GIT_SETTINGS") == "all" else (11,)
-"""The whole product takes more than ten minutes of two cores; without ``ATELIER_GIT_SETTINGS=all`` a twelfth of it is
-tried.
+"""The full product takes more than ten minutes on two cores; without ``ATELIER_GIT_SETTINGS=all`` a twelfth of it
+is run.
 """
 AT_ONCE = 25
-"""Settings that stand together in one repository, where git is run with all of them."""
+"""Number of settings in one repository, for the test that runs git with all of them."""
 
 
 def product() -> list[ToolCall]:
@@ -55,7 +55,7 @@ def product() -> list[ToolCall]:
 
 
 def documented() -> list[str]:
-    """All settings of git's documentation as rows, with the canary for a value: names between are ``evil``."""
+    """All settings in git's documentation as rows, with the canary as value; placeholders in names are ``evil``."""
     said = subprocess.run(("git", "help", "--config"), capture_output=True, check=True, text=True, timeout=20).stdout
     found: dict[str, None] = {}
     for name in said.split():
@@ -78,7 +78,7 @@ def all_rows(table: str, *, asked: bool) -> list[str]:
 
 
 @pytest.mark.parametrize("part", CHOSEN)
-async def test_what_is_asked_about(tried: Tried, tmp_path: Path, part: int) -> None:
+async def test_which_settings_need_approval(tried: Tried, tmp_path: Path, part: int) -> None:
     named = all_rows(ASKS, asked=True)
     assert len(named) >= 100
     each = enumerate(named[part::PARTS])
@@ -87,11 +87,11 @@ async def test_what_is_asked_about(tried: Tried, tmp_path: Path, part: int) -> N
     quiet(tried.template, ended)
     for row, ends in ended.items():
         assert len(ends) == 48
-        # All but the bare repository, which git does not take for one.
+        # All but the bare repository, which git does not recognise as one.
         assert sum(refused(ends)) >= 40, (row, [end.get("error") for end in ends])
 
 
-async def test_what_git_is_run_with(tried: Tried, tmp_path: Path) -> None:
+async def test_settings_that_git_runs_with(tried: Tried, tmp_path: Path) -> None:
     """All known settings, many in one repository."""
     template = tried.template
     together = [row for row in all_rows(RUNS, asked=False) if works(row, template, tmp_path / "one")]
@@ -101,7 +101,7 @@ async def test_what_git_is_run_with(tried: Tried, tmp_path: Path) -> None:
         made.append((f"t{begin}", template.copy(tmp_path / f"t{begin}", said)))
     ended = await tried(*made, asked=[product()])
     quiet(template, ended)
-    # Where values together keep git from reading its settings, it is not run.
+    # Where the combination makes git fail to read its settings, it is not run.
     ran = [ends for ends in ended.values() if not any(refused(ends))]
     assert 2 * len(ran) > len(ended), {
         name: [end.get("error") for end in ends if any(refused([end]))] for name, ends in ended.items()
@@ -110,7 +110,7 @@ async def test_what_git_is_run_with(tried: Tried, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("part", CHOSEN)
 async def test_values_that_git_cannot_read(tried: Tried, tmp_path: Path, part: int) -> None:
-    """They would end git before it comes to the next one: those stand alone."""
+    """They end git before it reads the next setting, so they are tested alone."""
     template = tried.template
     named = all_rows(RUNS, asked=False)[part::PARTS]
     alone = [row for row in named if not works(row, template, tmp_path / "one")]
@@ -120,11 +120,11 @@ async def test_values_that_git_cannot_read(tried: Tried, tmp_path: Path, part: i
 
 
 def works(row: str, place: Hostile, file: Path) -> bool:
-    """Whether git continues with a setting."""
+    """Whether git runs with a setting."""
     file.write_bytes(settings(row, place))
     asked = (("rev-parse", "--is-inside-work-tree"), ("log", "-1", "--format=%H"), ("ls-files",))
     said = [git("-c", f"include.path={file}", *words, cwd=place.root, check=False) for words in asked]
     for mark in place.marks.iterdir():
-        # Asked so, without Atelier, git does run some of them.
+        # Without Atelier, git does run some of these programs.
         mark.unlink()
     return all(said)

@@ -1,6 +1,7 @@
-"""The grammar on a real llama.cpp server: every call of a model that could not make one by itself parses and validates.
+"""The grammar on a real llama.cpp server: every call of a model too weak to form one by itself is parsed and
+valid.
 
-``ATELIER_PROMPTS`` says how many of the fifty prompts are tried.
+``ATELIER_PROMPTS`` sets how many of the fifty prompts are run.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ PROMPTS = Path(__file__).with_name("prompts.txt").read_text("utf-8").splitlines(
 
 @pytest.fixture
 def specs() -> list[ToolSpec]:
-    """The tools of a workflow without a folder: offered all, a model this small calls the same one for every prompt."""
+    """The tools of a workflow without a folder: when offered all, a model this small calls the same one for every
+    prompt.
+    """
     registry = create_default_tool_registry()
     known = [registry.get_tool(name) for name in registry.get_all_tool_names()]
     return registry.get_definitions_by_names(
@@ -58,7 +61,7 @@ async def reply_to(model: ChatModel, prompt: str, tools: list[ToolSpec], grammar
 
 @pytest.mark.model
 @pytest.mark.timeout(600)
-async def test_all_calls_parse_and_validate(model: ChatModel, specs: list[ToolSpec]) -> None:
+async def test_all_calls_are_parsed_and_valid(model: ChatModel, specs: list[ToolSpec]) -> None:
     assert len(set(PROMPTS)) == 50
     grammar = tools_grammar(specs, require_call=True, max_string=12, max_items=2)
     schemas = {spec.name: spec.variants or (spec.parameters,) for spec in specs}
@@ -75,7 +78,7 @@ async def test_all_calls_parse_and_validate(model: ChatModel, specs: list[ToolSp
 
 
 @pytest.mark.model
-async def test_text_is_possible_under_the_grammar_of_a_conversation(model: ChatModel, specs: list[ToolSpec]) -> None:
+async def test_plain_text_is_possible_under_the_grammar(model: ChatModel, specs: list[ToolSpec]) -> None:
     reply = await reply_to(model, "Say good morning.", specs, tools_grammar(specs))
     assert reply.content or reply.tool_calls
     assert all(call.error is None for call in reply.tool_calls[:-1])

@@ -1,7 +1,8 @@
-"""The client side of the protocol's own conformance suite, from npm, with this program as the client. What cannot be
+"""The client part of the official MCP conformance suite, from npm, with this program as the client. What cannot be
 run is a failure.
 
-``npm install`` of ``PACKAGES`` in the folder that ``ATELIER_MCP_CONFORMANCE`` names, or where npm finds them.
+Needs ``npm install`` of ``PACKAGES`` in the folder that ``ATELIER_MCP_CONFORMANCE`` names, or where npm finds
+them.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The suite's command."""
+    """The command of the suite."""
     folder = Path(os.environ.get("ATELIER_MCP_CONFORMANCE") or tmp_path_factory.mktemp("npm"))
     script = folder / "node_modules" / SUITE / "dist" / "index.js"
     node = folder / "node_modules" / NODE / "bin" / "node"
@@ -57,7 +58,7 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return [str(node), str(script)]
 
 
-def test_all_scenarios_but_those_of_extensions_are_here(suite: list[str]) -> None:
+def test_all_scenarios_except_extensions_are_listed(suite: list[str]) -> None:
     listed = subprocess.run([*suite, "list", "--client"], capture_output=True, text=True, check=True).stdout
     rows = re.findall(r"- (\S+) \[([^\]]*)\]", listed)
     wanted = [

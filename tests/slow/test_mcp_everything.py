@@ -1,5 +1,6 @@
-"""The reference server of the protocol, from npm: ``npm install @modelcontextprotocol/server-everything`` in the folder
-that ``ATELIER_MCP_EVERYTHING`` names, or where npm finds it."""
+"""The MCP reference server from npm: ``npm install @modelcontextprotocol/server-everything`` in the folder that
+``ATELIER_MCP_EVERYTHING`` names, or where npm finds it.
+"""
 
 from __future__ import annotations
 
@@ -108,7 +109,7 @@ async def asked(atelier: Atelier) -> UserQuestion:
 
 
 @pytest.mark.parametrize("over", ["stdio", "http"])
-async def test_what_it_asks_is_answered(
+async def test_its_questions_are_answered(
     over: str, script: str, address: str, open_atelier: Opener, tmp_path: Path
 ) -> None:
     config = McpServer(name="everything", command="node", args=(script, "stdio"), roots=(str(tmp_path),))
@@ -120,7 +121,7 @@ async def test_what_it_asks_is_answered(
         ("trigger-elicitation-request", {}),
         ("trigger-sampling-request", {"prompt": "Name a colour.", "maxTokens": 20}),
         ("trigger-url-elicitation", look),
-        # refused until another page was opened, then asks for this one
+        # refused until another page was opened, then it asks for this one
         ("trigger-url-elicitation", {**look, "errorPath": True}),
         ("get-roots-list", {}),
     ]
@@ -130,7 +131,7 @@ async def test_what_it_asks_is_answered(
         steps += ["Blue."] if name == "trigger-sampling-request" else []
     model = ScriptedModel([*steps, "Done."])
     async with open_atelier(model) as atelier:
-        # The window has room for all definitions, so that none has to be searched for before it is called.
+        # The context window fits all definitions, so that none has to be searched for before a call.
         atelier.environment.gateway = FactoryGateway(lambda agent: model, window=200_000)
         await atelier.mcp.save(config, new=True)
         health = await atelier.mcp.test("everything")

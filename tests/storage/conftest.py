@@ -1,4 +1,4 @@
-"""A store without syncs, one like the program's, and the repositories over either."""
+"""A store without syncs, one like the program's, and repositories for each."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def only(directory: Path, pattern: str) -> Path:
 
 
 def flip(part: float) -> Callable[[Path], None]:
-    """Invert one byte at a part (0–1) of a file."""
+    """Invert one byte at a relative position (0–1) of a file."""
 
     def damage(path: Path) -> None:
         content = bytearray(path.read_bytes())
@@ -53,7 +53,7 @@ def flip(part: float) -> Callable[[Path], None]:
 
 
 def cut(count: int) -> Callable[[Path], None]:
-    """Take bytes off the end of a file."""
+    """Truncate a file by a number of bytes."""
 
     def damage(path: Path) -> None:
         path.write_bytes(path.read_bytes()[:-count])

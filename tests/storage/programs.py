@@ -1,4 +1,4 @@
-"""Small programs that tests start in processes of their own: to hold a lock, to be killed, to run out of space."""
+"""Small programs that tests start as separate processes: to hold a lock, to be killed, to run out of space."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from atelier_desk.storage.writing import writer
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 LIFE_S = 150
-"""No program outlives its test, whatever it hangs in and whether its test killed it."""
+"""No program outlives its test, even when it hangs or the test fails to kill it."""
 
 
 def start(program: str, *arguments: object) -> subprocess.Popen[str]:
@@ -50,7 +50,7 @@ def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 async def hold(directory: Path) -> None:
-    """Keep a database open until a line comes."""
+    """Keep a database open until a line is read."""
     async with await Store.open(directory) as store:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="held")))
         print("open", flush=True)
@@ -58,7 +58,7 @@ async def hold(directory: Path) -> None:
 
 
 async def write_until_killed(directory: Path, fsync: str) -> None:
-    """Commit one workflow after the other, each named by its number, and print the number after its commit."""
+    """Commit one workflow after the other, named by consecutive numbers, and print each number after its commit."""
     store = await Store.open(directory, fsync=fsync == "fsync")
     number = 0
     while True:
@@ -68,7 +68,7 @@ async def write_until_killed(directory: Path, fsync: str) -> None:
 
 
 async def open_as_other_user(directory: Path) -> None:
-    """Print the code of the error that opening gives to somebody who may not write."""
+    """Print the error code of opening as a user without write permission."""
     await (await Store.open(None)).close()  # loads every module while they may be read
     await asyncio.to_thread(print, end="")
     if os.geteuid() == 0:
@@ -81,7 +81,7 @@ async def open_as_other_user(directory: Path) -> None:
 
 
 async def fill_limited_file(directory: Path) -> None:
-    """Write until no file may grow further; print the error's code and how many commits were acknowledged."""
+    """Write until no file may grow any more; print the error's code and the number of acknowledged commits."""
     store = await Store.open(directory)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000))
@@ -116,7 +116,9 @@ async def save_report_until(root: Path, point: str) -> None:
 
 
 async def write_with_a_failing_log(directory: Path) -> None:
-    """Write while the engine's log may not grow, then on as before, and be killed; print what became of each write."""
+    """Write while the engine's log may not grow, then without the limit, and be killed; print the outcome of each
+    write.
+    """
     store = await Store.open(directory)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -134,7 +136,7 @@ async def write_with_a_failing_log(directory: Path) -> None:
 
 
 async def write_with_no_file_to_open(directory: Path) -> None:
-    """Write, and open again, while no further file can be opened; print what became of it."""
+    """Write, and reopen, while no further file can be opened; print the outcome."""
     writer.LOG_MAX_BYTES = 0
     store = await Store.open(directory)
     await store.write(upsert(tables.WORKFLOWS, Workflow(name="before")))
@@ -157,7 +159,7 @@ async def write_with_no_file_to_open(directory: Path) -> None:
 
 
 def die_after(steps: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What makes functions steps: just before the given call of any of them (1 is the first) the process dies."""
+    """Turn functions into steps: just before the given call of any of them (1 is the first) the process dies."""
     left = steps
 
     def counted(real: Callable[..., Any]) -> Callable[..., Any]:
@@ -174,8 +176,9 @@ def die_after(steps: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 
 
 async def restore_until_killed(root: Path, archive: str, moves: str) -> None:
-    """Restore a backup and die just before the given one of its moves of a folder; print that none was left
-    otherwise."""
+    """Restore a backup and die just before the given one of its moves of a folder; print when there was no such
+    move.
+    """
     counted = die_after(int(moves))
     Path.replace = counted(Path.replace)  # type: ignore[method-assign]
     shutil.rmtree = counted(shutil.rmtree)  # type: ignore[assignment]
@@ -212,9 +215,10 @@ def content(root: Path) -> dict[str, bytes]:
 
 
 async def write_while_the_folder_is_moved(top: Path, how: str) -> None:
-    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each next
-    step, the codes of the errors that it and closing give, and the files that changed afterwards in the folders there
-    are."""
+    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each of
+    the following steps, the error codes of the step and of closing, and the files that changed afterwards in any
+    folder.
+    """
     for then in ("commit", "query", "reopen", "close"):
         print(then, *await _moved(top / then, how, then))
 
@@ -275,8 +279,8 @@ async def _moved(top: Path, how: str, then: str) -> tuple[list[str], list[str], 
     return codes, sorted(changed), root.exists()
 
 
-async def verify_for_ever(directory: Path) -> None:
-    """Hold the folder's lock and let a helper process read the database, again and again."""
+async def verify_endlessly(directory: Path) -> None:
+    """Hold the folder's lock and let a helper process read the database in a loop."""
     lock = await FolderLock.acquire(directory.parent)
     print("locked", flush=True)
     while True:
@@ -294,7 +298,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "restore-until-killed": restore_until_killed,
     "upgrade-until-killed": upgrade_until_killed,
     "compact-until-killed": compact_until_killed,
-    "verify-for-ever": verify_for_ever,
+    "verify-for-ever": verify_endlessly,
     "folder-is-moved": write_while_the_folder_is_moved,
 }
 

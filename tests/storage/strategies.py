@@ -1,4 +1,4 @@
-"""Every domain model that is stored, with any content its fields allow."""
+"""Hypothesis strategies for every stored domain model, with any content its fields allow."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPECS = st.builds(
 
 
 def models(model: type[Model], **overrides: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Instances of a model; ``overrides`` are for fields whose rule the type does not tell."""
+    """Instances of a model; ``overrides`` are for fields whose type does not express their constraint."""
     fields = {
         name: overrides[name] if name in overrides else _field(name, info) for name, info in model.model_fields.items()
     }

@@ -1,4 +1,4 @@
-"""The compiled CBOR gives the bytes that the driver's own code gives, and reads them as it does."""
+"""The compiled CBOR encoder gives the same bytes as the driver's own code, and decodes them equally."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ VALUES = st.recursive(
 
 
 def same(value: Any) -> Any:
-    """A value with the types of all its parts, so that ``1`` is not ``True`` and NaN is itself."""
+    """A value with the types of all its parts, so that ``1`` differs from ``True`` and NaN equals itself."""
     if isinstance(value, dict):
         return type(value), [(key, same(each)) for key, each in value.items()]
     if isinstance(value, list):
@@ -80,7 +80,7 @@ def test_bytes_and_values_are_those_of_the_driver(value: Any) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
-def test_types_that_are_seldom_sent_are_the_drivers_too(value: Any) -> None:
+def test_rare_types_are_those_of_the_driver_too(value: Any) -> None:
     data = drivers.encode([value])
     assert cbor.encode([value]) == data
     if value is not Null:
@@ -92,7 +92,7 @@ def test_types_that_are_seldom_sent_are_the_drivers_too(value: Any) -> None:
     [2**63, -(2**63) - 1, "\ud800", timedelta(1), memoryview(b"z"), object()],
     ids=lambda value: type(value).__name__,
 )
-def test_what_cannot_be_sent_is_refused_in_the_drivers_words(value: object) -> None:
+def test_an_unsupported_value_is_refused_with_the_drivers_message(value: object) -> None:
     def refused(encode: Any) -> tuple[type[BaseException], str]:
         with pytest.raises(Exception) as raised:
             encode({"x": [value]})
@@ -113,7 +113,7 @@ def test_damaged_answers_are_refused_where_the_driver_refuses_them(data: bytes) 
     assert refused(cbor.decode) is refused(drivers.decode)
 
 
-async def test_the_database_is_spoken_to_by_it() -> None:
+async def test_the_database_uses_it() -> None:
     engine = await Engine.open(None)
     assert (cbor_ws.encode, async_embedded.decode) == (cbor.encode, cbor.decode)
     sent = {

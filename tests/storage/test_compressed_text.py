@@ -1,4 +1,4 @@
-"""Texts come back as they were; old rows and damaged bytes are read for what they are."""
+"""Texts survive compression; rows of earlier versions and damaged bytes are recognised."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ USAGE = (
 
 
 @given(st.one_of(st.text(), st.text(min_size=100).map(lambda text: text * 5)))
-def test_every_text_comes_back(text: str) -> None:
+def test_every_text_survives(text: str) -> None:
     stored = pack(text)
     assert unpack(stored) == text
     assert isinstance(stored, str) or len(stored) < len(text.encode())
 
 
 @pytest.mark.parametrize(("text", "at_most"), [(LONG, 100), (USAGE, 30)])
-def test_what_repeats_itself_or_a_row_of_the_journal_gets_short(text: str, at_most: int) -> None:
+def test_repetitive_text_and_journal_rows_become_short(text: str, at_most: int) -> None:
     assert len(pack(text)) <= at_most
 
 
 @pytest.mark.parametrize("text", ["", "short", "\ud83d" + "half a character " * 10, "x" * 47])
-def test_what_gains_nothing_or_cannot_be_sent_stays_a_text(text: str) -> None:
+def test_text_that_gains_nothing_or_cannot_be_encoded_is_stored_as_text(text: str) -> None:
     assert pack(text) == text
 
 
@@ -60,7 +60,7 @@ BOMB = b"\x01" + zlib.compress(bytes(packing.LARGEST + 1), wbits=-15)
     [b"", b"\x02abc", b"\x01", b"\x01\xff\xff", bytes(pack(LONG))[:-2], bytes(pack(LONG)) + b"x", BOMB],
     ids=range(7),
 )
-def test_what_no_text_was_made_into_is_refused(stored: bytes) -> None:
+def test_bytes_that_are_no_compressed_text_are_refused(stored: bytes) -> None:
     with pytest.raises(ValueError):
         unpack(stored)
     assert readable("message", {"content": stored, "hash": b"1"}) == {"content": "", "hash": b"1"}
@@ -73,7 +73,7 @@ def test_only_texts_of_some_columns_are_compressed() -> None:
     assert unpacked("message", packed("message", row)) == row
 
 
-async def test_a_row_of_before_and_one_that_is_compressed_are_read_alike(repos: Repositories, store: Store) -> None:
+async def test_rows_of_earlier_versions_and_compressed_ones_are_read_alike(repos: Repositories, store: Store) -> None:
     workflow = await repos.workflows.create(Workflow(name="w"))
     new, old = (
         Message(workflow_id=workflow.id, run_id="r", seq=seq, role=MessageRole.USER, content=LONG) for seq in (1, 2)
@@ -102,14 +102,14 @@ async def test_damaged_bytes_are_a_damaged_row(repos: Repositories, store: Store
     assert shown.kind == "damaged"
 
 
-async def test_no_query_asks_about_a_compressed_column(store: Store) -> None:
-    """An index or a condition would see the bytes."""
+async def test_no_query_uses_a_compressed_column(store: Store) -> None:
+    """An index or a condition would see the compressed bytes."""
     for table, columns in COLUMNS.items():
         indexes = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["indexes"].values()
         assert not [text for text in indexes for column in columns if f" {column}" in text.partition("FIELDS")[2]]
 
 
-async def test_a_purged_run_takes_its_entries_of_the_audit_trail_with_it(disk_store: Store, datadir: DataDir) -> None:
+async def test_a_purged_run_deletes_its_audit_entries(disk_store: Store, datadir: DataDir) -> None:
     repos = Repositories(disk_store, datadir)
     workflow = await repos.workflows.create(Workflow(name="w"))
     runs = tuple(Run(id=id, workflow_id=workflow.id, agent_name="a") for id in ("r1", "r2", "r3"))
@@ -125,7 +125,7 @@ async def test_a_purged_run_takes_its_entries_of_the_audit_trail_with_it(disk_st
     assert await disk_store.query("SELECT VALUE run FROM audit") == [record("run", "r2")] * 3
 
 
-async def test_an_export_has_plain_texts_and_what_is_imported_is_compressed(
+async def test_an_export_has_plain_texts_and_an_import_compresses_them(
     repos: Repositories, store: Store, datadir: DataDir, tmp_path: Path
 ) -> None:
     workflow = await repos.workflows.create(Workflow(name="w"))

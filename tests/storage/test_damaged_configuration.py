@@ -1,4 +1,4 @@
-"""A damaged row of configuration, or next to a journal, is named and left out; it stops nobody but who might do what it
+"""A damaged row of configuration or of a journal is named and ignored; it blocks only agents that might do what it
 forbids.
 """
 
@@ -35,7 +35,7 @@ CHANGES = {
     "user_question": ("agent_name", "Bob"), "approval_request": ("tool", "Calculator"), "report": ("size", 1),
     "memory": ("content", "lies"),
 }  # fmt: skip
-"""By table, a column and what a flipped bit would make of it."""
+"""By table, a column and a value after a flipped bit."""
 CONFIGURED = ("agent", "provider", "mcp_server", "permission_rule", "setting")
 Lists = dict[str, Callable[[], Awaitable[list[Any]]]]
 
@@ -85,7 +85,7 @@ async def damage(repos: Repositories, table: str) -> None:
 
 
 @pytest.mark.parametrize("table", CHANGES)
-async def test_a_damaged_row_is_named_and_left_out(kept: Repositories, table: str) -> None:
+async def test_a_damaged_row_is_named_and_ignored(kept: Repositories, table: str) -> None:
     before = await lists(kept)[table]()
     assert await damaged_anywhere(kept.store) == []
     await damage(kept, table)
@@ -104,7 +104,7 @@ async def test_a_damaged_row_is_named_and_left_out(kept: Repositories, table: st
 
 
 @pytest.mark.parametrize("table", ["agent", "provider", "mcp_server", "user_question", "approval_request", "memory"])
-async def test_who_asks_for_it_is_informed_what_to_do(kept: Repositories, table: str) -> None:
+async def test_reading_a_damaged_row_explains_what_to_do(kept: Repositories, table: str) -> None:
     get = {"agent": kept.agents, "provider": kept.providers, "mcp_server": kept.mcp_servers,
     "user_question": kept.questions,
            "approval_request": kept.approvals, "memory": kept.memories}[table].get  # fmt: skip
@@ -118,7 +118,7 @@ async def test_who_asks_for_it_is_informed_what_to_do(kept: Repositories, table:
 
 
 @pytest.mark.parametrize("table", CONFIGURED)
-async def test_what_may_forbid_something_lets_no_agent_begin(kept: Repositories, table: str) -> None:
+async def test_damage_that_may_hide_a_restriction_blocks_all_agents(kept: Repositories, table: str) -> None:
     await kept.settings.refuse_damaged()
     await damage(kept, table)
     if table not in ("permission_rule", "setting"):
@@ -131,7 +131,7 @@ async def test_what_may_forbid_something_lets_no_agent_begin(kept: Repositories,
         assert part in str(refused.value)
 
 
-async def test_what_is_abandoned_no_longer_exists_and_all_else_stays(kept: Repositories) -> None:
+async def test_a_dropped_row_is_deleted_and_all_others_stay(kept: Repositories) -> None:
     for table in CHANGES:
         await damage(kept, table)
     removed = await remove_damaged(kept.store)
@@ -163,12 +163,12 @@ async def test_another_change_of_the_settings_does_not_hide_a_damaged_one(kept: 
     "UPDATE memory SET tainted = ['evil.org'], embedder = 'e', retrieved_by = ['r']",
     "UPDATE task SET hash = NONE, name = 'Sell'",
 ])  # fmt: skip
-async def test_what_changes_alone_and_rows_of_before_are_no_damage(kept: Repositories, change: str) -> None:
+async def test_fields_that_change_by_themselves_and_older_rows_are_no_damage(kept: Repositories, change: str) -> None:
     await kept.store.write(Statement(change, {}))
     assert await damaged_anywhere(kept.store) == []
 
 
-async def test_a_table_that_the_engine_cannot_read_is_damaged_as_a_whole() -> None:
+async def test_an_unreadable_table_counts_as_damaged() -> None:
     async def fails(text: str) -> list[Any]:
         if "FROM agent" in text:
             raise StorageError("Corrupted", code="damaged_row")
@@ -191,7 +191,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("table", "column", "value"), UNREADABLE)
-async def test_what_cannot_be_read_is_damaged_without_a_hash_too(
+async def test_unreadable_rows_without_a_hash_are_damaged_too(
     kept: Repositories, table: str, column: str, value: str
 ) -> None:
     row = record(table, key(table))
@@ -209,9 +209,7 @@ async def test_what_cannot_be_read_is_damaged_without_a_hash_too(
 
 
 @pytest.mark.parametrize("value", ["[1]", '{"flags": 3}', "null"])
-async def test_approvals_that_cannot_be_accepted_let_no_agent_begin_without_a_hash_too(
-    kept: Repositories, value: str
-) -> None:
+async def test_unreadable_approval_settings_without_a_hash_block_all_agents(kept: Repositories, value: str) -> None:
     await kept.settings.save(await kept.settings.load())
     await kept.store.write(
         Statement(

@@ -1,5 +1,4 @@
-"""The database's driver comes without the clients of servers it would bring, and whoever wants a server still gets
-one."""
+"""The database driver is loaded without its clients of remote servers, which remain available on request."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ asyncio.run(main())
 """
 
 
-def test_the_database_needs_no_client_of_a_server() -> None:
+def test_the_database_loads_no_server_client() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
     assert done.stdout, done.stderr
     assert json.loads(done.stdout) == [42, [], True]

@@ -1,4 +1,4 @@
-"""The engine fails for a while: errors say so, what is acknowledged stays, what is refused never comes back."""
+"""The engine fails temporarily: errors are reported, acknowledged data stays, refused data never reappears."""
 
 # judges: app/atelier_desk/storage/writing/writer.py
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Failing:
         monkeypatch.setattr(store._engine, "run", run)
 
 
-async def test_a_commit_that_failed_on_the_disk_is_refused_and_the_next_ones_are_stored(
+async def test_a_commit_that_failed_on_the_disk_is_refused_and_later_ones_stored(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -73,7 +73,7 @@ async def test_a_commit_that_failed_on_the_disk_is_refused_and_the_next_ones_are
         assert store.lost_commits == 0
 
 
-async def test_a_commit_that_was_stored_although_it_failed_is_not_reported_as_refused(
+async def test_a_commit_stored_despite_an_error_is_not_reported_as_refused(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -91,7 +91,7 @@ async def test_a_commit_that_was_stored_although_it_failed_is_not_reported_as_re
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_an_outcome_that_cannot_be_found_out_is_reported_as_unknown_and_found_out_later(
+async def test_an_unknown_outcome_is_reported_as_unknown_and_determined_later(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -111,7 +111,7 @@ async def test_an_outcome_that_cannot_be_found_out_is_reported_as_unknown_and_fo
         assert store.lost_commits == 0
 
 
-async def test_an_engine_that_refuses_everything_after_a_failure_is_opened_again(
+async def test_an_engine_that_refuses_everything_after_a_failure_is_reopened(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -130,7 +130,7 @@ async def test_an_engine_that_refuses_everything_after_a_failure_is_opened_again
         assert await names(store) == ["kept"]
 
 
-async def test_a_short_log_is_left_where_it_is(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_short_log_is_not_moved(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     async with await Store.open(datadir.database) as store:
         opened: list[int] = []
         monkeypatch.setattr(store._engine, "reopen", lambda: opened.append(1))
@@ -139,7 +139,7 @@ async def test_a_short_log_is_left_where_it_is(datadir: DataDir, monkeypatch: py
         assert opened == []
 
 
-async def test_all_that_waited_for_a_commit_that_failed_on_the_disk_are_refused_at_once(
+async def test_all_waiting_for_a_failed_commit_are_refused_at_once(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -152,7 +152,7 @@ async def test_all_that_waited_for_a_commit_that_failed_on_the_disk_are_refused_
         assert await names(store) == sorted(str(number) for number in range(20) if number not in refused)
 
 
-async def test_requests_wait_while_the_database_is_opened_again(datadir: DataDir) -> None:
+async def test_requests_wait_while_the_database_is_reopened(datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         await store.write(named("before"))
         readers = [asyncio.ensure_future(names(store)) for _ in range(5)]
@@ -164,7 +164,9 @@ async def test_requests_wait_while_the_database_is_opened_again(datadir: DataDir
         assert await names(store) == ["before", "during"]
 
 
-async def test_what_the_engine_freed_goes_back_to_the_system(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_memory_freed_by_the_engine_returns_to_the_system(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     trimmed: list[int] = []
     async with await Store.open(datadir.database) as store:
         monkeypatch.setattr(heap, "trim", lambda: trimmed.append(store._engine.log_bytes()))
@@ -174,7 +176,7 @@ async def test_what_the_engine_freed_goes_back_to_the_system(datadir: DataDir, m
         assert [each < log for each in trimmed] == [True]
 
 
-async def test_an_engine_that_could_not_be_opened_again_is_tried_at_the_next_request(
+async def test_a_failed_reopening_is_retried_at_the_next_request(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -195,10 +197,10 @@ LEFT = "LOCK is already locked by another process"
 @pytest.mark.parametrize(
     "failures", [[TIMEOUT], [TIMEOUT, TIMEOUT, LEFT, LEFT], [LEFT]], ids=["busy", "busy, then locked", "locked"]
 )
-async def test_a_busy_database_is_waited_for(
+async def test_a_busy_database_is_retried(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, failures: list[str]
 ) -> None:
-    """A timeout is no damage, and what an opening that failed left behind gives the files back after a while."""
+    """A timeout is not damage, and a failed opening releases its files after a while."""
     monkeypatch.setattr(engine_module, "BUSY_POLL_S", 0)
     real, left = engine_module._construct, list(failures)
 
@@ -218,7 +220,7 @@ async def test_a_busy_database_is_waited_for(
         assert await names(store) == ["kept", "meanwhile"]
 
 
-async def test_an_engine_that_is_busy_after_it_was_made_is_not_closed(
+async def test_an_engine_that_is_busy_after_it_was_created_is_not_closed(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(engine_module, "BUSY_POLL_S", 0)
@@ -254,7 +256,7 @@ async def test_an_engine_that_is_busy_after_it_was_made_is_not_closed(
 
 
 @pytest.mark.parametrize(("failure", "code"), [(TIMEOUT, "busy"), (LEFT, "start_again")])
-async def test_what_stays_busy_says_what_to_do_and_is_tried_at_each_request(
+async def test_a_database_that_stays_busy_gives_advice_and_is_retried_at_each_request(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, failure: str, code: str
 ) -> None:
     monkeypatch.setattr(engine_module, "BUSY_WAIT_S", -1)
@@ -289,7 +291,7 @@ async def test_what_stays_busy_says_what_to_do_and_is_tried_at_each_request(
         (16, 10_000, True, True),
     ],
 )
-async def test_the_log_grows_with_the_tables_and_is_moved_when_no_run_works(
+async def test_the_log_limit_grows_with_the_tables_and_the_log_is_moved_when_no_run_is_active(
     datadir: DataDir,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -330,7 +332,7 @@ async def test_a_closed_engine_stays_closed(datadir: DataDir) -> None:
         await engine.run("RETURN 1", {})
 
 
-async def test_a_long_log_goes_into_the_tables_so_that_a_killed_program_starts_quickly(
+async def test_a_long_log_is_moved_so_that_a_killed_program_starts_quickly(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writer, "LOG_MAX_BYTES", 200_000)
@@ -341,7 +343,7 @@ async def test_a_long_log_goes_into_the_tables_so_that_a_killed_program_starts_q
         assert len(await names(store)) == 60
 
 
-async def test_a_log_that_cannot_be_moved_is_tried_again_when_it_has_grown(
+async def test_a_failed_move_of_the_log_is_retried_when_it_has_grown(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     sizes = iter([100, 101, 174, 175, 201, 250, 301, 0, 74, 75])
@@ -365,8 +367,8 @@ async def test_a_log_that_cannot_be_moved_is_tried_again_when_it_has_grown(
         assert len(await names(store)) == 10
 
 
-async def test_a_failing_log_loses_nothing_and_brings_nothing_back(tmp_path: Path) -> None:
-    """A real limit on file sizes, and a kill: what was refused is not in the log either."""
+async def test_a_failing_log_loses_nothing_and_restores_nothing_refused(tmp_path: Path) -> None:
+    """With a real limit on file sizes, and a kill: refused data is not in the log either."""
     done = await asyncio.to_thread(run, "failing-log", tmp_path / "database")
     assert done.returncode == -signal.SIGKILL, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -380,15 +382,14 @@ async def test_a_failing_log_loses_nothing_and_brings_nothing_back(tmp_path: Pat
         assert store.lost_commits == 0
 
 
-async def test_no_file_to_open_is_reported_and_nothing_is_lost(tmp_path: Path) -> None:
+async def test_running_out_of_descriptors_is_reported_and_nothing_is_lost(tmp_path: Path) -> None:
     done = await asyncio.to_thread(run, "no-file-to-open", tmp_path / "database")
     everything = str(["before", "meanwhile 0", "meanwhile 1", "meanwhile 2"])
     assert done.stdout.splitlines() == [everything, "too_many_files True", everything], done.stderr
 
 
-async def test_what_is_written_behind_half_a_record_of_the_log_survives_the_next_kill(datadir: DataDir) -> None:
-    """A full disk leaves half a record; the engine writes behind it, and would read no further than to it after a
-    kill."""
+async def test_writes_after_a_torn_log_record_survive_the_next_kill(datadir: DataDir) -> None:
+    """A full disk leaves half a record; the engine writes after it, but after a kill it would read only up to it."""
     before = int(run("fill-limited-file", datadir.database).stdout.split()[1])
     writer = start("write-until-killed", datadir.database, "fsync")
     assert writer.stdout is not None

@@ -1,4 +1,4 @@
-"""The engine's words become errors that say what to do."""
+"""The engine's messages become errors that explain what to do."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_codes(tmp_path: Path, text: str, opening: bool, code: str) -> None:
         assert str(tmp_path) in str(error)
 
 
-def test_every_sentence_is_different_and_says_what_to_do() -> None:
+def test_every_message_is_different_and_explains_what_to_do() -> None:
     names = (
         "LOCKED",
         "NEWER_SCHEMA",
@@ -73,11 +73,11 @@ def test_every_sentence_is_different_and_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY, errno.ENOTEMPTY, errno.ELOOP])
-def test_a_file_that_cannot_be_moved_is_not_called_damaged(number: int) -> None:
+def test_a_file_that_cannot_be_moved_is_not_reported_as_damage(number: int) -> None:
     assert errors.from_os_error(OSError(number, os.strerror(number)), "/data").code == "io"
 
 
-def test_a_folder_that_could_not_be_copied_onto_a_full_disk_is_not_called_damaged() -> None:
+def test_a_folder_that_does_not_fit_on_the_disk_is_not_reported_as_damage() -> None:
     error = shutil.Error(
         [("/data/database/1.sst", "/data/copy/1.sst", str(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))]
     )
@@ -90,7 +90,7 @@ def test_a_thrown_guard_becomes_not_found() -> None:
     assert error.params == {"what": "tool call", "id": "run:with:colons"}
 
 
-def test_what_is_not_there_is_reported_in_a_sentence_of_its_own() -> None:
+def test_each_kind_of_missing_object_has_its_own_sentence() -> None:
     assert {
         RunRepository.what,
         "agent",
@@ -104,12 +104,12 @@ def test_what_is_not_there_is_reported_in_a_sentence_of_its_own() -> None:
         "task",
     } < {*errors.NOT_THERE_OF}
     for what, sentence in errors.NOT_THERE_OF.items():
-        # No word of the kind is left to put into another language's sentence.
+        # No noun remains to be inserted into a sentence of another language.
         assert errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence
         assert str(errors.not_there(what, "x1")) == f"There is no {what} x1."
     assert str(errors.not_there("model", "local/x")) == "There is no model local/x."
 
 
-def test_errors_are_translated_whole() -> None:
+def test_errors_are_translated_as_complete_sentences() -> None:
     error = errors.from_text("LOCK is already locked", "/data", opening=True)
     assert error.localized(lambda template, **params: f"fr {template[:7]} {params['path']}") == "fr Another /data"

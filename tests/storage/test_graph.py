@@ -1,5 +1,4 @@
-"""Ids of a project's graph: what belongs together begins alike, and who makes them needs nothing else of the
-storage."""
+"""Ids of a project's graph: related ones share a prefix, and creating them imports no other storage module."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ from atelier_desk.storage.graph import entity_id, file_entity, file_key, is_enti
 PROJECT = "p" * 18 + "01234567"
 
 
-def test_what_belongs_together_begins_alike() -> None:
+def test_ids_of_related_rows_share_a_prefix() -> None:
     home = file_key(PROJECT, "a.py")
     own = entity_id(home, "scope", "Store.save")
     assert home.startswith(project_key(PROJECT))
@@ -22,7 +21,7 @@ def test_what_belongs_together_begins_alike() -> None:
     assert not is_entity_id("Store.save")
 
 
-def test_ids_of_other_kinds_names_and_files_are_others() -> None:
+def test_other_kinds_names_and_files_get_other_ids() -> None:
     home, beside = file_key(PROJECT, "a.py"), file_key(PROJECT, "b.py")
     ids = {entity_id(key, kind, name) for key in (home, beside) for kind in ("scope", "import") for name in ("f", "g")}
     assert len(ids) == 8

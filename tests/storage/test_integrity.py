@@ -1,4 +1,4 @@
-"""Rows that were changed behind the program's back: each is named, and nothing that was written as it should be is."""
+"""Rows changed behind the program's back: each is named, and no correct row is."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def task(key: str, stream: int) -> RunEvent:
 
 @pytest.fixture
 async def kept(repos: Repositories) -> Repositories:
-    """Two runs with three messages each, one call, a prompt, and three tasks that a person made."""
+    """Two runs with three messages each, one call, a prompt, and three tasks created by a person."""
     await repos.workflows.create(Workflow(id=W, name="w"))
     for run in ("a", "b"):
         for seq in (1, 2, 3):
@@ -130,7 +130,7 @@ ATTACKS: dict[str, tuple[list[Statement], set[tuple[str, str, str, int]]]] = {
 
 
 @pytest.mark.parametrize("name", ATTACKS)
-async def test_what_was_changed_behind_the_program_is_named(kept: Repositories, name: str) -> None:
+async def test_a_row_changed_behind_the_program_is_named(kept: Repositories, name: str) -> None:
     assert await damaged_in(kept.store, W) == []
     attack, expected = ATTACKS[name]
     await kept.store.write(*attack)
@@ -140,7 +140,7 @@ async def test_what_was_changed_behind_the_program_is_named(kept: Repositories, 
     assert await damaged_anywhere(kept.store) == found
 
 
-async def test_an_event_goes_to_another_run(kept: Repositories) -> None:
+async def test_an_event_moved_to_another_run_is_named(kept: Repositories) -> None:
     await kept.store.write(
         Statement("DELETE run_event:b2", {}),
         Statement("UPDATE $row SET run = $run", {"row": record("run_event", "a2"), "run": record("run", "b")}),
@@ -162,7 +162,7 @@ async def test_a_damaged_run_is_not_read_and_the_other_is(kept: Repositories, na
     assert [each.seq for each in await kept.journal.events("b")] == [1, 2, 3]
 
 
-async def test_what_the_program_does_leaves_everything_whole(kept: Repositories) -> None:
+async def test_changes_by_the_program_are_not_reported(kept: Repositories) -> None:
     journal = kept.journal
     await journal.commit(Commit(pins={"m-a1": True}, of=W))
     kept.store.last_hashes.clear()  # as after a start
@@ -185,7 +185,7 @@ async def test_what_the_program_does_leaves_everything_whole(kept: Repositories)
     assert await damaged_anywhere(kept.store) == []
 
 
-async def test_rows_from_before_the_hashes_are_taken_as_they_are(kept: Repositories) -> None:
+async def test_rows_older_than_the_hashes_are_accepted(kept: Repositories) -> None:
     await kept.store.write(
         Statement("UPDATE run_event SET hash = NONE, prev_hash = NONE, wrote = NONE", {}),
         Statement("UPDATE message SET hash = NONE", {}),
@@ -204,7 +204,7 @@ async def test_rows_from_before_the_hashes_are_taken_as_they_are(kept: Repositor
     assert [each.row for each in await damaged_in(kept.store, W)] == ["m-a4"]
 
 
-async def test_all_pages_are_read_also_where_many_rows_have_the_same_place(
+async def test_all_pages_are_read_even_with_many_equal_sort_keys(
     kept: Repositories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(integrity, "PAGE", 2)
@@ -216,7 +216,7 @@ async def test_all_pages_are_read_also_where_many_rows_have_the_same_place(
     assert {each.row for each in await damaged_in(kept.store, W)} == {""}
 
 
-async def test_a_damaged_message_is_shown_as_such_among_the_others(kept: Repositories) -> None:
+async def test_a_damaged_message_is_marked_among_the_others(kept: Repositories) -> None:
     await kept.store.write(*ATTACKS["a message's text"][0], *ATTACKS["a call's result"][0])
     shown = await kept.messages.page(W, run_ids=["a"])
     assert [each.content for each in shown if each.role is MessageRole.USER] == ["a says 1", "a says 3"]

@@ -1,4 +1,4 @@
-"""The language of a text, when it tells."""
+"""Detection of a text's language."""
 
 from __future__ import annotations
 

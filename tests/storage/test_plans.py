@@ -1,5 +1,6 @@
-"""Questions about one workflow or a few rows take as long among 100 000 runs as among ten: none of them goes through a
-table, or through the part of an index that all workflows share."""
+"""Queries about one workflow or a few rows take the same time among 100 000 runs as among ten: none scans a table,
+or the part of an index shared by all workflows.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +32,7 @@ ASKED: dict[str, Callable[[Repositories, str], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("asked", ASKED)
-async def test_a_question_about_little_reads_little(
+async def test_a_small_query_reads_few_rows(
     asked: str, repos: Repositories, store: Store, workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     said: list[tuple[str, dict[str, Any]]] = []

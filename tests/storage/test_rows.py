@@ -1,4 +1,4 @@
-"""Every domain model comes back from a real database exactly as it went in."""
+"""Every domain model is read from a real database exactly as it was written."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ CASES: list[tuple[Table[Any], st.SearchStrategy[Any], dict[str, Any]]] = [
 
 
 class Bench:
-    """A store in memory on a loop of its own, so that a property can use it from plain functions."""
+    """An in-memory store on its own loop, so that a property test can use it from plain functions."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()

@@ -1,4 +1,4 @@
-"""Migrations: one way from each version, repeatable, with nothing in them that may change."""
+"""Migrations: one path from each version, repeatable, without dependencies that may change."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.clock import ManualClock
 
 MIGRATIONS = Path(migrations.__file__).parent
 NEEDED = {"__future__": {"annotations"}, "atelier_desk.storage.schema": {"Migrator", "migration"}}
-"""All that a migration may import: what registers it, and what runs its statements."""
+"""Everything a migration may import: its registration, and the function that runs its statements."""
 NEXT = schema.latest() + 1
 """The version after the newest one."""
 
@@ -53,7 +53,7 @@ class PartOfIt(schema.Migrator):
 
 
 @pytest.mark.parametrize("part", [0.1, 0.5, 1])
-async def test_the_making_of_a_new_database_that_was_cut_off_is_done_again(
+async def test_an_interrupted_creation_of_a_database_is_repeated(
     datadir: DataDir, clock: ManualClock, part: float
 ) -> None:
     engine = await Engine.open(datadir.database)
@@ -65,7 +65,7 @@ async def test_the_making_of_a_new_database_that_was_cut_off_is_done_again(
         assert await Repositories(store, datadir).workflows.list() == []
 
 
-def test_one_migration_begins_at_each_version_and_all_lead_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_migration_starts_at_each_version_and_all_lead_to_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:
     apply = schema.migrations()[0].apply
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
     for since, version in ((0, NEXT), (NEXT, NEXT)):

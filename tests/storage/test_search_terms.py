@@ -35,18 +35,18 @@ def test_a_text_of_stop_words_alone_keeps_them() -> None:
     assert content_text("who are you") == ["who", "are", "you"]
 
 
-def test_stop_words_are_written_as_words_come_out() -> None:
+def test_stop_words_are_in_their_normalised_form() -> None:
     assert all(words(word) == [word] for word in STOP_WORDS)
 
 
 @given(st.text(max_size=200))
-def test_any_text_gives_words_that_stay_words(text: str) -> None:
+def test_words_of_any_text_are_stable(text: str) -> None:
     found = words(text)
     assert all(word and not any(letter.isspace() for letter in word) for word in found)
     assert " ".join(found).split() == found
 
 
-def test_the_excerpt_shows_the_place() -> None:
+def test_the_excerpt_shows_the_match() -> None:
     text = "nothing here " * 40 + "the Réunions were moved " + "and more " * 40
     piece = excerpt(text, "reunion")
     assert "Réunions were moved" in piece
@@ -56,17 +56,17 @@ def test_the_excerpt_shows_the_place() -> None:
 
 
 @pytest.mark.parametrize(("said", "query"), [("it ships 🚀 today", "🚀"), ("see getUserNameById there", "username")])
-def test_the_excerpt_shows_a_symbol_and_a_part_across_the_parts_of_an_identifier(said: str, query: str) -> None:
+def test_the_excerpt_shows_a_symbol_and_a_match_across_parts_of_an_identifier(said: str, query: str) -> None:
     text = "nothing here " * 40 + said
     assert said in excerpt(text, query)
     assert [text[start:end].lower() for start, end in word_places(text, query)] == [query]
 
 
-def test_the_excerpt_of_a_text_without_the_word_is_its_beginning() -> None:
+def test_without_a_match_the_excerpt_is_the_beginning() -> None:
     assert excerpt("short\n  \n text", "absent") == "short\ntext"
 
 
-def test_the_excerpt_begins_with_the_line_of_the_word() -> None:
+def test_the_excerpt_starts_with_the_line_of_the_match() -> None:
     assert excerpt("before " * 30 + "\n## A heron stands", "heron") == "…## A heron stands"
 
 
@@ -84,5 +84,5 @@ def test_the_excerpt_begins_with_the_line_of_the_word() -> None:
         (("{}", "The server of the model is down"), "server", "The server of the model is down"),
     ],
 )
-def test_a_call_says_its_values_without_the_names_of_fields(texts: tuple[str, ...], query: str, said: str) -> None:
+def test_the_text_of_a_call_is_its_values_without_field_names(texts: tuple[str, ...], query: str, said: str) -> None:
     assert matching_values(texts, query) == said

@@ -1,4 +1,4 @@
-"""Opening, refusing, surviving."""
+"""Opening, refusing and crash safety of the store."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def names(store: Store) -> list[str]:
     return sorted(await store.query("SELECT VALUE name FROM workflow"))
 
 
-async def test_what_was_written_is_there_after_closing_and_opening(datadir: DataDir) -> None:
+async def test_written_data_is_there_after_reopening(datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="kept")))
     async with await Store.open(datadir.database) as store:
@@ -41,20 +41,20 @@ async def test_any_folder_name_works(tmp_path: Path, name: str) -> None:
     assert preflight.manifest_exists(folder)
 
 
-async def test_a_folder_name_the_engine_cannot_take_is_refused(tmp_path: Path) -> None:
+async def test_a_folder_name_the_engine_does_not_support_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StorageError) as caught:
         await Store.open(tmp_path / "why?" / "database")
     assert caught.value.code == "bad_path"
 
 
-async def test_a_failed_statement_raises_even_before_the_last(store: Store) -> None:
+async def test_a_failing_statement_raises_even_before_the_last(store: Store) -> None:
     with pytest.raises(StorageError) as caught:
         await store.query("SELECT * FROM nowhere; RETURN 1")
     assert caught.value.code == "query"
     assert "nowhere" in str(caught.value)
 
 
-async def test_a_request_that_does_not_parse_raises(store: Store) -> None:
+async def test_a_syntax_error_raises(store: Store) -> None:
     with pytest.raises(StorageError, match="Parse error"):
         await store.query("SELECT * FROM")
 
@@ -65,13 +65,13 @@ async def test_unknown_columns_and_wrong_types_are_refused(store: Store) -> None
             await store.write(Statement("CREATE setting CONTENT $content", {"content": content}))
 
 
-async def test_values_are_never_taken_for_statements(store: Store) -> None:
+async def test_values_are_never_executed_as_statements(store: Store) -> None:
     name = "x'; DELETE workflow; --"
     await store.write(upsert(tables.WORKFLOWS, Workflow(name=name)))
     assert await store.query("SELECT VALUE name FROM workflow WHERE name = $name", name=name) == [name]
 
 
-async def test_a_closed_store_says_so_and_closing_twice_does_nothing() -> None:
+async def test_a_closed_store_raises_and_closing_twice_does_nothing() -> None:
     store = await Store.open(None)
     await store.close()
     await store.close()
@@ -81,7 +81,7 @@ async def test_a_closed_store_says_so_and_closing_twice_does_nothing() -> None:
         await store.write(upsert(tables.WORKFLOWS, Workflow(name="late")))
 
 
-async def test_a_second_process_is_reported_who_has_the_data(datadir: DataDir) -> None:
+async def test_a_second_process_is_told_who_holds_the_data(datadir: DataDir) -> None:
     holder = start("hold", datadir.database)
     try:
         assert holder.stdout is not None
@@ -112,8 +112,8 @@ async def test_acknowledged_commits_survive_kill_9(datadir: DataDir, fsync: bool
 
 
 async def test_a_read_only_folder_is_named() -> None:
-    """In a folder of its own: root may write anywhere, so the program becomes somebody else, who may not enter a test's
-    folder.
+    """In a separate folder: root may write anywhere, so the program becomes another user, who may not enter a
+    test's folder.
     """
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
@@ -133,7 +133,7 @@ async def test_a_full_disk_is_noticed_before_anything_is_written(
     assert not preflight.has_content(datadir.database)
 
 
-async def test_writes_beyond_the_limit_of_file_sizes_say_so_and_keep_what_was_acknowledged(tmp_path: Path) -> None:
+async def test_writes_above_the_file_size_limit_are_reported_and_acknowledged_ones_stay(tmp_path: Path) -> None:
     result = run("fill-limited-file", tmp_path / "database")
     code, acknowledged = result.stdout.split()
     assert code == "file_too_large"
@@ -141,8 +141,8 @@ async def test_writes_beyond_the_limit_of_file_sizes_say_so_and_keep_what_was_ac
         assert len(await names(store)) >= int(acknowledged) > 0
 
 
-async def test_opening_keeps_the_loop_free(datadir: DataDir) -> None:
-    """The constructor takes 80–550 ms of a thread; the loop continues meanwhile."""
+async def test_opening_does_not_block_the_loop(datadir: DataDir) -> None:
+    """The constructor takes 80–550 ms in a thread; the loop continues meanwhile."""
     turns = 0
 
     async def count_turns() -> None:
@@ -158,7 +158,7 @@ async def test_opening_keeps_the_loop_free(datadir: DataDir) -> None:
     assert turns > 50
 
 
-async def test_counts_and_tables_name_everything(repos: Repositories) -> None:
+async def test_counts_include_all_tables(repos: Repositories) -> None:
     await repos.workflows.create(Workflow(name="one"))
     counts = await repos.store.counts()
     assert counts["workflow"] == 1
@@ -173,7 +173,7 @@ def test_importing_storage_is_light() -> None:
     assert result.stdout.strip() == "[]"
 
 
-async def test_a_new_folder_is_synced_once_before_its_first_commit_is_acknowledged(
+async def test_a_new_folder_is_synced_before_its_first_commit_is_acknowledged(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[Path] = []
@@ -195,7 +195,7 @@ async def test_a_new_folder_is_synced_once_before_its_first_commit_is_acknowledg
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows renames no folder with open files")
 @pytest.mark.parametrize("how", ["renamed", "replaced", "replaced by a link", "database replaced", "deleted"])
-def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str) -> None:
+def test_nothing_is_written_once_the_folder_was_replaced(tmp_path: Path, how: str) -> None:
     done = run("folder-is-moved", tmp_path, how)
     there = how not in ("renamed", "deleted")
     steps = [f"{then} ['moved', 'moved'] [] {there}" for then in ("commit", "query", "reopen")]
@@ -203,7 +203,7 @@ def test_nothing_is_written_once_the_folder_is_another(tmp_path: Path, how: str)
     assert done.returncode == 0
 
 
-async def test_a_folder_that_is_moved_while_it_is_opened_is_reported_as_moved(
+async def test_a_folder_moved_during_opening_is_reported_as_moved(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with await Store.open(datadir.database) as store:

@@ -1,4 +1,4 @@
-"""A table as somebody else would add it: its model, its migration, its repository, and its name where a workflow's rows
+"""A new table as a contributor would add it: model, migration, repository, and its entry where a workflow's rows
 are deleted.
 """
 
@@ -62,7 +62,7 @@ class Postcards(Repository[Postcard]):
 
 @pytest.fixture
 def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The new file among the migrations; it is found by its name."""
+    """Adds the new file to the migrations; it is found by its name."""
     schema.migrations()
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "postcards.py").write_text(MIGRATION)

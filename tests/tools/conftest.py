@@ -1,4 +1,4 @@
-"""Contexts of calls, over a database in memory."""
+"""Contexts of calls, with an in-memory database."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def registry(services: ToolServices) -> ToolRegistry:
 
 
 class Calls:
-    """Makes calls as a run would, each with an id of its own, and keeps the tasks as its journal would."""
+    """Makes calls as a run would, each with a unique id, and stores the tasks as its journal would."""
 
     def __init__(self, registry: ToolRegistry, context: ToolContext) -> None:
         self.registry = registry

@@ -1,9 +1,9 @@
-"""Small tasks for the tools whose descriptions are hardest to write: ten each, with the right call and the words that
-lead to it.
+"""Small tasks for the tools that are hardest to describe: ten each, with the right call and the words that lead to
+it.
 
-A row is a task, the arguments of the right call, and what must be read to find them: a value's meaning, a unit, what is
-taken when a parameter is left out. The words are those of the description or of a parameter's description;
-``test_descriptions`` holds them there.
+A row is a task, the arguments of the right call, and the words needed to find them: a value's meaning, a unit, a
+default. They are words of the tool's or a parameter's description; ``test_descriptions`` checks that they are
+present.
 """
 
 from __future__ import annotations

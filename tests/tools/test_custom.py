@@ -1,4 +1,4 @@
-"""One decorator makes a tool of a typed function."""
+"""A decorator turns a typed function into a tool."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def run(made: Any, context: ToolContext, **arguments: Any) -> dict[str, An
     return result.data
 
 
-async def test_the_signature_is_the_input_and_the_docstring_the_description(context: ToolContext) -> None:
+async def test_the_signature_gives_the_input_and_the_docstring_the_description(context: ToolContext) -> None:
     definition = word_count.definition()
     assert definition.name == "word_count"
     assert definition.description == "Counts words or letters."
@@ -92,7 +92,7 @@ def test_collected_parameters_are_refused() -> None:
             """Greedy."""
 
 
-def test_control_tools_cannot_be_made() -> None:
+def test_control_tools_cannot_be_created() -> None:
     with pytest.raises(UsageError, match="control"):
 
         @tool(category=ToolCategory.CONTROL)

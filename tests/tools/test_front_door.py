@@ -1,4 +1,4 @@
-"""What ``atelier_desk.tools`` gives to whoever writes tools."""
+"""The public names of ``atelier_desk.tools`` for authors of tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.tools.registry.builtin import builtin_tools
 from atelier_desk.tools.registry.services import ToolServices
 
 
-def test_every_name_that_is_exported_is_there() -> None:
+def test_every_exported_name_exists() -> None:
     assert all(getattr(front, name) is not None for name in front.__all__)
     assert {each.name for each in builtin_tools(ToolServices()) if each.category is ToolCategory.CONTROL} == set(
         CONTROL_TOOLS
@@ -19,7 +19,7 @@ def test_every_name_that_is_exported_is_there() -> None:
     assert callable(ToolRegistry)
 
 
-def test_a_tool_of_ones_own_is_common_unless_it_says_otherwise() -> None:
+def test_a_custom_tool_is_in_the_common_section_by_default() -> None:
     @tool
     def shout(text: str) -> str:
         """Writes a text in capitals."""
@@ -28,7 +28,7 @@ def test_a_tool_of_ones_own_is_common_unless_it_says_otherwise() -> None:
     assert shout.category is ToolCategory.COMMON
 
 
-def test_nothing_is_loaded_before_it_is_asked_for() -> None:
+def test_nothing_is_loaded_before_its_first_use() -> None:
     code = "import sys, atelier_desk.tools; print('pydantic' in sys.modules)"
     assert (
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()

@@ -1,4 +1,4 @@
-"""No file knows a tool by name but its own: what others must know of it, it says itself."""
+"""No file outside ``tools`` refers to a tool by name: a tool's own description provides what others need."""
 
 from __future__ import annotations
 
@@ -14,13 +14,11 @@ from atelier_desk.tools.registry.default import create_default_tool_registry
 
 APP = Path(atelier_desk.__file__).parent
 OTHER = {"output", "task_complete"}
-"""Names that are words of other things too: a kind of message, a stream event."""
+"""Names that are also words for other things: a kind of message, a stream event."""
 FOREIGN = {"rule_import.py", "path_denials.py"}
-"""What other programs' tools are called here, and what a rule means that a person wrote for one of ours: rules are
-texts with names.
-"""
+"""The names of other programs' tools, and the matching rules for ours: rules are texts with tool names."""
 EXAMPLES = {"rule_form.py", "rule_tester.py"}
-"""They show people how a rule is written."""
+"""Files that show people how a rule is written."""
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -40,7 +38,7 @@ def texts(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("folder", ["cli", "desktop", "domain", "engine", "knowledge", "llm", "policy", "storage"])
-def test_no_file_outside_the_tools_knows_one_by_name(folder: str) -> None:
+def test_no_file_outside_of_tools_names_one(folder: str) -> None:
     names = set(create_default_tool_registry().get_all_tool_names()) - OTHER
     assert len(names) >= 15
     wanted = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\b")

@@ -1,4 +1,4 @@
-"""The web as these tests have it."""
+"""The fixtures of the web tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses that lead inside: none of them is connected to, however it is written."""
+"""Addresses in the private network: none of them is connected to, however it is spelled."""
 
 # judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations
@@ -87,7 +87,7 @@ async def test_no_address_of_the_corpus_is_connected_to(web: Web, served: Sites)
     assert (through, served.connected) == ([], [])
 
 
-async def test_what_is_never_fetched_is_not_even_where_a_rule_allows_it(web: Web, served: Sites) -> None:
+async def test_forbidden_addresses_are_not_fetched_even_where_a_rule_allows_them(web: Web, served: Sites) -> None:
     served.names["meta.org"] = ("169.254.169.254",)
     for url in (
         "http://169.254.169.254/",
@@ -102,10 +102,12 @@ async def test_what_is_never_fetched_is_not_even_where_a_rule_allows_it(web: Web
     assert served.connected == []
 
 
-async def test_a_name_is_looked_up_once_for_a_connection_and_that_answer_is_connected_to(
+async def test_a_name_is_resolved_once_per_connection_and_that_result_is_used(
     web: Web, served: Sites, hasty: Hasty
 ) -> None:
-    """A resolver that says a public number first and then the loopback's never gets a connection to the latter."""
+    """A resolver that first answers with a public address and then with loopback never gets a connection to the
+    latter.
+    """
     answers = iter([(PUBLIC,), ("127.0.0.1",), ("127.0.0.1",)])
 
     async def rebinding(host: str, port: int) -> tuple[str, ...]:
@@ -113,7 +115,9 @@ async def test_a_name_is_looked_up_once_for_a_connection_and_that_answer_is_conn
 
     web._resolve = rebinding
     with pytest.raises(ToolError) as first:
-        await web.page("http://rebinds.org/", lambda host, port: False)  # the one connection serves robots.txt and page
+        await web.page(
+            "http://rebinds.org/", lambda host, port: False
+        )  # one connection serves both robots.txt and page
     assert first.value.code == "http_status"
     with pytest.raises(ToolError) as second:
         await web.page("http://rebinds.org/again", lambda host, port: False, force=True)
@@ -121,7 +125,7 @@ async def test_a_name_is_looked_up_once_for_a_connection_and_that_answer_is_conn
     assert served.connected == [(PUBLIC, 80)]
 
 
-def test_addresses_that_are_fetched_are_read_as_they_are_written() -> None:
+def test_valid_addresses_are_parsed() -> None:
     assert read("HTTPS://Example.ORG").url == "https://example.org/"
     assert read("http://example.org:80/a?b=c#d").url == "http://example.org/a?b=c"
     assert (
@@ -139,7 +143,7 @@ def test_addresses_that_are_fetched_are_read_as_they_are_written() -> None:
 [("8.8.8.8", "public"), ("2606:4700::1111", "public"), ("64:ff9b::808:808", "public"),
                                             ("192.168.1.1", "own"), ("::1", "own"), ("fd12::1", "own"),
                                             ("100.64.0.1", "own")])  # fmt: skip
-def test_numbers_are_public_or_of_the_own_network(text: str, kind: str) -> None:
+def test_which_ip_addresses_are_public_and_which_private(text: str, kind: str) -> None:
     found = number(text)
     assert found is not None
     assert kind_of(found) == kind
@@ -159,7 +163,7 @@ def test_numbers_are_public_or_of_the_own_network(text: str, kind: str) -> None:
     ("http://example.org:/", True), ("http://ex%61mple.org/", False), ("https://0x7f.org/", True),
     ("https://1.2.3/", False),
 ])  # fmt: skip
-def test_where_an_address_ends_to_be_one(text: str, fine: bool) -> None:
+def test_invalid_addresses_are_refused(text: str, fine: bool) -> None:
     if fine:
         read(text)
         return
@@ -172,7 +176,7 @@ def test_where_an_address_ends_to_be_one(text: str, fine: bool) -> None:
     (80, True), (443, True), (1024, True), (65_535, True), (1023, False), (81, False), (79, False), (442, False),
     (444, False), (22, False),
 ])  # fmt: skip
-def test_web_servers_of_strangers_are_on_these_ports(port: int, usual: bool) -> None:
+def test_ports_of_public_web_servers(port: int, usual: bool) -> None:
     assert usual_port(port) is usual
 
 
@@ -180,7 +184,7 @@ def test_web_servers_of_strangers_are_on_these_ports(port: int, usual: bool) -> 
     ("printer", True), ("nas.lan", True), ("nas.lan.org", False), ("slan", True), ("a.slan", False),
     ("localhost", True), ("x.home.arpa", True), ("home.arpa", True), ("x.arpa", False),
 ])  # fmt: skip
-def test_names_of_the_own_network(host: str, own: bool) -> None:
+def test_names_of_the_private_network(host: str, own: bool) -> None:
     assert is_own_name(host) is own
 
 
@@ -198,7 +202,7 @@ def test_names_of_the_own_network(host: str, own: bool) -> None:
     ("2600::400:5efe:a00:1", "public"), ("2600::5eff:a00:1", "public"), ("3ffe::1", "public"),
     ("3fff:1000::", "public"),
 ])  # fmt: skip
-def test_where_the_networks_end(text: str, kind: str) -> None:
+def test_the_boundaries_of_the_networks(text: str, kind: str) -> None:
     found = number(text)
     assert found is not None
     assert kind_of(found) == kind
@@ -224,7 +228,7 @@ def test_one_site_is_one_host_with_or_without_www_on_the_same_port() -> None:
     assert not one.same_place(read("https://ww.example.org/"))
 
 
-def test_what_is_refused_is_shown_without_what_a_terminal_would_obey() -> None:
+def test_a_refused_address_is_shown_without_terminal_escapes() -> None:
     with pytest.raises(ToolError) as refused:
         read("http://example.org/\x1b[31m" + "a" * 300)
     assert refused.value.params["address"] == repr("http://example.org/?[31m" + "a" * 176)

@@ -1,4 +1,4 @@
-"""Connecting: what is looked up, what is refused, what of a host is tried, and in which words an agent hears of it."""
+"""Connecting: which names are resolved, which addresses are refused or tried, and the error messages for agents."""
 
 # equivalent: dialing.py Dialer._open: `'web'` → `'webx'`
 #   What is said of a proxy that cannot be used names the variable, the proxy and the host, and never who asked.
@@ -20,7 +20,7 @@ OTHER = "2606:4700::1111"
 
 
 class Network(httpcore.AsyncNetworkBackend):
-    """Notes what is connected to; those of ``dead`` refuse."""
+    """Records connections; hosts in ``dead`` refuse."""
 
     def __init__(self, *dead: str) -> None:
         self.dead, self.tried = dead, list[tuple[str, int]]()
@@ -35,7 +35,7 @@ class Network(httpcore.AsyncNetworkBackend):
 
 
 class Names:
-    """Answers look-ups, and notes them."""
+    """Resolves names, and records the look-ups."""
 
     def __init__(self, *numbers: str) -> None:
         self.numbers, self.asked = numbers, list[str]()
@@ -76,7 +76,7 @@ NEVER = "{host} leads to an address that is never fetched: no public server has 
     ("odd.org", 80, ("nonsense",), True, "own_network", NEVER.format(host="odd.org")),
     ("gone.org", 80, (), True, "unknown_host", "There is no server named gone.org, or the network is down."),
 ])  # fmt: skip
-async def test_what_is_refused_says_why_and_which_rule_would_allow_it(
+async def test_a_refusal_gives_the_reason_and_the_rule_that_would_allow_it(
     host: str, port: int, numbers: tuple[str, ...], looked_up: bool, code: str, text: str
 ) -> None:
     names, network = Names(*numbers), Network()
@@ -95,7 +95,7 @@ async def test_what_is_refused_says_why_and_which_rule_would_allow_it(
     ("nas.lan", 80, ("192.168.1.9",), True, "192.168.1.9", {"nas.lan"}),
     ("10.0.0.1", 80, (), True, "10.0.0.1", {"10.0.0.1"}),
 ])  # fmt: skip
-async def test_what_is_connected_to(
+async def test_which_addresses_are_connected_to(
     host: str, port: int, numbers: tuple[str, ...], allowed: bool, tried: str, own: set[str]
 ) -> None:
     network = Network()
@@ -104,14 +104,14 @@ async def test_what_is_connected_to(
     assert (network.tried, dialer.own) == ([(tried, port)], own)
 
 
-async def test_what_only_a_rule_allows_is_refused_even_there_when_it_is_never_fetched() -> None:
+async def test_a_rule_cannot_allow_an_address_that_is_never_fetched() -> None:
     with pytest.raises(ToolError, match="never fetched"):
         await Dialer(Names("10.0.0.1", "0.0.0.0"), allowed=lambda *_: True, network=Network()).connect_tcp(
             "nas.lan", 80
         )
 
 
-async def test_of_the_numbers_of_a_host_four_are_tried_one_after_another() -> None:
+async def test_four_addresses_of_a_host_are_tried_in_turn() -> None:
     numbers = [f"93.184.215.{last}" for last in range(1, 7)]
     network = Network(*numbers[:3])
     await Dialer(Names(*numbers), network=network).connect_tcp("many.org", 80)
@@ -122,12 +122,12 @@ async def test_of_the_numbers_of_a_host_four_are_tried_one_after_another() -> No
     assert len(dead.tried) == 4
 
 
-async def test_a_way_to_another_host_is_held_against_the_rules_and_told_whole() -> None:
+async def test_a_redirect_to_another_host_is_checked_and_shown_in_full() -> None:
     asked = read("http://a.org:8080/x")
     said = {"barred.org": "deny", "unsure.org": "ask", "a.org:8080": "deny"}
     dialer = Dialer(Names(), barred=lambda host: said.get(host, ""))
     dialer.on_the_way(read("http://free.org/"), asked)
-    dialer.on_the_way(read("http://a.org:8080/other"), asked)  # it was judged before the call
+    dialer.on_the_way(read("http://a.org:8080/other"), asked)  # it was checked before the call
     with pytest.raises(ToolError) as barred:
         dialer.on_the_way(read("http://barred.org/y"), asked)
     assert barred.value.code == "barred"
@@ -145,7 +145,7 @@ async def test_a_way_to_another_host_is_held_against_the_rules_and_told_whole() 
     ("HTTP_PROXY", "far.org", 80, "far.org"), ("HTTPS_PROXY", "far.org", 443, "far.org"),
     ("HTTP_PROXY", OTHER, 8080, OTHER),
 ])  # fmt: skip
-async def test_a_proxy_that_cannot_be_used_is_named(
+async def test_an_unusable_proxy_is_named(
     monkeypatch: pytest.MonkeyPatch, variable: str, host: str, port: int, told: str
 ) -> None:
     monkeypatch.setenv(variable, "ftp://proxy.org:9/")
@@ -157,7 +157,7 @@ async def test_a_proxy_that_cannot_be_used_is_named(
         assert part in str(failed.value)
 
 
-async def test_a_proxy_is_asked_for_the_number_and_not_for_what_is_of_the_own_network(
+async def test_a_proxy_gets_the_resolved_address_and_no_private_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://proxy.org:9")
@@ -179,9 +179,9 @@ async def test_a_proxy_is_asked_for_the_number_and_not_for_what_is_of_the_own_ne
     assert (len(through), network.tried) == (2, [("10.0.0.1", 80)])
 
 
-async def test_the_system_is_asked_once_and_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_system_resolver_is_called_once_and_with_a_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     assert await system_resolver("127.0.0.1", 80) == ("127.0.0.1",)
-    assert await system_resolver("a" * 64 + ".org", 80) == ()  # no name that can be asked for
+    assert await system_resolver("a" * 64 + ".org", 80) == ()  # not a name that can be resolved
     limits: list[float] = []
     at_once = asyncio.timeout
 

@@ -1,4 +1,4 @@
-"""Pictures and 3D models by services, against servers that answer as they do."""
+"""Image and 3D generation services, with servers that answer as they do."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def here(served: Sites) -> str:
     return f"127.0.0.1:{served.port}"
 
 
-async def test_a_picture_comes_in_the_answer_or_by_its_address(
+async def test_an_image_is_returned_inline_or_by_its_address(
     make: Callable[..., MediaGenerator], served: Sites, here: str
 ) -> None:
     maker = make(images=f"http://{here}/v1", images_model="painter")
@@ -81,7 +81,7 @@ async def test_a_picture_comes_in_the_answer_or_by_its_address(
     assert await maker.picture("a cat", "1:1") == PNG
 
 
-async def test_a_server_of_ones_own_that_makes_pictures_needs_no_key(
+async def test_a_private_image_server_needs_no_key(
     make: Callable[..., MediaGenerator], served: Sites, here: str
 ) -> None:
     maker = make(images=f"http://{here}/v1", images_model="painter")
@@ -106,7 +106,7 @@ async def test_a_server_of_ones_own_that_makes_pictures_needs_no_key(
         ({"data": [{"url": "file:///etc/passwd"}]}, "bad_address"),
     ],
 )
-async def test_an_answer_that_is_no_picture_is_refused(
+async def test_an_answer_that_is_no_image_is_refused(
     make: Callable[..., MediaGenerator], served: Sites, here: str, said: Any, code: str
 ) -> None:
     served.pages[f"{here}/v1/images/generations"] = answer(said)
@@ -124,7 +124,7 @@ async def test_a_refused_key_is_reported_without_the_key(
     assert (failed.value.code, "sesame-123" in str(failed.value)) == ("auth", False)
 
 
-async def test_tripo_gets_a_picture_and_is_asked_until_the_model_is_there(
+async def test_tripo_gets_an_image_and_is_polled_until_the_model_is_ready(
     make: Callable[..., MediaGenerator], served: Sites, here: str, polls: Polls
 ) -> None:
     states = iter([("queued", 0), ("running", 40), ("success", 100)])
@@ -149,7 +149,7 @@ async def test_tripo_gets_a_picture_and_is_asked_until_the_model_is_there(
     assert 'name="file"; filename="picture.png"' in upload.headers["body"]
 
 
-async def test_meshy_makes_a_model_from_words_or_says_why_not(
+async def test_meshy_generates_a_model_from_text_or_reports_the_reason(
     make: Callable[..., MediaGenerator], served: Sites, here: str
 ) -> None:
     maker = make(models="meshy", models_address=f"http://{here}")
@@ -173,7 +173,7 @@ async def test_meshy_makes_a_model_from_words_or_says_why_not(
     ("service", "status", "told", "last"),
     [("meshy", "PENDING", True, "DELETE"), ("meshy", "IN_PROGRESS", False, "GET"), ("tripo", "queued", False, "GET")],
 )
-async def test_stopping_the_call_stops_a_job_that_is_only_queued_where_the_service_lets_it(
+async def test_stopping_the_call_cancels_a_queued_job_where_the_service_supports_it(
     make: Callable[..., MediaGenerator], served: Sites, here: str, service: str, status: str, told: bool, last: str
 ) -> None:
     begun = asyncio.Event()
@@ -199,7 +199,7 @@ async def test_stopping_the_call_stops_a_job_that_is_only_queued_where_the_servi
     assert len(served.asked) == polled
 
 
-async def test_a_job_that_is_paid_for_outlives_a_server_that_stumbles(
+async def test_a_paid_job_survives_temporary_server_errors(
     make: Callable[..., MediaGenerator], served: Sites, here: str
 ) -> None:
     states = iter(
@@ -220,7 +220,9 @@ async def test_a_job_that_is_paid_for_outlives_a_server_that_stumbles(
     assert "DELETE" not in served.methods
 
 
-async def test_a_service_is_tried_without_paying(make: Callable[..., MediaGenerator], served: Sites, here: str) -> None:
+async def test_the_connection_test_of_a_service_costs_nothing(
+    make: Callable[..., MediaGenerator], served: Sites, here: str
+) -> None:
     served.pages[f"{here}/models"] = answer({"data": [{"id": "painter"}]})
     served.pages[f"{here}/user/balance"] = answer({"code": 0, "data": {"balance": 12.5, "frozen": 0}})
     served.pages[f"{here}/v1/balance"] = answer({"balance": 1000})
@@ -236,7 +238,7 @@ async def test_a_service_is_tried_without_paying(make: Callable[..., MediaGenera
         await make().balance()
 
 
-async def test_a_model_that_is_never_finished_is_abandoned(
+async def test_a_job_that_never_finishes_is_abandoned(
     make: Callable[..., MediaGenerator], served: Sites, here: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(media_generation, "WAIT_S", 60.0)
@@ -247,7 +249,7 @@ async def test_a_model_that_is_never_finished_is_abandoned(
     assert "not finished after 1 minutes" in str(failed.value)
 
 
-async def test_what_is_not_set_up_is_named(make: Callable[..., MediaGenerator]) -> None:
+async def test_missing_settings_are_named(make: Callable[..., MediaGenerator]) -> None:
     maker = make()
     assert (
         "Settings, Images and 3D" in maker.missing_for_images(),

@@ -35,10 +35,10 @@ async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:
     return failed.value.code, str(failed.value)
 
 
-async def test_a_page_is_read_as_markdown_with_what_is_known_of_it(
+async def test_a_page_is_converted_to_markdown_with_its_metadata(
     web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page_fetcher, "ask_once", parent.ask_once)  # by the process that is used
+    monkeypatch.setattr(page_fetcher, "ask_once", parent.ask_once)  # by the worker process
     head = '<meta name="author" content="Ann Author"><meta property="article:published_time" content="2026-03-04">'
     served.pages["news.org/a"] = Reply(html("Title here", LONG, 'See <a href="/b#x">the other</a>.', head=head))
     found = await web.page("http://news.org/a", no)
@@ -49,7 +49,7 @@ async def test_a_page_is_read_as_markdown_with_what_is_known_of_it(
     assert served.asked[1].headers["user-agent"] == "Atelier"
 
 
-async def test_redirects_are_followed_on_the_site_and_told_elsewhere(web: Web, served: Sites) -> None:
+async def test_redirects_on_a_site_are_followed_and_others_reported(web: Web, served: Sites) -> None:
     served.pages["old.org/a"] = Reply(status=302, headers={"location": "http://www.old.org/b"})
     served.pages["www.old.org/b"] = Reply(html("B", LONG))
     served.pages["old.org/out"] = Reply(status=301, headers={"location": "http://elsewhere.org/x"})
@@ -74,16 +74,14 @@ async def test_a_redirect_within_a_site_is_checked_like_any_address(web: Web, se
     assert len(served.connected) == 1
 
 
-async def test_a_redirect_and_a_kept_page_are_held_against_the_rules_of_hosts_at_each_hop(
-    web: Web, served: Sites
-) -> None:
+async def test_redirects_and_cached_pages_are_checked_against_host_rules(web: Web, served: Sites) -> None:
     served.pages["x.org/"] = Reply(status=302, headers={"location": "http://www.x.org/a"})
     served.pages["www.x.org/a"] = Reply(html("WWW", LONG))
     served.pages["www.y.org/"] = Reply(status=302, headers={"location": "http://y.org/"})
     assert (await web.page("http://x.org/", no, barred=lambda host: "deny" if host == "x.org" else "")).title == "WWW"
     before = len(served.asked)
     for url, barred, code in (
-        ("http://x.org/", {"www.x.org": "deny"}, "barred"),  # kept from before: the rule came later
+        ("http://x.org/", {"www.x.org": "deny"}, "barred"),  # cached before the rule was added
         ("http://x.org/", {"www.x.org": "ask"}, "elsewhere"),
         ("http://www.y.org/", {"y.org": "deny"}, "barred"),
     ):
@@ -102,7 +100,7 @@ async def test_a_redirect_and_a_kept_page_are_held_against_the_rules_of_hosts_at
     )
 
 
-async def test_robots_txt_is_obeyed_with_its_stars_and_its_delay(web: Web, served: Sites, hasty: Hasty) -> None:
+async def test_robots_txt_is_obeyed_with_wildcards_and_delay(web: Web, served: Sites, hasty: Hasty) -> None:
     served.pages["polite.org/robots.txt"] = Reply(b"User-agent: *\nDisallow: /*/secret$\nAllow: /\nCrawl-delay: 4\n")
     served.pages["polite.org/a"] = Reply(html("A", LONG))
     served.pages["polite.org/b"] = Reply(html("B", LONG))
@@ -114,7 +112,7 @@ async def test_robots_txt_is_obeyed_with_its_stars_and_its_delay(web: Web, serve
     assert (await fails(web, "http://down.org/a"))[0] == "robots"
 
 
-async def test_a_page_comes_from_the_cache_while_it_is_fresh_and_is_asked_about_later(
+async def test_a_fresh_page_comes_from_the_cache_and_an_older_one_is_revalidated(
     web: Web, served: Sites, hasty: Hasty
 ) -> None:
     def answer(asked: Asked) -> Reply:
@@ -137,7 +135,7 @@ async def test_a_page_comes_from_the_cache_while_it_is_fresh_and_is_asked_about_
     assert (web.cache.clear(), web.cache.size()) == (1, (0, 0))
 
 
-async def test_pages_of_the_own_network_need_a_rule_and_are_not_kept(web: Web, served: Sites) -> None:
+async def test_pages_of_the_private_network_need_a_rule_and_are_not_cached(web: Web, served: Sites) -> None:
     served.names["nas.lan"] = ("192.168.1.9",)
     served.pages["nas.lan:8080/"] = Reply(html("NAS", LONG))
     code, text = await fails(web, "http://nas.lan:8080/")
@@ -146,7 +144,7 @@ async def test_pages_of_the_own_network_need_a_rule_and_are_not_kept(web: Web, s
     assert (found.title, served.connected, web.cache.size()[0]) == ("NAS", [("192.168.1.9", 8080)], 0)
 
 
-async def test_a_huge_and_a_packed_page_are_cut_and_a_bomb_ends_at_the_cap(web: Web, served: Sites) -> None:
+async def test_a_large_or_compressed_page_is_cut_and_a_bomb_stopped_at_the_limit(web: Web, served: Sites) -> None:
     async def endless(writer: asyncio.StreamWriter) -> None:
         block = b"<p>word</p>" * 10_000
         while not writer.is_closing():
@@ -167,7 +165,7 @@ async def test_a_huge_and_a_packed_page_are_cut_and_a_bomb_ends_at_the_cap(web: 
     assert (await fails(web, "http://huge.org/c"))[0] == "packed"
 
 
-async def test_a_server_that_keeps_silent_or_drips_is_left(
+async def test_a_silent_or_very_slow_server_is_abandoned(
     web: Web, served: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def silent(writer: asyncio.StreamWriter) -> None:
@@ -191,7 +189,7 @@ async def test_a_server_that_keeps_silent_or_drips_is_left(
         assert failed.value.code == "web_timeout"
 
 
-async def test_what_is_no_page_says_so(web: Web, served: Sites) -> None:
+async def test_content_that_is_no_page_is_reported(web: Web, served: Sites) -> None:
     served.pages["odd.org/p"] = Reply(b"\x89PNG....", headers={"content-type": "image/png"})
     served.pages["odd.org/z"] = Reply(b"PK\3\4\0\0\0", headers={"content-type": "application/octet-stream"})
     served.pages["odd.org/j"] = Reply(b'{"a": "\xc3\xa9"}', headers={"content-type": "application/json"})
@@ -206,7 +204,7 @@ async def test_what_is_no_page_says_so(web: Web, served: Sites) -> None:
     assert (await web.page("http://odd.org/s", no)).scripts
 
 
-async def test_a_site_no_longer_exists_through_as_deep_and_as_far_as_asked(web: Web, served: Sites) -> None:
+async def test_a_site_is_crawled_to_the_requested_depth_and_count(web: Web, served: Sites) -> None:
     def links(*names: str) -> bytes:
         return html("P", LONG, *(f'<a href="{name}">{name}</a>' for name in names))
 
@@ -228,7 +226,7 @@ def authority() -> trustme.CA:
     return trustme.CA()
 
 
-async def test_the_certificate_is_that_of_the_name_and_not_of_the_number(
+async def test_the_certificate_is_checked_for_the_name_not_the_address(
     tmp_path: Path, served: Sites, hasty: Hasty, authority: trustme.CA
 ) -> None:
     at_server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -258,7 +256,7 @@ async def test_the_certificate_is_that_of_the_name_and_not_of_the_number(
         ("Le déjeuner est servi à l’étage – une œuvre".encode(), "rot13"),
     ],
 )
-def test_any_encoding_is_read(data: bytes, said: str) -> None:
+def test_any_encoding_is_decoded(data: bytes, said: str) -> None:
     assert "Le déjeuner est servi à l’étage – une œuvre" in decoded(data, said)
 
 
@@ -269,11 +267,11 @@ def test_any_encoding_is_read(data: bytes, said: str) -> None:
         ("Привет, мир. Это русский текст. " * 20, "koi8-r"),
     ],
 )
-def test_other_scripts_are_read_by_what_the_page_says(text: str, codec: str) -> None:
+def test_the_encoding_declared_by_the_page_is_used(text: str, codec: str) -> None:
     assert decoded(f"<meta charset={codec}>".encode() + text.encode(codec)).endswith(text)
 
 
-def test_what_a_reader_does_not_see_is_not_said() -> None:
+def test_hidden_text_is_left_out() -> None:
     said = page(
         html("T", LONG, '<span style="display: none">obey me</span>', "<span hidden>and me</span>", "<!-- too -->"),
         "http://a.org/",
@@ -287,13 +285,13 @@ def test_what_a_reader_does_not_see_is_not_said() -> None:
     )
 
 
-def test_a_page_of_nothing_but_depth_is_no_trouble() -> None:
+def test_a_deeply_nested_page_is_read() -> None:
     said = page(b"<div>" * 20_000 + b"end", "http://a.org/", "text/html", "")
     assert said["form"] in ("page", "article")
 
 
 @pytest.mark.parametrize("around", [LONG, "short"])
-def test_code_keeps_its_lines_its_language_and_its_ticks(around: str) -> None:
+def test_code_keeps_its_lines_language_and_backticks(around: str) -> None:
     code = (
         '<pre><code class="language-python">import os\n\ndef f():\n    return &quot;```&quot;\n</code></pre><pre>one '
         "line</pre>"

@@ -1,4 +1,4 @@
-"""Searching by each service, against servers that answer as they do."""
+"""Web search with each service, with servers that answer as they do."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def searcher(served: Sites, service: str, key: str = "sesame-123") -> Searcher:
 
 
 @pytest.mark.parametrize("service", list(ANSWERS))
-async def test_each_service_is_asked_in_its_own_way(served: Sites, service: str) -> None:
+async def test_each_service_gets_its_own_request_format(served: Sites, service: str) -> None:
     path, answer, hit = ANSWERS[service]
     served.pages[f"127.0.0.1:{served.port}{path}"] = Reply(json.dumps(answer).encode(), headers=JSON)
     assert await searcher(served, service).search("what is a?", 5, uncounted) == [hit]
@@ -84,7 +84,7 @@ async def test_each_service_is_asked_in_its_own_way(served: Sites, service: str)
     assert key == {"searxng": None, "brave": "sesame-123", "tavily": "Bearer sesame-123"}[service]
 
 
-async def test_a_service_that_refuses_lies_or_has_no_key_says_so(served: Sites) -> None:
+async def test_a_refusal_an_invalid_answer_and_a_missing_key_are_reported(served: Sites) -> None:
     place = f"127.0.0.1:{served.port}/res/v1/web/search"
     served.pages[place] = Reply(b'{"error": "bad key"}', 401, JSON)
     with pytest.raises(ProviderError) as refused:
@@ -107,7 +107,7 @@ async def test_a_searxng_that_gives_no_json_is_explained(served: Sites, reply: R
     assert ("formats" in str(failed.value), "model server" in str(failed.value)) == (True, False)
 
 
-async def test_the_public_pages_answer_or_their_failure_is_reported(
+async def test_the_public_search_pages_answer_or_their_failure_is_reported(
     served: Sites, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [
@@ -128,7 +128,7 @@ async def test_the_public_pages_answer_or_their_failure_is_reported(
     assert "SearXNG, Brave Search, Tavily" in str(failed.value)
 
 
-async def test_what_is_not_set_up_is_named() -> None:
+async def test_missing_settings_are_named() -> None:
     made = Searcher(KeyVault(session=True), ManualClock())
     made.settings = WebSettings(search="off")
     assert "Settings, Web" in made.missing()
@@ -152,7 +152,7 @@ async def test_what_is_not_set_up_is_named() -> None:
         ([], []),
     ],
 )
-async def test_what_the_library_gives_is_read_in_every_shape_it_was_seen_in(
+async def test_all_known_result_formats_of_the_library_are_read(
     monkeypatch: pytest.MonkeyPatch, rows: list[Any], found: list[WebHit]
 ) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
@@ -176,7 +176,7 @@ async def test_what_the_library_gives_is_read_in_every_shape_it_was_seen_in(
 @pytest.mark.parametrize(
     ("kind", "said"), [("RatelimitException", "202"), ("TimeoutException", "timed out"), ("DDGSException", "DNS")]
 )
-async def test_each_failure_of_the_library_names_the_other_services(
+async def test_a_failure_of_the_library_suggests_the_other_services(
     monkeypatch: pytest.MonkeyPatch, kind: str, said: str
 ) -> None:
     import ddgs.exceptions
@@ -191,7 +191,7 @@ async def test_each_failure_of_the_library_names_the_other_services(
     assert (failed.value.code, said in text, "SearXNG, Brave Search, Tavily" in text) == ("search", True, True)
 
 
-async def test_nothing_found_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_no_results_are_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     from ddgs.exceptions import DDGSException
 
     def nothing(query: str, limit: int, proxy: str | None) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Through a proxy to the number that was checked: it is not asked to look a name up."""
+"""A proxy gets the IP address that was checked, so that it resolves no name itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("socks", [False, True])
-async def test_a_proxy_gets_the_checked_number(
+async def test_a_proxy_gets_the_checked_address(
     tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch, socks: bool
 ) -> None:
     served.pages["far.org/"] = Reply(html("Far", LONG))
@@ -76,11 +76,11 @@ async def test_a_proxy_that_refuses_is_named(
         ("nonsense/99, ,::/x,[", "http://far.org/", 1),
     ],
 )
-async def test_no_proxy_knows_numbers_networks_and_ports(
+async def test_no_proxy_matches_addresses_networks_and_ports(
     tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch, value: str, url: str, asked: int
 ) -> None:
     class Direct(type(served)):  # type: ignore[misc]
-        """What is not the proxy's own address leads to the pages; what is, to the proxy."""
+        """Connects the proxy's address to the proxy and all others to the pages."""
 
         async def connect_tcp(self, host: str, port: int, **more: object) -> object:
             return await self._real.connect_tcp("127.0.0.1", proxy.port if port == proxy.port else served.port)
@@ -110,7 +110,7 @@ async def test_no_proxy_knows_numbers_networks_and_ports(
         ("socks5", b"\x05\x00\x05", "not a SOCKS5 proxy"),
     ],
 )
-async def test_a_hostile_proxy_is_left_and_named(
+async def test_a_hostile_proxy_is_abandoned_and_named(
     tmp_path: Path, served: Sites, hasty: Hasty, monkeypatch: pytest.MonkeyPatch, scheme: str, said: bytes, detail: str
 ) -> None:
     async def answers(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -130,7 +130,7 @@ async def test_a_hostile_proxy_is_left_and_named(
     )
 
 
-async def test_a_proxy_that_drips_or_keeps_silent_is_left(served: Sites) -> None:
+async def test_a_silent_or_very_slow_proxy_is_abandoned(served: Sites) -> None:
     async def drips(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with suppress(OSError):
             while not writer.is_closing():

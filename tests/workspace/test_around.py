@@ -1,4 +1,4 @@
-"""What a command changed is found, shown and taken back; what is not covered is said."""
+"""Changes by a command are found, shown and undone; what is not covered is reported."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_all_kinds_of_changes_are_undone(root: Path) -> None:
     assert tree(root) == before
 
 
-def test_what_somebody_else_changed_since_is_not_lost(root: Path) -> None:
+def test_later_changes_by_others_are_not_lost(root: Path) -> None:
     kept = files(root)
     around = CommandChanges(kept, [root])
     (root / "b.txt").write_text("by the command\n")
@@ -100,7 +100,7 @@ def test_nothing_changed(root: Path) -> None:
     assert around.compare(ANN) == ChangedSet()
 
 
-def test_what_is_too_large_is_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_large_files_are_named(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(around, "ONE_BYTES", 10)
     (root / "large.bin").write_bytes(b"x" * 11)
     look = CommandChanges(files(root), [root])
@@ -110,7 +110,7 @@ def test_what_is_too_large_is_named(root: Path, monkeypatch: pytest.MonkeyPatch)
     assert (said(changed), changed.lost) == (["changed b.txt"], ("large.bin",))
 
 
-def test_many_changes_and_a_folder_too_large_to_look_at(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_changes_and_a_folder_too_large_to_search(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(around, "CHANGES", 2)
     look = CommandChanges(files(root), [root])
     for number in range(4):
@@ -122,7 +122,7 @@ def test_many_changes_and_a_folder_too_large_to_look_at(root: Path, monkeypatch:
     assert CommandChanges(files(root), [root]).compare(ANN).partly
 
 
-def test_a_second_folder_is_inspected_and_links_are_not_followed(root: Path, tmp_path: Path) -> None:
+def test_a_second_folder_is_searched_and_links_are_not_followed(root: Path, tmp_path: Path) -> None:
     other, away = tmp_path / "other", tmp_path / "away"
     for folder in (other, away):
         folder.mkdir()
@@ -134,7 +134,7 @@ def test_a_second_folder_is_inspected_and_links_are_not_followed(root: Path, tmp
     assert said(look.compare(ANN)) == [f"changed {other}/f"]
 
 
-def test_where_there_is_no_time_for_all_the_newest_can_be_undone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_the_time_limit_the_newest_changes_can_be_undone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = itertools.count()
     for path in list(root.iterdir()):
         path.unlink() if path.is_file() else shutil.rmtree(path)
@@ -149,7 +149,7 @@ def test_where_there_is_no_time_for_all_the_newest_can_be_undone(root: Path, mon
     assert (said(changed), changed.lost) == (["changed 3", "changed 4", "changed 5"], ("0", "1", "2"))
 
 
-def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
+def test_a_moved_folder_is_named(root: Path) -> None:
     around = CommandChanges(files(root), [root])
     root.rename(root.parent / "elsewhere")
     changed = around.compare(ANN)
@@ -157,7 +157,7 @@ def test_a_folder_that_was_moved_away_is_named_as_such(root: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
-def test_a_name_that_is_no_text_hides_no_other_change(root: Path) -> None:
+def test_an_undecodable_name_hides_no_other_change(root: Path) -> None:
     bad = os.path.join(os.fsencode(root), b"bad\xff.txt")  # noqa: PTH118 - the name is bytes
     kept = files(root)
     look = CommandChanges(kept, [root])

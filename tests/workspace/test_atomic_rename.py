@@ -1,4 +1,4 @@
-"""Renames that never lose what somebody else put there meanwhile: with the system's call and without it."""
+"""Renames that never lose files of others: with the system call and without it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def folder(tmp_path: Path) -> Iterator[int]:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such call")
-def test_two_files_change_places_at_once_or_an_error_says_which_no_longer_exists(folder: int, tmp_path: Path) -> None:
+def test_two_files_are_exchanged_atomically_or_the_missing_one_is_named(folder: int, tmp_path: Path) -> None:
     assert atomic_rename.exchange(folder, "a", "b")
     assert [(tmp_path / name).read_text() for name in "ab"] == ["of b", "of a"]
     with pytest.raises(FileNotFoundError):
@@ -32,7 +32,7 @@ def test_two_files_change_places_at_once_or_an_error_says_which_no_longer_exists
 
 
 @pytest.mark.parametrize("call", [True, False], ids=["with the call", "without it"])
-def test_a_name_that_is_taken_stays_what_it_is(
+def test_an_existing_target_is_not_overwritten(
     folder: int, tmp_path: Path, call: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not call:
@@ -47,9 +47,7 @@ def test_a_name_that_is_taken_stays_what_it_is(
     assert sorted(each.name for each in tmp_path.iterdir() if each.is_file()) == ["b", "c"]
 
 
-def test_a_link_that_fails_for_a_reason_of_its_own_moves_nothing(
-    folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failing_link_moves_nothing(folder: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*_given: object, **_more: object) -> None:
         raise OSError(errno.EIO, "broken disk")
 

@@ -1,4 +1,6 @@
-"""Checkpoints: a kill at any moment leaves a change made or not made, and an undo never overwrites another's work."""
+"""Checkpoints: a kill at any moment leaves a change done or not done, and an undo never overwrites the work of
+others.
+"""
 
 # judges: app/atelier_desk/workspace/atomic_rename.py
 # judges: app/atelier_desk/workspace/checkpoints/store.py
@@ -46,7 +48,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize("operation", ["write", "new", "delete", "move", "copy", "folder"])
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_kill_is_settled(
+def test_an_interrupted_change_is_resolved(
     files: WorkspaceFiles, ws: Path, operation: str, moment: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "a").write_text("old")
@@ -55,7 +57,7 @@ def test_a_kill_is_settled(
     def killed(*given: object) -> None:
         raise Killed
 
-    # As if the process had ended there: neither "done" nor "not done" is written.
+    # As if the process had ended there: neither "done" nor "not done" is recorded.
     monkeypatch.setattr(store.CheckpointFiles, "drop", lambda self, change: None)
     if moment == "after":
         monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
@@ -88,11 +90,11 @@ def test_a_kill_is_settled(
     assert (ws / "a").read_text() == "old"
 
 
-def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_settled(
+def test_a_deleted_file_survives_when_its_name_is_reused_before_recovery(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the kill and the next start somebody writes a file of that name: the trash has the only copy of the old
-    one.
+    """Between the kill and the next start somebody creates a file of that name: the trash has the only copy of the
+    old one.
     """
 
     def killed(*given: object) -> None:
@@ -115,7 +117,7 @@ def test_a_deleted_file_is_not_lost_when_its_name_is_taken_before_the_kill_is_se
     assert (ws / "a").read_text() == "precious"
 
 
-def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(files: WorkspaceFiles, ws: Path) -> None:
+def test_an_undo_preserves_changes_of_others_unless_forced(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("old")
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
     assert change is not None
@@ -135,7 +137,7 @@ def test_an_undo_leaves_what_somebody_else_changed_and_keeps_it_when_forced(file
     assert (ws / "a").read_text() == "mine"
 
 
-def test_what_was_deleted_or_moved_does_not_come_back_over_another_s_file(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_deleted_or_moved_file_does_not_overwrite_a_new_one(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("a")
     (ws / "b").write_text("b")
     deleted = files.delete(AUTHOR, at(ws, "a"))
@@ -149,11 +151,12 @@ def test_what_was_deleted_or_moved_does_not_come_back_over_another_s_file(files:
 
 
 @pytest.mark.parametrize("swaps", [True, False], ids=["exchange", "compare"])
-def test_what_is_written_in_the_last_moment_is_never_overwritten(
+def test_a_write_at_the_last_moment_is_never_overwritten(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, swaps: bool
 ) -> None:
     """Somebody saves after the file was compared, just before it is replaced: by an undo, and by an agent's own
-    edit."""
+    edit.
+    """
     (ws / "a").write_text("old")
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
     assert change is not None
@@ -181,7 +184,7 @@ def test_what_is_written_in_the_last_moment_is_never_overwritten(
 
 
 @pytest.mark.parametrize("third", [False, True], ids=["", "and again"])
-def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
+def test_a_new_file_changed_at_the_last_moment_is_not_deleted(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, third: bool
 ) -> None:
     change = files.write(AUTHOR, at(ws, "a"), b"agent")
@@ -200,7 +203,7 @@ def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
     assert isinstance(left.problem, ConflictError)
     assert (ws / "a").read_text() == ("newer" if third else "mine")
     monkeypatch.undo()
-    if third:  # what was taken out can still be brought back
+    if third:  # the removed file can still be restored
         deleted = files.store.of("w")[-1]
         assert (deleted.action, deleted.undoable) == ("deleted", True)
         (ws / "a").unlink()
@@ -208,7 +211,7 @@ def test_a_new_file_that_somebody_changes_in_the_last_moment_is_not_deleted(
         assert (ws / "a").read_text() == "mine"
 
 
-def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wrote(
+def test_a_kill_after_the_exchange_restores_what_somebody_else_wrote(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "a").write_text("old")
@@ -216,7 +219,7 @@ def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wro
     def killed(folder: int, one: str, other: str) -> bool:
         (ws / "a").write_text("mine")
         assert atomic_rename.exchange(folder, one, other)
-        (ws / one).rename(ws / "kept")  # the writer's own clearing up must not find it, as after a kill
+        (ws / one).rename(ws / "kept")  # the writer's own cleanup must not find it, as after a kill
         raise Killed
 
     monkeypatch.setattr("atelier_desk.workspace.root.exchange", killed)
@@ -231,7 +234,7 @@ def test_a_kill_between_exchanging_and_looking_gives_back_what_somebody_else_wro
     assert {path.name: path.read_text() for path in ws.iterdir()} == {"a": "mine"}
 
 
-def test_renaming_takes_no_name_that_is_taken(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_renaming_refuses_an_existing_name(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for flags in (True, False):
         if not flags:
             monkeypatch.setattr(atomic_rename, "_renameat2", lambda: None)
@@ -271,7 +274,7 @@ def test_a_second_of_swapped_links(tmp_path: Path, walk: bool) -> None:
 
 
 @pytest.mark.parametrize("action", ["changed", "created", "deleted", "moved"])
-def test_a_kill_before_an_undo_is_written_down_does_not_make_it_another_persons_change(
+def test_a_kill_before_an_undo_is_recorded_does_not_make_it_another_persons_change(
     files: WorkspaceFiles, ws: Path, action: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "a").write_text("old")
@@ -290,7 +293,7 @@ def test_a_kill_before_an_undo_is_written_down_does_not_make_it_another_persons_
 
     again = WorkspaceFiles(files.store.folder)
     with monkeypatch.context() as patch:
-        # The files are as they were; the record of what was undone is written next.
+        # The files are restored; the record of the undo is written next.
         real = again.store.save
         patch.setattr(again.store, "save", lambda saved: killed(saved) if saved.undone_by else real(saved))
         with pytest.raises(KeyboardInterrupt):

@@ -1,4 +1,6 @@
-"""Cleaning of checkpoints: what no undo needs goes first, and what can no longer be undone says so."""
+"""Cleaning of checkpoints: data that no undo needs is deleted first, and changes that can no longer be undone are
+marked.
+"""
 
 # judges: app/atelier_desk/workspace/checkpoints/store.py
 from __future__ import annotations
@@ -19,7 +21,7 @@ PLENTY = 1_000_000_000
 
 
 class Days:
-    """A clock that is moved by hand."""
+    """A clock that the test moves."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -53,7 +55,7 @@ def write(files: WorkspaceFiles, ws: Path, name: str, text: str, workflow: str =
     files.write(Author(workflow, "run"), at(ws, name), text.encode())
 
 
-def test_old_changes_are_abandoned_and_say_so(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
+def test_old_changes_are_dropped_and_marked(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "a").write_text("first")
     (ws / "gone").write_text("gone")
     write(files, ws, "a", "second")
@@ -76,13 +78,13 @@ def test_old_changes_are_abandoned_and_say_so(files: WorkspaceFiles, ws: Path, c
     assert again.given_up == 0, "nobody is told twice"
 
 
-def test_over_the_size_what_no_undo_needs_goes_before_what_one_needs(files: WorkspaceFiles, ws: Path) -> None:
+def test_above_the_size_limit_unneeded_data_is_deleted_first(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("0" * 50_000)
     write(files, ws, "a", "1" * 50_000)
     write(files, ws, "b", "2" * 50_000)
     undo(files, files.store.of("w")[1:])
     assert not (ws / "b").exists()
-    # What undoing b put into the trash is needed by nobody; the change of a is.
+    # Nothing needs what undoing b put into the trash; the change of a is needed.
     done = clean(files, before=None, most=130_000, known={"w"})
     assert done.given_up == 0
     assert files.store.size() <= 130_000
@@ -92,7 +94,7 @@ def test_over_the_size_what_no_undo_needs_goes_before_what_one_needs(files: Work
     assert files.store.size() <= 10_000
 
 
-def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
+def test_content_shared_with_a_kept_change_stays(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "a").write_text("same")
     (ws / "b").write_text("same")
     write(files, ws, "a", "x")
@@ -103,7 +105,7 @@ def test_a_content_that_a_kept_change_shares_stays(files: WorkspaceFiles, ws: Pa
     assert (ws / "b").read_text() == "same"
 
 
-def test_what_belongs_to_a_workflow_that_no_longer_exists_is_forgotten(files: WorkspaceFiles, ws: Path) -> None:
+def test_data_of_a_deleted_workflow_is_deleted(files: WorkspaceFiles, ws: Path) -> None:
     write(files, ws, "a", "x", "gone")
     write(files, ws, "b", "y", "here")
     assert clean(files, before=None, most=PLENTY, known={"here"}, expired={"gone"}).given_up == 0
@@ -111,7 +113,7 @@ def test_what_belongs_to_a_workflow_that_no_longer_exists_is_forgotten(files: Wo
     assert [change.path for change in files.store.of("here")] == ["b"]
 
 
-def test_held_files_stay_until_their_workflow_goes(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
+def test_held_files_stay_until_their_workflow_is_deleted(files: WorkspaceFiles, ws: Path, clock: Days) -> None:
     (ws / "AGENTS.md").write_text("x" * 1000)
     with files.root(ws).located("AGENTS.md") as (folder, name):
         held = files.held.move_out(files.held_record(Author("w"), ws, "AGENTS.md"), folder, name)

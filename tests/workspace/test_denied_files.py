@@ -1,4 +1,4 @@
-"""Which denied files are there, how git is told to leave them out, and what is in their place."""
+"""Which denied files exist, how git is told to exclude them, and what replaces them."""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 from __future__ import annotations
@@ -59,11 +59,11 @@ def folder(tmp_path: Path) -> Path:
         ("read_file(nothing)", []),
     ],
 )
-def test_what_a_rule_denies_is_found(folder: Path, rule: str, expected: list[str]) -> None:
+def test_denied_files_are_found(folder: Path, rule: str, expected: list[str]) -> None:
     assert names(folder, rule) == expected
 
 
-def test_a_rule_for_the_whole_disk_or_the_home_folder_is_searched_for_there(
+def test_a_rule_for_the_disk_or_the_home_folder_is_searched_there(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     home = tmp_path_factory.mktemp("home")
@@ -74,7 +74,7 @@ def test_a_rule_for_the_whole_disk_or_the_home_folder_is_searched_for_there(
     assert {each.real for each in found.found} == {str(home / "notes")}
 
 
-def test_a_folder_that_is_reached_through_a_link_is_found_under_its_own_name(folder: Path) -> None:
+def test_a_folder_behind_a_link_is_found_under_its_own_name(folder: Path) -> None:
     (folder.parent / "link").symlink_to(folder)
     found = find(bans(f"read_file(/{folder.parent}/link/config/*)"), [str(folder)], "/nobody")
     assert [each.real for each in found.found] == [str(folder / "config")]
@@ -92,12 +92,12 @@ def test_another_name_of_a_denied_file_is_found(folder: Path) -> None:
     assert other == {"a/hard.txt": ".env", "a/of-a-folder.txt": "config/prod.yml"}
 
 
-def test_the_folders_above_an_anchored_path_keep_their_names(folder: Path) -> None:
+def test_the_parents_of_an_anchored_path_keep_their_names(folder: Path) -> None:
     assert find(bans("read_file(a/b/.env*)"), [str(folder)], "").pinned == (str(folder / "a"), str(folder / "a/b"))
     assert find(bans("read_file(.env)"), [str(folder)], "").pinned == ()
 
 
-def test_more_than_is_inspected_is_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_search_limit_the_result_is_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not find(bans("read_file(.env)"), [str(folder)], "").unseen
     monkeypatch.setattr(denied_files, "FOUND", 1)
     assert find(bans("read_file(.env*)"), [str(folder)], "").unseen
@@ -105,9 +105,7 @@ def test_more_than_is_inspected_is_unknown(folder: Path, monkeypatch: pytest.Mon
     assert find(bans("read_file(nothing)"), [str(folder)], "").unseen
 
 
-def test_no_command_starts_where_not_all_denied_files_were_found_unasked(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_command_runs_unasked_when_the_search_was_incomplete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Denials(bans("read_file(.env)"), (str(folder),), "")
     assert held.hidden(judge("make", "")).masked
     monkeypatch.setattr(denied_files, "ENTRIES", 3)
@@ -137,7 +135,7 @@ def test_no_command_starts_where_not_all_denied_files_were_found_unasked(
         ("edit_file(.env)", "/w", ()),
     ],
 )
-def test_what_git_is_to_leave_out(rule: str, top: str, expected: tuple[str, ...]) -> None:
+def test_exclusions_for_git(rule: str, top: str, expected: tuple[str, ...]) -> None:
     assert git_denied.patterns(bans(rule), top, ["/w"], "/home/ann") == expected
 
 

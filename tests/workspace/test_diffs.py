@@ -1,5 +1,4 @@
-"""A diff shows each change that a person approves, also one that nobody sees, and counts lines as ``read_file``
-does."""
+"""A diff shows every change that a person approves, even an invisible one, and counts lines like ``read_file``."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ HEAD = "--- a/f\n+++ b/f\n"
         ("gone\n", "", "@@ -1 +0,0 @@\n-gone"),
     ],
 )
-def test_what_changed_is_seen(before: str, after: str, shown: str) -> None:
+def test_every_change_is_visible(before: str, after: str, shown: str) -> None:
     assert unified(before, after, "f")[0] == HEAD + shown
 
 
@@ -41,7 +40,7 @@ def test_nothing_changed() -> None:
     assert unified("a\n", "a\n", "f") == ("", 0, 0)
 
 
-def test_of_a_very_long_line_what_is_around_its_change_is_shown() -> None:
+def test_a_very_long_line_is_shown_around_its_change() -> None:
     text, added, removed = unified(
         '{"a":"' + "x" * 200_000 + '","key":2}', '{"a":"' + "x" * 200_000 + '","key":3}', "f"
     )
@@ -51,7 +50,7 @@ def test_of_a_very_long_line_what_is_around_its_change_is_shown() -> None:
     assert len(text) < 2_000
 
 
-def test_a_change_in_a_large_file_is_found_and_a_large_change_says_so() -> None:
+def test_a_change_in_a_large_file_is_found_and_a_large_change_is_marked() -> None:
     lines = [f"line {number}\n" for number in range(60_000)]
     changed = [*lines[:30_000], "other\n", *lines[30_001:]]
     assert unified("".join(lines), "".join(changed), "f")[0].endswith(
@@ -78,7 +77,7 @@ def test_the_hunks_are_those_of_difflib(before: list[str], after: list[str]) -> 
 
 
 def _applied(before: str, diff: str) -> str:
-    """What a diff makes of a text."""
+    """The text after applying a diff."""
     old, made, place = before.splitlines(keepends=True), [], 0
     for line in diff.split("\n")[2:]:
         if line.startswith("@@"):

@@ -1,4 +1,4 @@
-"""The line ends of lines that stay: in each form of an edit, whatever kinds the file mixes."""
+"""Line ends of unchanged lines: in each form of an edit, even in files with mixed line ends."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def _edit(**fields: Any) -> Callable[[Text], Text]:
         ("a\rb\r", _edit(old_string="b", new_string="b\nc"), "a\rb\rc\r"),
     ],
 )  # fmt: skip
-def test_lines_that_stay_keep_their_ends(before: str, change: Callable[[Text], Text], after: str) -> None:
+def test_unchanged_lines_keep_their_line_ends(before: str, change: Callable[[Text], Text], after: str) -> None:
     assert change(Text(before)).text == after
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from(["\n", "\r\n"])), min_size=1, max_size=12), st.data())
-def test_one_changed_line_is_all_that_changes(pieces: list[tuple[str, str]], data: st.DataObject) -> None:
+def test_only_the_edited_line_changes(pieces: list[tuple[str, str]], data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(pieces) - 1))
     lines = [line for line, _end in pieces]
     lines[place] = "changed"

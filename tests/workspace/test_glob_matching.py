@@ -1,4 +1,4 @@
-"""Patterns of a command line, filled in as bash does."""
+"""Patterns of a command line, expanded as bash does."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ def tree(tmp_path: Path) -> Path:
         ("a/one.txt/*", []),
     ],
 )
-def test_a_pattern_stands_for_what_bash_finds(tree: Path, pattern: str, names: list[str]) -> None:
+def test_a_pattern_matches_what_bash_finds(tree: Path, pattern: str, names: list[str]) -> None:
     assert sorted(Patterns(str(tree), 10).names(pattern)) == names
     whole = f"{tree.as_posix()}/{pattern}"
     assert sorted(Patterns("", 10).names(whole)) == [f"{tree.as_posix()}/{name}" for name in names]
 
 
-def test_more_names_than_the_most_are_too_many(tree: Path) -> None:
+def test_too_many_matches_are_reported(tree: Path) -> None:
     with pytest.raises(TooManyError):
         Patterns(str(tree), 1).names("a/*")
 
 
-def test_a_pattern_that_would_look_through_the_disk_is_abandoned_and_all_of_a_line_count(
+def test_a_search_through_the_disk_is_abandoned_and_limits_apply_to_the_line(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(glob_matching, "MAX_STEPS", 5)

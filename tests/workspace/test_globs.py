@@ -1,4 +1,4 @@
-"""Patterns of file names: what they cover, and that none of them takes long."""
+"""Patterns of file names: what they match, and that none takes long."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def test_many_stars_over_a_deep_path_take_no_longer_than_one(pattern: str) -> No
         ("{a,{b,c}}", ["a", "b", "c"], ["{a"]),
     ],
 )
-def test_a_brace_or_comma_in_a_set_is_the_sign_itself(pattern: str, fits: list[str], not_: list[str]) -> None:
+def test_a_brace_or_comma_in_a_set_is_literal(pattern: str, fits: list[str], not_: list[str]) -> None:
     read = compiled(pattern)
     assert [name for name in (*fits, *not_) if read.fullmatch(name)] == fits
 
 
-def test_braces_around_many_sets_take_no_time_when_their_end_is_missing() -> None:
+def test_an_unclosed_brace_around_many_sets_is_parsed_quickly() -> None:
     with pytest.raises(ToolError, match="without its other half"):
         compiled("{" + "[a]" * 500)

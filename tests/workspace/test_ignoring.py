@@ -1,4 +1,4 @@
-"""Ignore files that others wrote."""
+"""Ignore files from untrusted sources."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.walk import Walk
 
 
-def test_a_line_that_names_nothing_does_not_hide_a_folder(tmp_path: Path) -> None:
+def test_an_empty_pattern_does_not_hide_a_folder(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("built/\n\\\n!\n[z-a]\n*.log\n")
     for name in ("kept.py", "left.log"):
         (tmp_path / name).write_text("x")
@@ -22,8 +22,8 @@ def test_a_line_that_names_nothing_does_not_hide_a_folder(tmp_path: Path) -> Non
     ("line", "path"), [("a*" * 40 + "b", "a" * 200), ("**/a*a*a*a*a*a*/**/a*a*a*a*a*a*b", "/".join(["a" * 60] * 20))]
 )
 @pytest.mark.timeout(20)
-def test_stars_are_not_tried_forever(line: str, path: str) -> None:
-    """A comparison holds the interpreter: without a bound these two took hours."""
+def test_matching_many_stars_is_bounded_in_time(line: str, path: str) -> None:
+    """A match blocks the interpreter: without a bound these two took hours."""
     assert rules_in([line]).check_file(path).include is None
 
 
@@ -45,5 +45,5 @@ def test_stars_are_not_tried_forever(line: str, path: str) -> None:
         (r"\*a*b*", "*aXb", True),
     ],
 )
-def test_stars_mean_what_they_mean_to_git(line: str, path: str, left: bool) -> None:
+def test_stars_mean_the_same_as_in_git(line: str, path: str, left: bool) -> None:
     assert bool(rules_in([line]).check_file(path).include) is left

@@ -1,4 +1,4 @@
-"""What a folder tells agents: which files are read, what they import, and that nothing outside it is."""
+"""Instruction files of a folder: which are read, what they import, and that nothing outside is."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def test_the_top_comes_first_and_agents_md_wins_over_claude_md(ws: Path) -> None
     assert list(read(ws).items()) == [("AGENTS.md", "top"), ("a/x/AGENTS.md", "ax"), ("b/CLAUDE.md", "b")]
 
 
-def test_a_folder_without_such_files_tells_nothing(ws: Path) -> None:
+def test_a_folder_without_such_files_has_no_instructions(ws: Path) -> None:
     write(ws, {"README.md": "AGENTS.md", ".hidden/AGENTS.md": "x"})
     assert paths(ConfinedRoot(ws)) == []
     assert read(ws) == {}
 
 
-def test_imports_of_claude_md_are_taken_in_place(ws: Path) -> None:
+def test_imports_of_claude_md_are_inserted(ws: Path) -> None:
     write(
         ws,
         {
@@ -80,7 +80,7 @@ def test_an_import_ends_at_a_space(ws: Path, line: str, taken: set[str]) -> None
     assert {name for name in files if f"content of {name}!" in text} == taken
 
 
-def test_links_lead_nowhere_else_and_depth_and_size_are_bounded(ws: Path) -> None:
+def test_links_out_are_ignored_and_depth_and_size_are_limited(ws: Path) -> None:
     (ws.parent / "secret.md").write_text("secret")
     (ws / "AGENTS.md").symlink_to(ws.parent / "secret.md")
     (ws / "link.md").symlink_to("../../secret.md")
@@ -96,7 +96,7 @@ def test_links_lead_nowhere_else_and_depth_and_size_are_bounded(ws: Path) -> Non
     assert [each.cut for each in found][1:] == [True] * (len(found) - 1)
 
 
-def test_files_that_import_each_other_many_times_are_read_a_hundred_times_at_most(
+def test_files_that_import_each_other_are_read_at_most_a_hundred_times(
     ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(ws, {f"f{number}": f"@f{number + 1} " * 60 for number in range(IMPORTS + 1)})
@@ -126,7 +126,7 @@ def denied(ws: Path, *texts: str) -> Denials:
         "@way.md", "@sub/up.md",
     ],
 )  # fmt: skip
-def test_what_a_rule_denies_is_imported_by_no_name(ws: Path, imported: str) -> None:
+def test_a_denied_file_is_imported_under_no_name(ws: Path, imported: str) -> None:
     write(
         ws,
         {
@@ -148,16 +148,14 @@ def test_what_a_rule_denies_is_imported_by_no_name(ws: Path, imported: str) -> N
     assert ("secret" in instructions(ConfinedRoot(ws))[0].text) is there, "without the rule it is imported"
 
 
-def test_a_file_of_instructions_that_is_denied_is_named_alone(ws: Path) -> None:
+def test_a_denied_instruction_file_is_only_named(ws: Path) -> None:
     write(ws, {"AGENTS.md": "secret", "b/AGENTS.md": "open"})
     assert [each.text for each in instructions(ConfinedRoot(ws), denied(ws, "read_file(/AGENTS.md)"))] == [
         "(left out: the permission rule “read_file(/AGENTS.md)” denies reading it)", "open",
     ]  # fmt: skip
 
 
-def test_keys_of_a_home_that_was_granted_and_what_lies_outside_are_named_alone(
-    ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_keys_in_a_granted_home_and_outside_files_are_only_named(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(ws))
     write(ws, {".ssh/id_rsa": "secret", "CLAUDE.md": "@.ssh/id_rsa\n@out.md"})
     (ws.parent / "out.md").write_text("secret")

@@ -1,5 +1,5 @@
-"""Cleaning keeps what a record may name that it cannot read, and what this database does not know; a person can delete
-both.
+"""Cleaning preserves what an unreadable record may refer to, and what this database does not know; a person can
+delete both.
 """
 
 from __future__ import annotations
@@ -56,20 +56,20 @@ def edit(files: WorkspaceFiles, ws: Path, workflow: str = "w", name: str = "text
 
 
 def clean_hard(files: WorkspaceFiles, known: set[str], expired: set[str] | None = None) -> None:
-    """Twice, as far as age and size go."""
+    """Clean twice, with age and size limits at their minimum."""
     for _time in range(2):
         clean(files, before=NOW + timedelta(days=1), most=0, known=known, expired=expired or set())
 
 
 def is_kept(files: WorkspaceFiles, change: Change) -> bool:
-    """Whether what an undo needs is there."""
+    """Whether what an undo needs exists."""
     if change.action == "deleted":
         return (files.store.trash(change.id) / "content/one.jpg").exists()
     return files.store.has(change.before)
 
 
 @pytest.mark.parametrize("what", [delete_folder, edit])
-def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_reported(
+def test_a_flipped_byte_in_a_record_loses_nothing_and_is_reported(
     files: WorkspaceFiles, ws: Path, tmp_path: Path, what: Callable[..., Change]
 ) -> None:
     change = what(files, ws)
@@ -101,7 +101,7 @@ def test_a_flip_in_any_byte_of_a_record_loses_nothing_and_is_reported(
     ],
     ids=["empty", "half", "zeros", "one byte short", "noise", "newer"],
 )
-def test_a_record_that_is_not_whole_keeps_all_it_may_name(
+def test_an_incomplete_record_preserves_what_it_may_refer_to(
     files: WorkspaceFiles, ws: Path, damage: Callable[[bytes], bytes]
 ) -> None:
     deleted, edited, fine = delete_folder(files, ws), edit(files, ws), edit(files, ws, name="other")
@@ -120,7 +120,7 @@ def test_a_record_that_is_not_whole_keeps_all_it_may_name(
     assert found[2].size == len("text as it was"), "the contents that only an unreadable record can name"
 
 
-def test_a_record_of_an_atelier_that_wrote_no_hash_is_read(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_record_of_a_version_without_hashes_is_read(files: WorkspaceFiles, ws: Path) -> None:
     change = edit(files, ws)
     files.store.record(change).write_text(change.model_dump_json())
     assert files.store.of("w") == [change]
@@ -131,7 +131,9 @@ FAILURES = [errno.EIO, errno.EMFILE, errno.EACCES, errno.ENFILE, errno.ESTALE]
 
 
 class FailingReads:
-    """The ``nth`` opening or listing of a file below ``folder`` fails, or each of those that ``which`` takes."""
+    """Makes the ``nth`` opening or listing of a file below ``folder`` fail, or all of those that ``which``
+    selects.
+    """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path, number: int) -> None:
         self.count, self.failing, self.number = 0, -1, number
@@ -153,10 +155,10 @@ class FailingReads:
 
 
 @pytest.mark.parametrize("number", FAILURES, ids=lambda number: errno.errorcode[number])
-def test_a_read_that_the_system_refuses_loses_nothing(
+def test_a_failed_read_loses_nothing(
     files: WorkspaceFiles, ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    """Each read of a cleaning fails once, in a cleaning of its own, while a change of another workflow is abandoned."""
+    """Each read of a cleaning fails once, in a separate cleaning, while a change of another workflow is dropped."""
     mine = [delete_folder(files, ws, "stays"), edit(files, ws, "stays")]
     old = delete_folder(files, ws, "given-up", "old")
     before = tmp_path / "before"
@@ -181,9 +183,7 @@ def test_a_read_that_the_system_refuses_loses_nothing(
         assert after.cleaned or is_kept(files, old), "what cannot be undone says so"
 
 
-def test_a_record_that_cannot_be_read_says_why(
-    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_record_has_a_reason(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     change = edit(files, ws)
     reads = FailingReads(monkeypatch, files.store.record(change), errno.EIO)
     reads.failing = 0
@@ -191,7 +191,7 @@ def test_a_record_that_cannot_be_read_says_why(
     assert (found.key, found.reason) == (f"changes/w/{change.id}.json", "Input/output error")
 
 
-def test_a_folder_of_records_that_cannot_be_listed_keeps_the_trash_too(
+def test_an_unlistable_folder_of_records_preserves_the_trash_too(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     change = delete_folder(files, ws)
@@ -203,7 +203,7 @@ def test_a_folder_of_records_that_cannot_be_listed_keeps_the_trash_too(
     assert files.store.of("w") == [change]
 
 
-def test_records_that_no_longer_exist_as_a_whole_keep_contents_and_trash(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_missing_folder_of_records_preserves_contents_and_trash(files: WorkspaceFiles, ws: Path) -> None:
     deleted, edited = delete_folder(files, ws), edit(files, ws)
     shutil.rmtree(files.store.folder / "changes")
     clean_hard(files, {"w"})
@@ -220,7 +220,7 @@ def test_records_that_no_longer_exist_as_a_whole_keep_contents_and_trash(files: 
     assert is_kept(files, deleted)
 
 
-def test_trash_without_a_record_stays_until_its_days_have_ended(files: WorkspaceFiles, ws: Path) -> None:
+def test_trash_without_a_record_stays_until_it_expires(files: WorkspaceFiles, ws: Path) -> None:
     change, other = delete_folder(files, ws), edit(files, ws)
     files.store.record(change).unlink()
     clean_hard(files, {"w"})
@@ -232,7 +232,7 @@ def test_trash_without_a_record_stays_until_its_days_have_ended(files: Workspace
     assert [each.id for each in files.store.of("w")] == [other.id]
 
 
-def test_what_is_unknown_stays_whole_and_does_not_count_as_size(files: WorkspaceFiles, ws: Path) -> None:
+def test_unknown_data_is_preserved_and_not_counted(files: WorkspaceFiles, ws: Path) -> None:
     unknown = [delete_folder(files, ws, "newer"), edit(files, ws, "newer", "big")]
     mine = edit(files, ws, "mine", "small")
     clean(files, before=NOW + timedelta(days=1), most=PLENTY, known=set())
@@ -248,14 +248,14 @@ def test_what_is_unknown_stays_whole_and_does_not_count_as_size(files: Workspace
     assert survey(files, {"mine"}, {}) == []
 
 
-def test_what_a_workflow_that_is_known_again_has_is_not_forgotten(files: WorkspaceFiles, ws: Path) -> None:
+def test_data_of_a_workflow_that_reappears_is_not_deleted(files: WorkspaceFiles, ws: Path) -> None:
     change = edit(files, ws)
     clean(files, before=None, most=PLENTY, known={"w"}, expired={"w"})
     assert is_kept(files, change)
     assert files.store.of("w") == [change]
 
 
-def test_a_person_deletes_leftovers_and_nothing_else(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_person_deletes_only_leftovers(files: WorkspaceFiles, ws: Path) -> None:
     damaged, unknown, mine = (
         edit(files, ws, "w", "damaged"),
         delete_folder(files, ws, "newer"),
@@ -294,7 +294,7 @@ def test_a_held_file_whose_record_is_damaged_stays_and_is_listed(files: Workspac
     assert not (files.held.folder / "w" / held.id).exists()
 
 
-def test_a_change_that_was_cut_off_waits_for_its_folder(files: WorkspaceFiles, ws: Path, tmp_path: Path) -> None:
+def test_an_interrupted_change_waits_for_its_folder(files: WorkspaceFiles, ws: Path, tmp_path: Path) -> None:
     """A kill in the middle of a change, and the disk is not connected at the next start."""
     change = edit(files, ws)
     files.store.record(change).unlink()
@@ -309,11 +309,11 @@ def test_a_change_that_was_cut_off_waits_for_its_folder(files: WorkspaceFiles, w
     assert (ws / "text").read_text() == "text as it was"
 
 
-def test_a_change_that_was_done_when_the_kill_came_stays_though_the_file_changed_since(
+def test_a_change_completed_before_the_kill_counts_although_the_file_changed_since(
     files: WorkspaceFiles, ws: Path
 ) -> None:
     change = edit(files, ws)
-    files.store.begin(change)  # its record was there, and that it had begun was not yet forgotten
+    files.store.begin(change)  # it was recorded, and the pending mark not yet deleted
     (ws / "text").write_text("by a person")
     clean_hard(files, set())
     assert is_kept(files, change)
@@ -321,7 +321,7 @@ def test_a_change_that_was_done_when_the_kill_came_stays_though_the_file_changed
     assert files.store.pending() == []
 
 
-def test_a_cleaning_that_is_stopped_leaves_the_rest(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_stopped_cleaning_leaves_the_rest(files: WorkspaceFiles, ws: Path) -> None:
     changes = [edit(files, ws, "w", f"file {number}") for number in range(20)]
     answers = iter([False] * 30)
     done = clean(files, before=NOW + timedelta(days=1), most=PLENTY, known={"w"}, stop=lambda: next(answers, True))
@@ -334,7 +334,7 @@ def test_a_cleaning_that_is_stopped_leaves_the_rest(files: WorkspaceFiles, ws: P
     assert stored_size(files).changes == 0
 
 
-def test_what_was_in_a_read_only_folder_is_freed(files: WorkspaceFiles, ws: Path) -> None:
+def test_the_content_of_a_read_only_folder_is_deleted(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "cache/inner").mkdir(parents=True)
     (ws / "cache/inner/file").write_text("x")
     (ws / "cache/inner").chmod(0o500)

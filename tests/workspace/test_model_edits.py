@@ -1,8 +1,7 @@
-"""A corpus of edits as models write them, by what is usually wrong with them: what is exact applies, all else says what
-is nearly there.
+"""A corpus of typical edits by models: exact ones are applied, all others are refused with the closest text.
 
-``data/model_edits.json`` has the files, and for each edit what the file must be then, or the code of the refusal and
-the line it must name.
+``data/model_edits.json`` has the files, and for each edit the resulting file, or the code of the refusal and the
+line it must name.
 """
 
 from __future__ import annotations
@@ -35,13 +34,13 @@ def edited(case: dict[str, Any]) -> str:
     return _edited(text, EditInput(path="f", **edit), "f").encoded().decode()
 
 
-def test_what_is_exact_applies_and_keeps_line_ends() -> None:
+def test_an_exact_edit_is_applied_and_keeps_line_ends() -> None:
     wrong = [case["pattern"] for case in EXACT if edited(case) != case["after"]]
     assert wrong == []
     assert (len(EXACT), len(FAULTY)) == (30, 34), "30 of 64 apply: nothing is taken by likeness"
 
 
-def test_what_is_not_exact_is_refused_and_says_what_is_nearly_there_with_its_line() -> None:
+def test_an_inexact_edit_is_refused_with_the_closest_text_and_its_line() -> None:
     silent: list[str] = []
     for case in FAULTY:
         with pytest.raises(ToolError) as refused:

@@ -1,4 +1,4 @@
-"""Opening a folder beneath another: the system's call and the walk take the same paths, and refuse the same with the
+"""Opening a folder below another: the system call and the walk accept the same paths, and refuse others with the
 same error.
 """
 
@@ -50,7 +50,7 @@ def root(tmp_path: Path) -> Iterator[int]:
     ("..", errno.EXDEV), ("out/x", errno.EXDEV), ("a/../..", errno.EXDEV), ("whole", errno.EXDEV), ("one", errno.ELOOP),
     (f"l{openat.LINKS}", errno.ELOOP), ("gone", errno.ENOENT),
 ])  # fmt: skip
-def test_where_a_path_leads(root: int, tmp_path: Path, path: str, leads: str | int, walk: bool) -> None:
+def test_the_target_of_a_path(root: int, tmp_path: Path, path: str, leads: str | int, walk: bool) -> None:
     if isinstance(leads, int):
         with pytest.raises(OSError, match=r".") as refused:
             openat.open_folder(root, path, walk=walk)
@@ -64,7 +64,7 @@ def test_where_a_path_leads(root: int, tmp_path: Path, path: str, leads: str | i
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such call")
-def test_the_call_is_used_where_it_works_and_the_walk_where_it_does_not(
+def test_the_system_call_is_used_where_it_works_and_the_walk_elsewhere(
     root: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_given: object) -> int:

@@ -1,5 +1,5 @@
-"""Nothing outside a granted folder is reached: by no spelling, no link and no kind of file; both ways of resolving
-paths.
+"""Nothing outside a granted folder can be reached: by no spelling, link or kind of file, with either way of
+resolving paths.
 """
 
 # judges: app/atelier_desk/workspace/openat.py
@@ -124,7 +124,7 @@ NAMES = [
 
 @pytest.fixture
 def area(tmp_path: Path) -> Iterator[Path]:
-    """``ws`` is granted; next to it lies what must not be reached."""
+    """``ws`` is granted; next to it is what must not be reached."""
     outside, ws = tmp_path / "outside", tmp_path / "ws"
     for folder in (outside, ws / "sub" / "deep", ws / "a" / "b", tmp_path / "wsx"):
         folder.mkdir(parents=True)
@@ -199,7 +199,7 @@ OPERATIONS: dict[str, Operation] = {
 
 
 def everything(folder: Path) -> dict[str, tuple[bytes | str, int]]:
-    """What lies outside the granted folder: names, contents, permissions."""
+    """Everything outside the granted folder: names, contents, permissions."""
     found: dict[str, tuple[bytes | str, int]] = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder).parts[0] in ("ws", "kept")
@@ -215,7 +215,7 @@ def holds_secret(value: object) -> bool:
     return isinstance(value, list) and any(isinstance(each, tuple) and "secret" in each[0] for each in value)
 
 
-def test_there_are_at_least_eighty_ways_out() -> None:
+def test_there_are_at_least_eighty_escapes() -> None:
     assert len({*UP, *ABSOLUTE, *LINKS, *SPECIAL, *NAMES}) >= 80
 
 
@@ -242,13 +242,13 @@ def test_no_escape_reaches_anything(area: Path, operation: str, walk: bool) -> N
 
 @pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
 @pytest.mark.parametrize("text", [*UP, *ABSOLUTE, *LINKS, *SPECIAL, *NAMES])
-def test_reading_one_is_refused_in_words(area: Path, text: str, walk: bool) -> None:
+def test_reading_an_escape_is_refused_with_a_message(area: Path, text: str, walk: bool) -> None:
     ws = area / "ws"
     spelled = text.replace("{ws}", str(ws)).replace("{outside}", str(area / "outside"))
     with pytest.raises(ToolError) as refused:
         where = place(spelled, (ws,))
         ConfinedRoot(ws, walk=walk).read(where.path, 1_000_000)
-    # What only looks like a way out is a file that is not there.
+    # What only resembles an escape is a missing file.
     assert refused.value.code in ("outside", "bad_path", "not_found", "not_a_file", "not_a_folder", "io"), (
         text,
         refused.value.code,
@@ -265,7 +265,7 @@ def test_links_that_stay_inside_are_followed(area: Path, walk: bool) -> None:
     assert (area / "ws" / "a.txt").read_bytes() == b"through the link\n"
 
 
-def test_deleting_a_link_leaves_what_it_names(area: Path) -> None:
+def test_deleting_a_link_leaves_its_target(area: Path) -> None:
     files = WorkspaceFiles(area / "kept")
     files.delete(AUTHOR, place("folder-link", (area / "ws",)))
     files.delete(AUTHOR, place("good-folder", (area / "ws",)))
@@ -274,7 +274,7 @@ def test_deleting_a_link_leaves_what_it_names(area: Path) -> None:
     assert not (area / "ws" / "folder-link").is_symlink()
 
 
-def test_writing_over_one_name_of_a_hard_link_leaves_the_other(area: Path) -> None:
+def test_writing_one_name_of_a_hard_link_leaves_the_other(area: Path) -> None:
     (area / "ws" / "hard").hardlink_to(area / "secret.txt")
     ConfinedRoot(area / "ws").write("hard", b"mine now")
     assert (area / "secret.txt").read_bytes() == SECRET
@@ -298,7 +298,7 @@ def test_the_program_s_own_data_is_closed(area: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o644, 0o755, 0o640])
-def test_permissions_stay(tmp_path: Path, mode: int) -> None:
+def test_permissions_are_preserved(tmp_path: Path, mode: int) -> None:
     path = tmp_path / "run.sh"
     path.write_text("old")
     path.chmod(mode)
@@ -307,7 +307,7 @@ def test_permissions_stay(tmp_path: Path, mode: int) -> None:
     assert path.read_text() == "new"
 
 
-def test_a_failed_write_leaves_the_old_file_and_nothing_next_to_it(
+def test_a_failed_write_leaves_the_old_file_and_no_temporary_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "a").write_text("old")
@@ -325,7 +325,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_next_to_it(
     assert (tmp_path / "a").read_text() == "old"
 
 
-def test_a_name_with_line_ends_can_be_read_and_not_made(tmp_path: Path) -> None:
+def test_a_name_with_line_ends_can_be_read_but_not_created(tmp_path: Path) -> None:
     (tmp_path / "two\nlines 🎨").write_text("x")
     root = ConfinedRoot(tmp_path)
     assert root.read("two\nlines 🎨", 10) == b"x"
@@ -334,13 +334,13 @@ def test_a_name_with_line_ends_can_be_read_and_not_made(tmp_path: Path) -> None:
         root.write("new\nname", b"x")
 
 
-def test_a_folder_that_vanished_is_reported(tmp_path: Path) -> None:
+def test_a_deleted_folder_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ToolError) as refused:
         ConfinedRoot(tmp_path / "gone").read("a", 10)
     assert refused.value.code == "workspace_gone"
 
 
-def test_a_new_file_never_replaces_one(tmp_path: Path) -> None:
+def test_a_new_file_never_replaces_an_existing_one(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("there")
     with pytest.raises(ToolError) as refused:
         ConfinedRoot(tmp_path).write("a", b"new", new=True)
@@ -349,11 +349,11 @@ def test_a_new_file_never_replaces_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("passing", [True, False], ids=["passed through", "shut"])
-def test_a_closed_folder_is_known_below_one_that_may_not_be_read(
+def test_a_closed_folder_is_recognised_below_an_unreadable_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, passing: bool
 ) -> None:
-    """``..`` may be passed through without being readable, or not at all: as root neither is refused, so the refusal is
-    made here.
+    """``..`` may be traversable without being readable, or not at all: root is refused neither, so the test
+    refuses.
     """
     data = tmp_path / "data"
     (data / "deep").mkdir(parents=True)
@@ -380,7 +380,7 @@ def test_a_closed_folder_is_known_below_one_that_may_not_be_read(
     ("number", "code"),
     [(errno.EROFS, "read_only"), (errno.ENOSPC, "no_space"), (errno.EDQUOT, "no_space"), (errno.EACCES, "denied")],
 )
-def test_a_disk_that_cannot_be_written_to_is_reported_and_nothing_is_left(
+def test_an_unwritable_disk_is_reported_and_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
 ) -> None:
     (tmp_path / "a").write_text("old")
@@ -398,7 +398,7 @@ def test_a_disk_that_cannot_be_written_to_is_reported_and_nothing_is_left(
 
 
 def exchanged(monkeypatch: pytest.MonkeyPatch, name: str, exchange: Callable[[], object]) -> None:
-    """In the moment before ``name`` is opened somebody puts something else there."""
+    """In the moment before ``name`` is opened somebody replaces it."""
     real_open, done = os.open, []
 
     def late(path: str, flags: int, *more: int, dir_fd: int | None = None) -> int:
@@ -411,7 +411,7 @@ def exchanged(monkeypatch: pytest.MonkeyPatch, name: str, exchange: Callable[[],
 
 
 @pytest.mark.parametrize(("becomes", "code"), [("link", "outside"), ("pipe", "not_a_file"), ("folder", "not_a_file")])
-def test_what_a_file_becomes_after_it_was_inspected_is_not_read(
+def test_a_file_replaced_after_the_check_is_not_read(
     area: Path, monkeypatch: pytest.MonkeyPatch, becomes: str, code: str
 ) -> None:
     path = area / "ws" / "a.txt"
@@ -431,9 +431,7 @@ def test_what_a_file_becomes_after_it_was_inspected_is_not_read(
     assert refused.value.code == code
 
 
-def test_what_a_folder_becomes_while_the_path_is_walked_is_not_entered(
-    area: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_replaced_during_the_walk_is_not_entered(area: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ws = area / "ws"
     (ws / "a" / "secret.txt").write_text("mine")
 
@@ -448,10 +446,10 @@ def test_what_a_folder_becomes_while_the_path_is_walked_is_not_entered(
 
 
 @pytest.mark.parametrize("new", [True, False])
-def test_file_and_folder_are_on_the_disk_when_a_write_returns(
+def test_file_and_folder_are_synced_when_a_write_returns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, new: bool
 ) -> None:
-    """A power failure after it: the content is synced before the name shows it, and the name is synced, too."""
+    """Before a power failure: the content is synced before the name shows it, and the name is synced, too."""
     if not new:
         (tmp_path / "a").write_text("old")
     synced: list[tuple[bool, list[str]]] = []
@@ -473,7 +471,7 @@ def test_file_and_folder_are_on_the_disk_when_a_write_returns(
     assert [folder for folder, _names in synced] == [True] * 4, "made, moved into, moved out of, deleted from"
 
 
-def test_a_file_of_exactly_the_most_bytes_is_read(tmp_path: Path) -> None:
+def test_a_file_of_the_maximum_size_is_read(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     root = ConfinedRoot(tmp_path)
     assert root.read("a", 5) == b"12345"
@@ -505,7 +503,7 @@ def test_a_file_that_grows_while_it_is_read_is_refused(tmp_path: Path, monkeypat
 @pytest.mark.parametrize(
     ("letter", "fine"), [("\x1f", False), (" ", True), ("~", True), ("\x7f", False), ("\x80", True), ("\t", False)]
 )
-def test_new_names_hold_no_control_characters(tmp_path: Path, letter: str, fine: bool) -> None:
+def test_new_names_contain_no_control_characters(tmp_path: Path, letter: str, fine: bool) -> None:
     for make in (ConfinedRoot(tmp_path).make_folder, lambda name: ConfinedRoot(tmp_path).write(f"{name}.txt", b"x")):
         if fine:
             make(f"a{letter}b")
@@ -516,7 +514,7 @@ def test_new_names_hold_no_control_characters(tmp_path: Path, letter: str, fine:
 
 
 @pytest.mark.parametrize("walk", [False, True], ids=["openat2", "walk"])
-def test_forty_links_are_followed_and_not_more(tmp_path: Path, walk: bool) -> None:
+def test_at_most_forty_links_are_followed(tmp_path: Path, walk: bool) -> None:
     (tmp_path / "end").mkdir()
     (tmp_path / "end" / "a.txt").write_text("here")
     for number in range(45):

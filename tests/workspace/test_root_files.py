@@ -1,4 +1,4 @@
-"""What making, replacing, moving and deleting leave behind, with and without the system's calls for it."""
+"""The results of creating, replacing, moving and deleting, with and without the system calls for them."""
 
 # judges: app/atelier_desk/workspace/atomic_rename.py
 # judges: app/atelier_desk/workspace/openat.py
@@ -28,8 +28,8 @@ def _refused(*_given: object) -> int:
 
 @pytest.fixture(params=["renameat2", "without", "not on this disk"])
 def calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Once with the system's call that renames without replacing, once as on a system that has none, once on a disk
-    that does not.
+    """Once with the system call that renames without replacing, once on a system without it, once on a disk that
+    does not support it.
     """
     if request.param != "renameat2":
         found = _refused if request.param == "not on this disk" else None
@@ -54,7 +54,7 @@ def tree(folder: Path) -> dict[str, str | None]:
     }
 
 
-def test_what_is_in_a_folder_is_reported_as_it_is(tmp_path: Path) -> None:
+def test_the_contents_of_a_folder_are_listed(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("12345")
     (tmp_path / "b.txt").chmod(0o640)
     (tmp_path / "a").mkdir()
@@ -78,7 +78,7 @@ def test_what_is_in_a_folder_is_reported_as_it_is(tmp_path: Path) -> None:
     assert code_of(lambda: confined.read("a", 10)) == code_of(lambda: confined.write("a", b"x")) == "not_a_file"
 
 
-def test_a_refusal_names_what_was_asked_for(tmp_path: Path) -> None:
+def test_a_refusal_names_the_requested_path(tmp_path: Path) -> None:
     confined = ConfinedRoot(tmp_path)
     (tmp_path / "big").write_bytes(b"123456")
     for work, text in (
@@ -131,7 +131,7 @@ def test_no_descriptor_is_left_open(tmp_path: Path, walk: bool, calls: str) -> N
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 
-def test_a_file_is_replaced_only_while_it_is_what_was_read(tmp_path: Path, calls: str) -> None:
+def test_a_file_is_replaced_only_while_it_is_unchanged(tmp_path: Path, calls: str) -> None:
     (tmp_path / "a").write_text("old")
     confined = ConfinedRoot(tmp_path)
     assert code_of(lambda: confined.write("a", b"new", expected=digest(b"other"))) == "changed"
@@ -140,8 +140,8 @@ def test_a_file_is_replaced_only_while_it_is_what_was_read(tmp_path: Path, calls
     assert tree(tmp_path) == {"a": "new"}
 
 
-def test_what_somebody_writes_in_the_last_moment_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """They write between the look and the exchange: theirs comes back, also what they write while it is away."""
+def test_a_write_by_others_at_the_last_moment_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They write between check and exchange: their file is restored, including what they write in the meantime."""
     path = tmp_path / "a"
     path.write_text("old")
     real = atomic_rename.exchange
@@ -162,9 +162,7 @@ def test_what_somebody_writes_in_the_last_moment_stays(tmp_path: Path, monkeypat
         assert tree(tmp_path) == {"a": later or "theirs"}
 
 
-def test_a_file_that_vanishes_before_it_is_replaced_is_reported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_deleted_before_it_is_replaced_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("old")
     real = root.digest_of
 
@@ -177,7 +175,7 @@ def test_a_file_that_vanishes_before_it_is_replaced_is_reported(
     assert tree(tmp_path) == {}
 
 
-def test_a_name_that_is_taken_in_the_last_moment_is_not_replaced(
+def test_a_name_created_at_the_last_moment_is_not_replaced(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, calls: str
 ) -> None:
     (tmp_path / "folder").mkdir()
@@ -200,7 +198,7 @@ def test_a_name_that_is_taken_in_the_last_moment_is_not_replaced(
         assert tree(tmp_path) == {"a": "theirs", "folder": None, "mine": "mine"}
 
 
-def test_an_unfinished_file_of_somebody_else_is_not_written_into(tmp_path: Path) -> None:
+def test_a_temporary_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "theirs").write_text("theirs")
     for make in (lambda path: path.write_text("begun"), lambda path: path.symlink_to("theirs")):
         beside = tmp_path / ".atelier-known.tmp"
@@ -212,7 +210,7 @@ def test_an_unfinished_file_of_somebody_else_is_not_written_into(tmp_path: Path)
         beside.unlink()
 
 
-def test_moving_takes_files_folders_and_links_themselves(tmp_path: Path, calls: str) -> None:
+def test_files_folders_and_links_themselves_are_moved(tmp_path: Path, calls: str) -> None:
     one, other = tmp_path / "one", tmp_path / "other"
     (one / "folder").mkdir(parents=True)
     other.mkdir()
@@ -240,7 +238,7 @@ def test_moving_takes_files_folders_and_links_themselves(tmp_path: Path, calls: 
     assert (tree(one), tree(other)) == ({"c": "d"}, {"link": None, "moved": None, "moved/a": "a"})
 
 
-def test_another_disk_is_reported_with_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_move_to_another_disk_is_refused_with_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("a")
 
     def across(*_given: object) -> None:
@@ -253,7 +251,7 @@ def test_another_disk_is_reported_with_what_to_do(tmp_path: Path, monkeypatch: p
     assert refused.value.code == "other_disk"
 
 
-def test_the_whole_folder_and_the_program_s_own_data_are_not_moved(tmp_path: Path) -> None:
+def test_the_workspace_folder_and_the_programs_data_are_not_moved(tmp_path: Path) -> None:
     (tmp_path / "ws" / "above" / "data").mkdir(parents=True)
     (tmp_path / "ws" / "beside").mkdir()
     confined = ConfinedRoot(tmp_path / "ws", [tmp_path / "ws" / "above" / "data"])
@@ -266,7 +264,7 @@ def test_the_whole_folder_and_the_program_s_own_data_are_not_moved(tmp_path: Pat
     assert (tmp_path / "ws" / "above" / "moved").is_dir()
 
 
-def test_deleting_takes_a_link_and_never_what_it_names(tmp_path: Path) -> None:
+def test_deleting_a_link_never_deletes_its_target(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "a").write_text("a")
     (tmp_path / "to-empty").symlink_to("empty")
@@ -280,7 +278,7 @@ def test_deleting_takes_a_link_and_never_what_it_names(tmp_path: Path) -> None:
     assert code_of(lambda: confined.remove_empty("empty")) == "not_empty"
 
 
-def test_folders_are_made_down_to_the_last_and_told_from_the_top(tmp_path: Path) -> None:
+def test_missing_folders_are_created_and_reported_from_the_top(tmp_path: Path) -> None:
     confined = ConfinedRoot(tmp_path)
     assert confined.make_folder("a/b/c") == ["a", "a/b", "a/b/c"]
     assert confined.make_folder("a/b/d") == ["a/b/d"]
@@ -290,7 +288,7 @@ def test_folders_are_made_down_to_the_last_and_told_from_the_top(tmp_path: Path)
     assert (tmp_path / "a" / "e").is_dir()
 
 
-def test_a_link_in_a_folder_below_leads_on_from_there(tmp_path: Path) -> None:
+def test_a_relative_link_in_a_subfolder_is_resolved_there(tmp_path: Path) -> None:
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "file").write_text("below")
     (tmp_path / "file").write_text("above")
@@ -307,7 +305,7 @@ def test_a_link_in_a_folder_below_leads_on_from_there(tmp_path: Path) -> None:
             assert name == "."
 
 
-def test_extended_attributes_and_the_mode_that_is_wanted_are_stored(tmp_path: Path) -> None:
+def test_extended_attributes_and_the_requested_mode_are_stored(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("old")
     path.chmod(0o600)
@@ -322,8 +320,8 @@ def test_extended_attributes_and_the_mode_that_is_wanted_are_stored(tmp_path: Pa
     assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o640
 
 
-def test_a_long_file_is_written_and_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Though the system takes and gives a few bytes at a time."""
+def test_a_long_file_is_written_and_read_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Although the system writes and reads a few bytes at a time."""
     real_write, real_read = os.write, os.read
     monkeypatch.setattr(os, "write", lambda handle, data: real_write(handle, bytes(data)[:7]))
     monkeypatch.setattr(os, "read", lambda handle, most: real_read(handle, min(most, 5)))
@@ -347,15 +345,13 @@ def test_a_granted_folder_that_became_a_link_is_refused(tmp_path: Path) -> None:
         (tmp_path / "away").rename(moved)
 
 
-def test_a_system_that_cannot_open_beneath_a_folder_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_cannot_open_below_a_folder_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "supports_dir_fd", set())
     assert not openat.supported()
     assert code_of(lambda: ConfinedRoot(tmp_path).names()) == "unsupported"
 
 
-def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_being_moved_is_retried_and_then_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").mkdir()
     assert ConfinedRoot(tmp_path).names("a") == []
     real, tries = openat._libc(), []
@@ -395,7 +391,7 @@ def test_a_folder_that_is_being_moved_is_tried_again_and_then_said(
 #   As above.
 
 
-def test_a_disk_without_hard_links_takes_free_names_and_replaces_nothing(
+def test_a_disk_without_hard_links_accepts_free_names_and_replaces_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refused(*_given: object, **_more: object) -> None:

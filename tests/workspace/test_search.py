@@ -1,4 +1,4 @@
-"""Searching with a ``rg`` of the machine and without: the results are the same, and it can only say where to look."""
+"""Searching with and without ``rg``: the results are the same, because ``rg`` only preselects files."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_a_real_rg_changes_nothing(ws: Path, monkeypatch: pytest.MonkeyPatch) ->
             assert (lines(with_rg), with_rg.searched >= without.searched) == (lines(without), True), (pattern, options)
 
 
-def test_a_look_at_the_whole_file_changes_nothing(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_searching_complete_files_gives_the_same(ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for pattern in PATTERNS:
         quick = lines(own(ws, pattern, monkeypatch))
         with monkeypatch.context() as patch:
@@ -107,7 +107,7 @@ def rg(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="the stand-in is a shell script")
-def test_it_says_where_to_look_and_nothing_else(ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rg_only_preselects_files(ws: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     everything = lines(own(ws, "needle", monkeypatch))
     bin = tmp_path / "bin"
     rg(bin, r"printf './a.py\0./../outside.txt\0./link.txt\0./.hidden\0'", monkeypatch)

@@ -1,4 +1,4 @@
-"""Data that a change leaves unreadable, and cells of notebooks."""
+"""Data files that a change makes unparseable, and cells of notebooks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,9 @@ NOTEBOOK = {
         ("json", b"{}", b"{", ""),
     ],
 )
-def test_what_cannot_be_read_after_a_change_is_named(path: str, before: bytes | None, after: bytes, told: str) -> None:
+def test_a_file_that_a_change_made_unparseable_is_reported(
+    path: str, before: bytes | None, after: bytes, told: str
+) -> None:
     said = warning(path, before, after)
     assert bool(said) is bool(told)
     assert told in said
@@ -59,7 +61,7 @@ def test_what_cannot_be_read_after_a_change_is_named(path: str, before: bytes | 
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("end", ["", "\n"])
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_a_cell_is_changed_and_nothing_else(indent: int | str | None, ascii_only: bool, end: str, newline: str) -> None:
+def test_only_the_given_cell_is_changed(indent: int | str | None, ascii_only: bool, end: str, newline: str) -> None:
     text = (json.dumps(NOTEBOOK, indent=indent, ensure_ascii=ascii_only) + end).replace("\n", newline)
     after = with_cell(Text(text), "b2", "import os\nprint('\"')\n", "a.ipynb")
     wanted = json.loads(text)
@@ -68,12 +70,12 @@ def test_a_cell_is_changed_and_nothing_else(indent: int | str | None, ascii_only
 
 
 @pytest.mark.parametrize(("cell", "place"), [("a1", 0), ("0", 0), ("1", 1), ("3", 2), ("2", 2)])
-def test_a_cell_is_named_by_its_id_or_number(cell: str, place: int) -> None:
+def test_a_cell_is_addressed_by_its_id_or_number(cell: str, place: int) -> None:
     after = json.loads(with_cell(Text(json.dumps(NOTEBOOK)), cell, "new", "a.ipynb").text)
     assert [each["source"] in ("new", ["new"]) for each in after["cells"]].index(True) == place
 
 
-def test_cells_that_are_not_there_and_files_that_are_no_notebook() -> None:
+def test_missing_cells_and_other_files_are_refused() -> None:
     with pytest.raises(ToolError, match="a1, b2, 3") as caught:
         with_cell(Text(json.dumps(NOTEBOOK)), "zz", "new", "a.ipynb")
     assert caught.value.code == "no_cell"

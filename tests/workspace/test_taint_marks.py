@@ -1,4 +1,4 @@
-"""Marks of files: when they hold, that none is lost by a kill, and that asking costs little."""
+"""Marks of files with outside content: when they apply, that no kill loses one, and that looking one up is cheap."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write(marks: TaintMarks, root: Path, name: str, text: str = "x", sources: tu
     return path
 
 
-def test_a_mark_holds_for_what_was_written_and_for_nothing_else(marks: TaintMarks, root: Path) -> None:
+def test_a_mark_applies_only_to_the_written_content(marks: TaintMarks, root: Path) -> None:
     path = write(marks, root, "a.md")
     assert (marks.of(str(path)), marks.below(str(root)), again(marks).of(str(path))) == (WHO, WHO, WHO)
     path.write_text("y")
@@ -63,7 +63,7 @@ def test_links_and_other_spellings_lead_to_the_same_file(marks: TaintMarks, root
     assert marks.of(str(path)) == WHO
 
 
-def test_a_persons_word_is_about_what_stands_there_now(marks: TaintMarks, root: Path) -> None:
+def test_a_persons_confirmation_applies_to_the_current_content(marks: TaintMarks, root: Path) -> None:
     path = write(marks, root, "a.md")
     assert marks.clear([str(path)]) == [str(path)]
     assert marks.of(str(path)) == again(marks).of(str(path)) == ()
@@ -74,7 +74,7 @@ def test_a_persons_word_is_about_what_stands_there_now(marks: TaintMarks, root: 
     assert marks.clear([str(root)]) == [str(path), str(root / "sub/b.md")]
 
 
-def test_a_kill_while_a_command_runs_leaves_the_folder_marked_as_a_whole(marks: TaintMarks, root: Path) -> None:
+def test_a_kill_while_a_command_runs_leaves_the_folder_marked(marks: TaintMarks, root: Path) -> None:
     (root / "a.md").write_text("x")
     marks.begin([root], WHO)
     killed = again(marks)
@@ -88,7 +88,7 @@ def test_a_kill_while_a_command_runs_leaves_the_folder_marked_as_a_whole(marks: 
     assert again(killed).of(str(root / "b.md")) == ()
 
 
-def test_commands_side_by_side_keep_the_folder_marked_until_the_last_has_ended(marks: TaintMarks, root: Path) -> None:
+def test_parallel_commands_keep_the_folder_marked_until_the_last_has_ended(marks: TaintMarks, root: Path) -> None:
     first = marks.begin([root], WHO)
     second = marks.begin([root], ("other.example",))
     marks.end(first)
@@ -98,14 +98,14 @@ def test_commands_side_by_side_keep_the_folder_marked_until_the_last_has_ended(m
     assert [(mark.path, mark.sources) for mark in again(marks).list()] == [(str(root / "a.md"), ("other.example",))]
 
 
-def test_what_was_marked_as_a_whole_before_stays_so(marks: TaintMarks, root: Path) -> None:
+def test_a_folder_marked_before_stays_marked(marks: TaintMarks, root: Path) -> None:
     marks.begin([root], WHO)
     after_a_kill = again(marks)
     after_a_kill.end(after_a_kill.begin([root], WHO))
     assert [mark.folder for mark in after_a_kill.list()] == [True]
 
 
-def test_where_not_all_can_be_inspected_the_folder_stays_marked(
+def test_an_incompletely_searched_folder_stays_marked(
     marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = marks.begin([root], WHO)
@@ -116,7 +116,7 @@ def test_where_not_all_can_be_inspected_the_folder_stays_marked(
     assert str(root) in [mark.path for mark in marks.list() if mark.folder]
 
 
-def test_a_folder_with_very_many_new_files_is_marked_as_a_whole(
+def test_a_folder_with_very_many_new_files_is_marked(
     marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(taint_marks, "MOST_FILES", 3)
@@ -134,7 +134,7 @@ def test_a_folder_with_very_many_new_files_is_marked_as_a_whole(
 
 
 @pytest.mark.parametrize("damage", [b'{"path": "/x", "con', b"\xff\xfe\n", b"[]\n", b'{"path": 1}\n', b"null\n"])
-def test_a_line_that_cannot_be_read_costs_no_other(marks: TaintMarks, root: Path, damage: bytes) -> None:
+def test_an_unreadable_line_affects_no_other(marks: TaintMarks, root: Path, damage: bytes) -> None:
     path = write(marks, root, "a.md")
     with marks._file.open("ab") as file:
         file.write(damage)
@@ -143,7 +143,7 @@ def test_a_line_that_cannot_be_read_costs_no_other(marks: TaintMarks, root: Path
     assert (again(damaged).of(str(path)), again(damaged).of(str(other))) == (WHO, WHO)
 
 
-def test_a_line_that_cannot_be_read_stays_when_the_list_is_written_again(
+def test_an_unreadable_line_is_preserved_when_the_list_is_rewritten(
     marks: TaintMarks, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(taint_marks, "_SPARE_LINES", 2)
@@ -171,14 +171,14 @@ def test_the_list_is_shortened_and_private(marks: TaintMarks, root: Path, monkey
     assert json.loads(marks._file.read_text())["path"] == str(path)
 
 
-def test_sources_in_the_folder_itself_do_not_count_and_others_do(root: Path) -> None:
+def test_only_sources_outside_of_the_folder_count(root: Path) -> None:
     (root / "a.md").write_text("x")
     (root / "run.sh").write_text("x")
     named = (str(root / "a.md"), "evil.example", str(root / "gone.md"), f"$ {root}/run.sh", f"{root}/a.md (imported)")
     assert outside_of(root, named) == named[1:]
 
 
-def test_a_command_cannot_hide_what_it_wrote_by_setting_times(root: Path) -> None:
+def test_a_command_cannot_hide_its_files_by_setting_times(root: Path) -> None:
     since = time.time_ns() - 1_000_000
     path = root / "a.md"
     path.write_text("x")
@@ -186,7 +186,7 @@ def test_a_command_cannot_hide_what_it_wrote_by_setting_times(root: Path) -> Non
     assert touched(str(root), since) == ([str(path)], True)
 
 
-def test_ten_thousand_marks_are_asked_in_little_time(marks: TaintMarks, root: Path) -> None:
+def test_ten_thousand_marks_are_looked_up_quickly(marks: TaintMarks, root: Path) -> None:
     marks._add(*(taint_marks.TaintMark(str(root / f"{number}.md"), "0" * 64, WHO) for number in range(10_000)))
     (root / "1.md").write_text("x")
     began = time.process_time()

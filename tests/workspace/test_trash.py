@@ -1,4 +1,4 @@
-"""The trash: what comes back is as it was, also from another disk, and only when it is what went in."""
+"""The trash: a file is restored as it was, even from another disk, and only if it is the one that was deleted."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
-from tests.chaos.undo_kills import kill_at_steps, kill_deletions, look
+from tests.chaos.undo_kills import kill_at_steps, kill_deletions, snapshot
 from tests.chaos.undo_worker import as_on_two_disks
 
 AUTHOR = Author("w", "run", "call", "Ada")
@@ -51,7 +51,7 @@ def names(ws: Path) -> list[str]:
 
 
 @pytest.mark.usefixtures("disks")
-def test_what_comes_back_is_as_it_was_with_permissions_and_times(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_restored_file_has_its_permissions_and_times(files: WorkspaceFiles, ws: Path) -> None:
     tree = ws / "tree"
     (tree / "inner").mkdir(parents=True)
     (tree / "inner" / "run.sh").write_text("#!/bin/sh\n")
@@ -61,18 +61,18 @@ def test_what_comes_back_is_as_it_was_with_permissions_and_times(files: Workspac
     for path in (*tree.rglob("*"), tree):
         os.utime(path, ns=(MTIME_NS, MTIME_NS), follow_symlinks=False)
     (tree / "inner").chmod(0o550)
-    before = look(ws)
+    before = snapshot(ws)
     change = files.delete(AUTHOR, at(ws, "tree"))
     assert names(ws) == []
     assert undo(files, [change])[0].problem is None
-    assert look(ws) == before
+    assert snapshot(ws) == before
     assert (tree / "inner").stat().st_mtime_ns == MTIME_NS
     assert not files.store.trash(change.id).exists()
     assert not files.store.pending()
 
 
 @pytest.mark.usefixtures("disks")
-def test_a_damaged_one_does_not_come_back_unless_a_person_says_so(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_damaged_file_is_restored_only_on_request(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
     kept = files.store.trash(change.id) / "content"
@@ -87,7 +87,7 @@ def test_a_damaged_one_does_not_come_back_unless_a_person_says_so(files: Workspa
     assert (ws / "a").read_text() == "preciouz"
 
 
-def test_what_no_longer_exists_from_the_trash_says_so(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_file_missing_from_the_trash_is_reported(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
     (files.store.trash(change.id) / "content").unlink()
@@ -96,9 +96,7 @@ def test_what_no_longer_exists_from_the_trash_says_so(files: WorkspaceFiles, ws:
     assert left.problem.code == "not_found"
 
 
-def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_again(
-    files: WorkspaceFiles, ws: Path
-) -> None:
+def test_damaged_content_is_not_restored_and_is_replaced_when_stored_again(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_bytes(b"old")
     change = files.write(AUTHOR, at(ws, "a"), b"new")
     assert change is not None
@@ -115,9 +113,7 @@ def test_a_damaged_content_is_neither_put_in_place_nor_left_so_when_it_comes_aga
     assert (ws / "a").read_bytes() == b"old"
 
 
-def test_a_copy_that_is_not_the_same_replaces_nothing(
-    files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_that_differs_replaces_nothing(files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk that writes other bytes than it was given."""
     monkeypatch.setitem(vars(trash), "rename_new", atomic_rename.rename_new)
     as_on_two_disks()
@@ -146,7 +142,7 @@ def test_a_copy_that_is_not_the_same_replaces_nothing(
     assert (ws / "a").read_text() == "precious"
 
 
-def test_what_cannot_be_deleted_whole_on_its_disk_is_in_the_trash_whole(
+def test_a_partly_deleted_folder_is_completely_in_the_trash(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(vars(trash), "rename_new", atomic_rename.rename_new)
@@ -170,7 +166,7 @@ def test_what_cannot_be_deleted_whole_on_its_disk_is_in_the_trash_whole(
     assert {path.name: path.read_text() for path in (ws / "d").iterdir()} == {"one": "one", "two": "two"}
 
 
-def test_the_mode_of_a_file_that_a_command_made_runnable_comes_back(files: WorkspaceFiles, ws: Path) -> None:
+def test_the_mode_of_a_file_that_a_command_made_executable_is_restored(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").write_bytes(b"same")
     change = files.note(AUTHOR, at(ws, "a"), b"same", b"same", mode=0o640)
     (ws / "a").chmod(0o755)
@@ -178,16 +174,16 @@ def test_the_mode_of_a_file_that_a_command_made_runnable_comes_back(files: Works
     assert stat.S_IMODE((ws / "a").stat().st_mode) == 0o640
 
 
-def test_the_folders_of_a_deleted_file_come_back_with_their_modes(files: WorkspaceFiles, ws: Path) -> None:
+def test_the_folders_of_a_deleted_file_are_restored_with_their_modes(files: WorkspaceFiles, ws: Path) -> None:
     change = files.note(AUTHOR, at(ws, "d/e/a"), b"text", None, mode=0o600, modes={"d": 0o700, "d/e": 0o2755})
     assert undo(files, [change])[0].problem is None
     assert [stat.S_IMODE((ws / each).stat().st_mode) for each in ("d", "d/e", "d/e/a")] == [0o700, 0o2755, 0o600]
 
 
-def test_a_deletion_whose_disk_is_not_connected_waits(
+def test_a_deletion_on_a_disconnected_disk_waits(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A kill, and then the disk with the workspace is not there when it is settled."""
+    """A kill, and then the disk with the workspace is missing during recovery."""
     (ws / "a").write_text("precious")
     change = files.delete(AUTHOR, at(ws, "a"))
     back = Change(
@@ -211,7 +207,7 @@ def test_a_deletion_whose_disk_is_not_connected_waits(
     assert undo(files, [change])[0].problem is None
 
 
-def test_what_a_deletion_left_next_to_its_place_goes_though_it_was_recorded(files: WorkspaceFiles, ws: Path) -> None:
+def test_leftovers_of_a_recorded_deletion_are_removed(files: WorkspaceFiles, ws: Path) -> None:
     """A kill between the record and the end of deleting from the other disk."""
     (ws / "d").mkdir()
     (ws / "d" / "a").write_text("x")

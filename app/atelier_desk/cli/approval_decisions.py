@@ -161,9 +161,9 @@ def parse_arguments(text: str) -> dict[str, object]:
 
 def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
     """The choice that was typed: its word in the current language or in English, or a beginning."""
-    said = typed.casefold()
+    answer = typed.casefold()
     for spellings in ({_(word): choice for choice, word in choices.items()}, {choice: choice for choice in choices}):
-        fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(said)]
+        fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(answer)]
         if len(fitting) == 1:
             return fitting[0]
     raise UsageError(N_("{typed} is not a valid answer; type one of: {choices}."), typed=typed, choices=words)

@@ -56,7 +56,7 @@ async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: It
     ``headers`` are the names of the server's headers.
     """
     wanted, header_names = list(secrets), set(headers)
-    kept = not wanted or atelier.vault.persistent
+    storable = not wanted or atelier.vault.persistent
     for key in wanted:
         name = key.partition(":")[2] or key
         if name in header_names and key.startswith("header:"):
@@ -68,7 +68,7 @@ async def need_mcp_keyring(atelier: Atelier, secrets: Iterable[str], headers: It
             message = N_(
                 "This computer has no keyring to store {header} in. Use a variable instead: {header}=${{VARIABLE}}."
             )
-        need_keyring(kept, [name], message)
+        need_keyring(storable, [name], message)
 
 
 def name_and_value(text: str) -> tuple[str, str]:

@@ -204,8 +204,8 @@ def parse(argv: Sequence[str]) -> Namespace:
         return opening
     parser = build_parser(argv)
     argv = [
-        readable_name(given) if given.startswith("--attach=") or (place and argv[place - 1] == "--attach") else given
-        for place, given in enumerate(argv)
+        readable_name(given) if given.startswith("--attach=") or (index and argv[index - 1] == "--attach") else given
+        for index, given in enumerate(argv)
     ]
     for given in argv:
         try:

@@ -144,8 +144,8 @@ class TextRenderer:
         if found:
             self._break()
             self._out.note(_("Sources:"))
-            for place, each in enumerate(found, 1):
-                self._out.note(f"  {place}. {words(each)}  {each.url}")
+            for index, each in enumerate(found, 1):
+                self._out.note(f"  {index}. {words(each)}  {each.url}")
         self._found, self._answer = [], ""
 
     def _complete(self) -> None:

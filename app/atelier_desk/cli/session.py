@@ -96,7 +96,7 @@ async def _here_or_there(
     If that process ends, the next one is used. Between two holders there is a moment when the first no longer
     answers but still has the folder; then the search is repeated.
     """
-    since, told = time.monotonic(), False
+    since, reported = time.monotonic(), False
     while True:
         known = read_note(root)
         holder = await find_holder(root)
@@ -121,8 +121,8 @@ async def _here_or_there(
                 "error",
             )
             return FAILED
-        if not told and time.monotonic() - since > HOLDER_NOTE_S:
-            told = True
+        if not reported and time.monotonic() - since > HOLDER_NOTE_S:
+            reported = True
             terminal.note(_("Waiting for the process that has the data folder open …"))
         await _until_holder(root, known)
 

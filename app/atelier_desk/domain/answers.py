@@ -87,8 +87,8 @@ def check(schema: Mapping[str, Any]) -> None:
         list(validator.iter_errors({}))
     except SchemaError as error:
         message = N_("The schema is not a valid JSON Schema. At {place}: {detail}")
-        place, detail = error.json_path, shorten(error.message, _PROBLEM)
-        raise UsageError(message, code="schema", place=place, detail=detail) from None
+        path, detail = error.json_path, shorten(error.message, _PROBLEM)
+        raise UsageError(message, code="schema", place=path, detail=detail) from None
     except UsageError:
         raise
     except RecursionError:

@@ -32,9 +32,9 @@ class CallText(Model):
 
     def parts(self, translate: Callable[..., str]) -> tuple[str, str]:
         """Return the text split before the first value: ``Calculated`` and ``12 × 7``."""
-        whole, lead = self.localized(translate), translate(self.text).partition("{")[0] if self.params else ""
-        first = (lead or ("" if self.params else whole)).rstrip(_BETWEEN + "“«")
-        return first, whole[len(first) :].strip(_BETWEEN)
+        sentence, lead = self.localized(translate), translate(self.text).partition("{")[0] if self.params else ""
+        first = (lead or ("" if self.params else sentence)).rstrip(_BETWEEN + "“«")
+        return first, sentence[len(first) :].strip(_BETWEEN)
 
 
 class Presentation(Model):

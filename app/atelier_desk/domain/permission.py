@@ -183,5 +183,5 @@ def by_last_use(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
 
 def snapshot(rules: Iterable[PermissionRule]) -> str:
     """Return a hexadecimal hash of the rules' content, independent of order and use."""
-    said = sorted([rule.action.value, rule.scope.value, rule.scope_id, rule.text] for rule in rules)
-    return hashlib.sha256(json.dumps(said).encode()).hexdigest()
+    records = sorted([rule.action.value, rule.scope.value, rule.scope_id, rule.text] for rule in rules)
+    return hashlib.sha256(json.dumps(records).encode()).hexdigest()

@@ -210,9 +210,9 @@ class FileProblem(Model):
 
     def localized(self, translate: Callable[..., str]) -> str:
         """Return the reason in the reader's language; ``translate`` is ``atelier_desk.support.i18n._``."""
-        said = AtelierError(self.reason)
-        said.params = dict(self.values)
-        return said.localized(translate)
+        error = AtelierError(self.reason)
+        error.params = dict(self.values)
+        return error.localized(translate)
 
 
 class ProjectStatistics(Model):

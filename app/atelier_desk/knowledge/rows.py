@@ -161,17 +161,17 @@ class MemoryRows:
         home, run, created = (self.column(name)[rows] for name in ("home", "run", "created"))
         order = np.lexsort((rows, created, home, run))
         rows, home, run = rows[order], home[order], run[order]
-        for place, step in enumerate((1, 1, 2, 2)):
+        for index, step in enumerate((1, 1, 2, 2)):
             same = (
                 (run[step:] == run[:-step]) & (home[step:] == home[:-step])
                 if len(rows) > step
                 else np.zeros(0, dtype=bool)
             )
             before, after = rows[:-step][same], rows[step:][same]
-            if place % 2:
-                found[before, place] = after
+            if index % 2:
+                found[before, index] = after
             else:
-                found[after, place] = before
+                found[after, index] = before
         lengths = np.append(self.column("length"), 0).astype(np.float32)
         return found, lengths[found].sum(axis=1)
 

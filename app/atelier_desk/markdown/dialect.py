@@ -287,5 +287,5 @@ def _alerts(state: StateCore) -> None:
 
 
 def _after_first_line(tokens: Sequence[Token]) -> list[Token]:
-    ends = next((place for place, token in enumerate(tokens) if token.type in {"softbreak", "hardbreak"}), len(tokens))
+    ends = next((index for index, token in enumerate(tokens) if token.type in {"softbreak", "hardbreak"}), len(tokens))
     return list(tokens[ends + 1 :])

@@ -103,7 +103,7 @@ def in_order_of(
 
     If two tools map to the same name here, the earlier one keeps it, together with the rules for it.
     """
-    places = {str(each["name"]): place for place, each in enumerate(before)}
+    places = {str(each["name"]): index for index, each in enumerate(before)}
     return tuple(sorted(definitions, key=lambda each: places.get(str(each["name"]), len(places))))
 
 

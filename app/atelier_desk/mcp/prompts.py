@@ -75,8 +75,8 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
     if plain and not free:
         message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
         raise UsageError(message, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
-    for place, name in enumerate(free[: len(plain)]):
-        values[name] = " ".join(plain[place:]) if place == len(free) - 1 else plain[place]
+    for index, name in enumerate(free[: len(plain)]):
+        values[name] = " ".join(plain[index:]) if index == len(free) - 1 else plain[index]
     missing = ", ".join(
         each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip()
     )

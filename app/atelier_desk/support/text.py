@@ -50,15 +50,15 @@ def _visible_line(line: str) -> str:
     if _is_plain(line):
         return line
     hidden = set(_hidden_in(line))
-    return "".join(f"⟨U+{ord(each):04X}⟩" if place in hidden else each for place, each in enumerate(line))
+    return "".join(f"⟨U+{ord(each):04X}⟩" if index in hidden else each for index, each in enumerate(line))
 
 
 def _hidden_in(line: str) -> list[int]:
     around = f" {line} "
     return [
-        place
-        for place, each in enumerate(line)
-        if _is_hidden(each) and not _joins(each, around[place], around[place + 2])
+        index
+        for index, each in enumerate(line)
+        if _is_hidden(each) and not _joins(each, around[index], around[index + 2])
     ]
 
 

@@ -61,12 +61,12 @@ class CachedPage:
 
 def good_for(headers: Mapping[str, str]) -> float | None:
     """Seconds an answer stays fresh; None when it must not be stored. RFC 9111, 5.2."""
-    said = headers.get("cache-control", "").lower()
-    if re.search(r"\bno-store\b", said) or headers.get("vary", "").strip() == "*":
+    directives = headers.get("cache-control", "").lower()
+    if re.search(r"\bno-store\b", directives) or headers.get("vary", "").strip() == "*":
         return None
-    if re.search(r"\bno-cache\b", said):
+    if re.search(r"\bno-cache\b", directives):
         return 0.0
-    age = re.search(r"\bmax-age\s*=\s*\"?(\d{1,10})", said)
+    age = re.search(r"\bmax-age\s*=\s*\"?(\d{1,10})", directives)
     return float(min(int(age[1]), FRESH_MOST_S)) if age else float(FRESH_S)
 
 

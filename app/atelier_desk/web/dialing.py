@@ -76,15 +76,15 @@ class Dialer(httpcore.AsyncNetworkBackend):
         Raises:
             ToolError: forbidden (code ``barred``), or a person must be asked first (``elsewhere``).
         """
-        said = "" if address.authority == asked.authority else self.barred(address.authority)
-        if said == "deny":
+        refusal = "" if address.authority == asked.authority else self.barred(address.authority)
+        if refusal == "deny":
             raise ToolError(
                 "{host} leads to {there}, which a rule of the user forbids: it is not fetched.",
                 code="barred",
                 host=asked.authority,
                 there=address.authority,
             )
-        if said:
+        if refusal:
             raise ToolError(
                 (
                     "{host} leads to {address} , about which the user wants to be asked. Fetch that address if you "

@@ -99,8 +99,8 @@ class MediaGenerator:
             payload = {"model": settings.images_model, "prompt": prompt, "n": 1, "size": SIZES[ratio]}
             name = urlsplit(settings.images).netloc
             async with (paying or uncounted)(name, settings.images_model, settings.images_price, "a picture"):
-                said = await service.json("POST", "/images/generations", payload)
-        rows = said.get("data") if isinstance(said, dict) else None
+                answer = await service.json("POST", "/images/generations", payload)
+        rows = answer.get("data") if isinstance(answer, dict) else None
         first = rows[0] if isinstance(rows, list) and rows and isinstance(rows[0], dict) else {}
         if isinstance(first.get("b64_json"), str):
             try:
@@ -185,8 +185,8 @@ class MediaGenerator:
         async with _Service(
             self, "images", urlsplit(settings.images).netloc, settings.images, settings.images_key_env, _TRIAL_WAIT
         ) as service:
-            said = await service.json("GET", "/models")
-        rows = said.get("data") if isinstance(said, dict) else None
+            answer = await service.json("GET", "/models")
+        rows = answer.get("data") if isinstance(answer, dict) else None
         if not isinstance(rows, list) or not rows:
             return None
         return any(isinstance(row, dict) and row.get("id") == settings.images_model for row in rows)
@@ -200,8 +200,8 @@ class MediaGenerator:
         async with _Service(
             self, settings.models, kind.title, address, settings.models_key_env, _TRIAL_WAIT
         ) as service:
-            said = await service.json("GET", kind.balance)
-        inner = said.get("data", said) if isinstance(said, dict) else None
+            answer = await service.json("GET", kind.balance)
+        inner = answer.get("data", answer) if isinstance(answer, dict) else None
         left = inner.get("balance") if isinstance(inner, dict) else None
         return float(left) if isinstance(left, int | float) and left == left and abs(left) < 1e15 else None
 
@@ -351,9 +351,9 @@ def _meshy_state(said: object) -> State:
         url = str(urls.get("glb") or "") if isinstance(urls, dict) else ""
         return State(100, url, "" if url else "no model in the answer")
     error = data.get("task_error")
-    told = str(error.get("message") or "") if isinstance(error, dict) else ""
+    detail = str(error.get("message") or "") if isinstance(error, dict) else ""
     over = status not in ("PENDING", "IN_PROGRESS")
-    failed = (told or status or "no status") if over else ""
+    failed = (detail or status or "no status") if over else ""
     return State(_percent(data.get("progress")), failed=failed, queued=status == "PENDING")
 
 

@@ -224,8 +224,8 @@ def _links(tree: Any, at: str) -> list[dict[str, str]]:
         with suppress(ValueError):
             where = urldefrag(urljoin(at, href))[0]
             if where.startswith(("http://", "https://")) and len(where) <= 2_000:
-                said = " ".join(element.text_content().split())[:200]
-                found[where] = found.get(where) or said
+                label = " ".join(element.text_content().split())[:200]
+                found[where] = found.get(where) or label
         if len(found) >= LINKS:
             break
     return [{"url": url, "text": text} for url, text in found.items()]

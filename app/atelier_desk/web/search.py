@@ -140,7 +140,7 @@ def public_pages(query: str, limit: int, proxy: str | None) -> list[dict[str, ob
 
 async def _searxng(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     try:
-        said = await searcher.ask("GET", "/search?" + urlencode({"q": query, "format": "json"}))
+        answer = await searcher.ask("GET", "/search?" + urlencode({"q": query, "format": "json"}))
     except ProviderError as error:
         if error.code not in ("auth", "bad_response"):
             raise
@@ -150,20 +150,20 @@ async def _searxng(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
             "among the formats in the settings.yml of that server (search: formats)."
         )
         raise ProviderError(said_so, code="search_format", address=searcher.settings.address) from None
-    return _hits(_rows(said, "results"), "title", "url", "content", "publishedDate")
+    return _hits(_rows(answer, "results"), "title", "url", "content", "publishedDate")
 
 
 async def _brave(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     path = "/res/v1/web/search?" + urlencode({"q": query[:400], "count": limit})
-    said = await searcher.ask("GET", path, header="x-subscription-token")
-    found = said.get("web") if isinstance(said, dict) else None
+    answer = await searcher.ask("GET", path, header="x-subscription-token")
+    found = answer.get("web") if isinstance(answer, dict) else None
     return _hits(_rows(found or {}, "results"), "title", "url", "description", "page_age", "age")
 
 
 async def _tavily(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     payload = {"query": query[:400], "max_results": limit}
-    said = await searcher.ask("POST", "/search", payload, header="authorization", before="Bearer ")
-    return _hits(_rows(said, "results"), "title", "url", "content", "published_date")
+    answer = await searcher.ask("POST", "/search", payload, header="authorization", before="Bearer ")
+    return _hits(_rows(answer, "results"), "title", "url", "content", "published_date")
 
 
 async def _nobody(searcher: Searcher, query: str, limit: int) -> list[WebHit]:

@@ -160,10 +160,10 @@ class _Search:
 
     def _needed(self, path: str) -> bool:
         """Whether commands need a folder: their workspace, or where their own files are."""
-        whole = real(path)
+        resolved = real(path)
         own = real(tempfile.gettempdir())
-        return any(within(whole, root) for root in self.roots) or within(whole, own) or (
-            os.path.dirname(whole) == own and os.path.basename(whole).startswith(FOLDERS)  # noqa: PTH119, PTH120
+        return any(within(resolved, root) for root in self.roots) or within(resolved, own) or (
+            os.path.dirname(resolved) == own and os.path.basename(resolved).startswith(FOLDERS)  # noqa: PTH119, PTH120
         )  # fmt: skip
 
     def _add_all(self, path: str, bans: Sequence[tuple[DeniedPattern, str]], *, deep: bool) -> None:
@@ -178,13 +178,13 @@ class _Search:
         found = DeniedPath(path, real(path), ban)
         self.found[(path, ban.rule)] = found
         try:
-            said = os.stat(path)  # noqa: PTH116
+            status = os.stat(path)  # noqa: PTH116
         except OSError:
             return
         if os.path.isdir(path):  # noqa: PTH112
-            self._number_all(found, said.st_dev)
-        elif said.st_nlink > 1:
-            self._numbers[said.st_ino] = (said.st_dev, path, ban)
+            self._number_all(found, status.st_dev)
+        elif status.st_nlink > 1:
+            self._numbers[status.st_ino] = (status.st_dev, path, ban)
 
     def _number_all(self, found: DeniedPath, device: int) -> None:
         """Record the files of a denied folder, which may have hard links outside it."""
@@ -204,8 +204,8 @@ class _Search:
                 continue
             device, denied, ban = known
             with contextlib.suppress(OSError):
-                said = os.lstat(path)
-                if (said.st_dev, said.st_ino) == (device, number):
+                status = os.lstat(path)
+                if (status.st_dev, status.st_ino) == (device, number):
                     self.found.setdefault((path, ban.rule), DeniedPath(denied, path, ban))
 
     def _repository(self, folder: str, names: set[str]) -> None:

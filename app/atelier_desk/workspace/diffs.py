@@ -68,8 +68,8 @@ def unified(before: str, after: str, path: str) -> tuple[str, int, int]:
 def _common(old: list[str], new: list[str]) -> tuple[int, int]:
     """Return the numbers of equal lines at the beginning and at the end."""
     most = min(len(old), len(new))
-    start = next((place for place in range(most) if old[place] != new[place]), most)
-    end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
+    start = next((index for index in range(most) if old[index] != new[index]), most)
+    end = next((index for index in range(most - start) if old[-1 - index] != new[-1 - index]), most - start)
     return start, end
 
 
@@ -98,8 +98,8 @@ class _Shown:
         parts = [_difference(mine.rstrip("\r\n"), theirs.rstrip("\r\n")) for mine, theirs in pairs]
         lines: list[str] = []
         for sign, side, which in (("-", old, 0), ("+", new, 1)):
-            for place, line in enumerate(side):
-                start, end = parts[place][which] if place < len(parts) else (0, 0)
+            for index, line in enumerate(side):
+                start, end = parts[index][which] if index < len(parts) else (0, 0)
                 lines += self._line(sign, line, hidden(_cut(line.rstrip("\r\n"), start, end)))
         return lines
 
@@ -126,8 +126,8 @@ def _broken(text: str) -> str:
 def _difference(old: str, new: str) -> tuple[tuple[int, int], tuple[int, int]]:
     """Return the differing range of two lines, in each of them."""
     most = min(len(old), len(new))
-    start = next((place for place in range(most) if old[place] != new[place]), most)
-    end = next((place for place in range(most - start) if old[-1 - place] != new[-1 - place]), most - start)
+    start = next((index for index in range(most) if old[index] != new[index]), most)
+    end = next((index for index in range(most - start) if old[-1 - index] != new[-1 - index]), most - start)
     return (start, len(old) - end), (start, len(new) - end)
 
 

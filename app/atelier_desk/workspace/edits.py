@@ -38,14 +38,14 @@ def replaced(file: Text, old: str, new: str, *, every: bool = False, path: str =
     if old == new:
         raise ToolError(f"{number}old_string and new_string are the same: nothing would change.", code="no_change")
     pattern = re.compile(_exactly(old))
-    places = [match.span() for match in pattern.finditer(file.text)]
-    if not places:
+    spans = [match.span() for match in pattern.finditer(file.text)]
+    if not spans:
         raise ToolError(
             "{text}", code="no_match", text=f"{number}old_string does not occur in {path}. {nearest(file, old)}"
         )
-    if len(places) > 1 and not every:
-        lines = ", ".join(str(_line_of(file.text, start)) for start, _end in places[:20])
-        where = f"occurs {len(places)} times in {path}, at lines {lines}"
+    if len(spans) > 1 and not every:
+        lines = ", ".join(str(_line_of(file.text, start)) for start, _end in spans[:20])
+        where = f"occurs {len(spans)} times in {path}, at lines {lines}"
         more = "Add lines around it until it is unique, or set replace_all."
         raise ToolError("{text}", code="not_unique", text=f"{number}old_string {where}. {more}")
     return file.with_text(pattern.sub(lambda match: fitted(file, match[0], new), file.text))
@@ -109,9 +109,9 @@ def fitted(file: Text, old: str, new: str) -> str:
     for mine, theirs, count in _same([line for line, _end in before], [line for line, _end in after]):
         unchanged |= zip(range(theirs, theirs + count), range(mine, mine + count), strict=True)
     fitting, last = "", -1
-    for place, (line, end) in enumerate(after):
-        last = unchanged.get(place, min(last + 1, len(before) - 1))
-        if end == "\r" != file.newline and place not in unchanged:
+    for index, (line, end) in enumerate(after):
+        last = unchanged.get(index, min(last + 1, len(before) - 1))
+        if end == "\r" != file.newline and index not in unchanged:
             fitting += line + end  # a carriage return within a line is data
         else:
             fitting += line + ((before[last][1] if before else "") or file.newline if end else "")
@@ -121,9 +121,9 @@ def fitted(file: Text, old: str, new: str) -> str:
 def _same(old: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     """Return the runs of equal lines: position in old, position in new, length."""
     most = min(len(old), len(new))
-    first = next((place for place in range(most) if old[place] != new[place]), most)
+    first = next((index for index in range(most) if old[index] != new[index]), most)
     most -= first
-    tail = next((place for place in range(most) if old[-1 - place] != new[-1 - place]), most)
+    tail = next((index for index in range(most) if old[-1 - index] != new[-1 - index]), most)
     found = [(0, 0, first), (len(old) - tail, len(new) - tail, tail)]
     middle = old[first : len(old) - tail], new[first : len(new) - tail]
     if max(map(len, middle)) <= _MATCHED:
@@ -216,8 +216,8 @@ def _unseen(wanted: list[str], there: list[str]) -> str:
     only_there, only_mine = _named(lookalikes - set(mine)), _named(set(mine) - set(theirs))
     if not only_there and not only_mine:
         return ""
-    said = [f"the file has {only_there}" if only_there else "", f"old_string has {only_mine}" if only_mine else ""]
-    return f" They look alike and differ: {'; '.join(part for part in said if part)}."
+    notes = [f"the file has {only_there}" if only_there else "", f"old_string has {only_mine}" if only_mine else ""]
+    return f" They look alike and differ: {'; '.join(part for part in notes if part)}."
 
 
 def _named(characters: set[str]) -> str:

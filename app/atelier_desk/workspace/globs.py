@@ -46,8 +46,8 @@ def compiled(pattern: str, *, anywhere: bool = False) -> re.Pattern[str]:
 def plain_start(pattern: str) -> tuple[str, str]:
     """Split a pattern into its leading literal folders and the rest, both without ``.`` and double slashes."""
     *written, name = pattern.split("/")
-    folders = [part for place, part in enumerate(written) if part != "." and (part or not place)]
-    count = next((place for place, part in enumerate(folders) if set(part) & set("*?[{")), len(folders))
+    folders = [part for index, part in enumerate(written) if part != "." and (part or not index)]
+    count = next((index for index, part in enumerate(folders) if set(part) & set("*?[{")), len(folders))
     return "/".join(folders[:count]), "/".join([*folders[count:], name])
 
 
@@ -110,15 +110,15 @@ def _segment(part: str) -> str:
 
 
 def _piece(text: str) -> str:
-    out, place = "", 0
-    while place < len(text):
-        letter = text[place]
-        close = text.find("]", place + 2) if letter == "[" else -1
+    out, index = "", 0
+    while index < len(text):
+        letter = text[index]
+        close = text.find("]", index + 2) if letter == "[" else -1
         if close > 0:
-            inner = text[place + 1 : close].replace("\\", "\\\\").replace("[", "\\[")
+            inner = text[index + 1 : close].replace("\\", "\\\\").replace("[", "\\[")
             out += f"[{'^' + inner[1:] if inner[0] in '!^' else inner}]"
-            place = close
+            index = close
         else:
             out += "[^/]" if letter == "?" else re.escape(letter)
-        place += 1
+        index += 1
     return out

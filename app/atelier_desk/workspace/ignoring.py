@@ -48,8 +48,8 @@ def rules_in(lines: Iterable[str]) -> GitIgnoreSpec:
 
 def _once(regex: str) -> str:
     first, *parts = regex.split(_STAR)
-    said = [first]
+    result = [first]
     for number, part in enumerate(parts, 1):
         between = number < len(parts) and "/" not in part  # another star follows in the same name
-        said.append(f"(?>{_STAR}?{part})" if between else f"{_STAR}{part}")
-    return "".join(said)
+        result.append(f"(?>{_STAR}?{part})" if between else f"{_STAR}{part}")
+    return "".join(result)

@@ -93,13 +93,13 @@ class _Reader:
 
     def refusal(self, path: str) -> str:
         """Return why a file is not read, in words for an agent; empty if it may be."""
-        whole = f"{self._root.folder}/{path}"
-        led = real(whole)
-        if not os.path.lexists(whole):
+        full_path = f"{self._root.folder}/{path}"
+        led = real(full_path)
+        if not os.path.lexists(full_path):
             return ""
         if not within(real(self._root.folder), led):
             return "left out: it leads out of this folder through a link"
-        if rule := self._denials.rule_against(whole):
+        if rule := self._denials.rule_against(full_path):
             return f"left out: the permission rule “{rule}” denies reading it"
         return (
             "left out: keys and passwords are kept there" if any(within(place, led) for place in self._secret) else ""

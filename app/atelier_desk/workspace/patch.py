@@ -104,7 +104,7 @@ def applied(file: Text, patch: FilePatch) -> Text:
     ends = _ENDS.findall(file.text) + ([] if ended else [file.newline])
     for hunk in patch.hunks:
         for anchor in hunk.anchors:
-            found = next((place for place in range(done, len(lines)) if lines[place].strip() == anchor.strip()), None)
+            found = next((start for start in range(done, len(lines)) if lines[start].strip() == anchor.strip()), None)
             if found is None:
                 raise ToolError(
                     "{text}",
@@ -112,14 +112,14 @@ def applied(file: Text, patch: FilePatch) -> Text:
                     text=f"@@ {anchor} does not occur in {patch.path}. {nearest(file, anchor)}",
                 )
             done = found + 1
-        place = _place(lines, hunk, done, file, patch.path)
-        rest = place + len(hunk.old)
-        passage = "".join(map(str.__add__, lines[place:rest], ends[place:rest]))
+        start = _place(lines, hunk, done, file, patch.path)
+        rest = start + len(hunk.old)
+        passage = "".join(map(str.__add__, lines[start:rest], ends[start:rest]))
         added = fitted(file, passage, "".join(f"{line}\n" for line in hunk.new))
-        ends = [*ends[:place], *_ENDS.findall(added), *ends[rest:]]
+        ends = [*ends[:start], *_ENDS.findall(added), *ends[rest:]]
         new = _ENDS.split(added)[:-1]
-        lines = [*lines[:place], *new, *lines[rest:]]
-        done = place + len(new)
+        lines = [*lines[:start], *new, *lines[rest:]]
+        done = start + len(new)
     if not ended and ends:
         ends[-1] = ""
     return file.with_text("".join(map(str.__add__, lines, ends)))

@@ -75,11 +75,11 @@ def inspect(program: str, folder: Path, roots: Sequence[Path], *, reading: bool 
         return Repository()
     environ = {**environment.environment(roots[0] if roots else None), **git.ENVIRONMENT}
     listed = _answer(git.settings_command(program), folder, environ)
-    said = _answer(git.place_command(program), folder, environ) if listed is not None and not listed[0] else None
-    if listed is None or said is None:
+    answer = _answer(git.place_command(program), folder, environ) if listed is not None and not listed[0] else None
+    if listed is None or answer is None:
         return _unreadable(realpath(folder))
     return _Look(
-        folder, [realpath(root) for root in roots], list(_settings(listed[1])), *said, reading=reading
+        folder, [realpath(root) for root in roots], list(_settings(listed[1])), *answer, reading=reading
     ).repository()
 
 
@@ -133,7 +133,7 @@ def _answer(command: tuple[str, ...], folder: Path, environ: Mapping[str, str]) 
 def _settings(out: bytes) -> Iterator[Setting]:
     """Parse the output of ``git.settings_command``: scope, origin, and name with value, each ended by a zero byte."""
     words = [os.fsdecode(word) for word in out.split(b"\0")]
-    for scope, origin, said in zip(*(words[place::3] for place in range(3)), strict=False):
+    for scope, origin, said in zip(*(words[index::3] for index in range(3)), strict=False):
         name, newline, value = said.partition("\n")
         if scope != "command":
             yield Setting(name, value if newline else None, scope, origin)
@@ -255,8 +255,10 @@ class _Look:
         if setting.scope in ("system", "global") and not self._is_theirs(setting):
             return True
         if setting.name == "core.worktree":
-            meant = realpath(os.path.join(self._git, setting.value or ""))  # noqa: PTH118
-            return bool(self._found) and (meant == self._found or (self._inside(self._found) and self._inside(meant)))
+            resolved = realpath(os.path.join(self._git, setting.value or ""))  # noqa: PTH118
+            return bool(self._found) and (
+                resolved == self._found or (self._inside(self._found) and self._inside(resolved))
+            )
         if setting.name == "core.hookspath" and setting.value and self._found and self._inside(self._found):
             # Like .git/hooks: programs of the project.
             hooks = realpath(os.path.join(self._top, os.path.expanduser(setting.value)))  # noqa: PTH111, PTH118

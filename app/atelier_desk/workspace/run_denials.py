@@ -43,14 +43,14 @@ class Hidden:
         """Return a note for the model about a failed command; empty if nothing was hidden."""
         if not self.masked and not self.read_only:
             return ""
-        said = (
+        text = (
             "Permission rules deny files here: the command saw empty ones in their place, or could not change them. "
             "Go on without them."
         )
         return (
-            f"{said} git's history holds such files too and was out of its reach: run git by itself."
+            f"{text} git's history holds such files too and was out of its reach: run git by itself."
             if self.history
-            else said
+            else text
         )
 
 
@@ -162,9 +162,9 @@ class Denials:
     def _plain(self, judgement: Judgement) -> bool:
         """Whether a reading line names every file it reads, so that the rules were checked for each."""
         start = Path(self.roots[0]) if self.roots else Path()
-        for place, each in enumerate(judgement.commands):
+        for index, each in enumerate(judgement.commands):
             # git is told to exclude them
-            if each.command.arguments[0] in _NAMES or (_is_git(each) and each.safe) or _filters(judgement, place):
+            if each.command.arguments[0] in _NAMES or (_is_git(each) and each.safe) or _filters(judgement, index):
                 continue
             if not each.reads or any(file.globs or (start / file.name).is_dir() for file in each.reads):
                 return False
@@ -234,11 +234,11 @@ def _is_git(judged: JudgedCommand) -> bool:
 def _only_git(judgement: Judgement) -> bool:
     """Whether a line runs git and nothing else that could open git's objects itself."""
     found = False
-    for place, each in enumerate(judgement.commands):
+    for index, each in enumerate(judgement.commands):
         name = each.command.arguments[0]
         if _is_git(each):
             found = True
-        elif name not in _NAMES and not _filters(judgement, place):
+        elif name not in _NAMES and not _filters(judgement, index):
             return False
     return found
 

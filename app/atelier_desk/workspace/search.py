@@ -170,8 +170,8 @@ def _in_file(
     stopped: Callable[[], object],
 ) -> list[FileHit]:
     hits: list[FileHit] = []
-    for place, line in enumerate(lines):
-        if place % 256 == 0 and stopped():
+    for index, line in enumerate(lines):
+        if index % 256 == 0 and stopped():
             raise TimeoutError
         # The library releases the interpreter meanwhile, and stops by itself at the timeout.
         match = wanted.search(line, timeout=max(0.001, walk.seconds_left), concurrent=len(line) > SHOWN)
@@ -180,12 +180,12 @@ def _in_file(
         hits.append(
             FileHit(
                 path,
-                place + 1,
+                index + 1,
                 _around(line, match.start(), match.end()),
-                [(number + 1, _around(lines[number], 0, 0)) for number in range(max(0, place - context), place)],
+                [(number + 1, _around(lines[number], 0, 0)) for number in range(max(0, index - context), index)],
                 [
                     (number + 1, _around(lines[number], 0, 0))
-                    for number in range(place + 1, min(len(lines), place + 1 + context))
+                    for number in range(index + 1, min(len(lines), index + 1 + context))
                 ],
             )
         )

@@ -124,9 +124,9 @@ class Walk:
         if self._everything:
             return False
         for each in reversed(rules):
-            said = each.match(path, folder)
-            if said is not None:
-                return said
+            matched = each.match(path, folder)
+            if matched is not None:
+                return matched
         return name.startswith(".") and not self._hidden
 
     def _rules_above(self, start: str) -> list[_Rules]:
@@ -137,8 +137,8 @@ class Walk:
         above: list[_Rules] = []
         for end in range(len(parts)):
             above += self._rules_of("/".join(parts[:end]))
-            said = (each.match("/".join(parts[: end + 1]), True) for each in reversed(above))
-            if next((answer for answer in said if answer is not None), False):
+            matches = (each.match("/".join(parts[: end + 1]), True) for each in reversed(above))
+            if next((answer for answer in matches if answer is not None), False):
                 above = []
         return above
 

@@ -1,4 +1,4 @@
-"""Folders that go with a message: their list and texts, bounded, and without secrets."""
+"""Folders attached to a message: their list and texts, within limits and without secrets."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from atelier_desk.engine.attachments import folder_text as attached_folder
 from atelier_desk.engine.attachments import reading as attachments
 
 
-def test_a_folder_is_its_list_and_its_texts_as_gitignore_leaves_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_is_its_list_and_texts_without_ignored_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "project"
     (folder / "src").mkdir(parents=True)
     (folder / "src" / "main.py").write_text("print()", "utf-8")
@@ -40,7 +38,7 @@ def test_a_folder_is_its_list_and_its_texts_as_gitignore_leaves_it(
     assert "Only the first 1 files are listed" in (attachments.read(folder).text or "")
 
 
-def test_what_looks_like_a_secret_in_a_folder_is_named_and_not_read(tmp_path: Path) -> None:
+def test_possible_secrets_in_a_folder_are_named_and_not_read(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     (folder / "keys").mkdir(parents=True)
     for name in ("server.pem", "keys/id_rsa", "secrets.json", "settings.env"):
@@ -57,7 +55,7 @@ def test_what_looks_like_a_secret_in_a_folder_is_named_and_not_read(tmp_path: Pa
     assert "TOP SECRET" not in (attachments.read(ssh).text or "")
 
 
-def test_a_huge_folder_takes_no_more_than_it_may(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_huge_folder_stays_within_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attached_folder, "TEXT", 1_000)
     for number in range(30):
         (tmp_path / f"{number:02}.txt").write_text("x" * 100, "utf-8")

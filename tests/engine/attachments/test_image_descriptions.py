@@ -1,4 +1,4 @@
-"""Pictures are described by the model that the settings name, and by no other."""
+"""Images are described by the vision model of the settings, and by no other."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.support.runs import agent as agent_of
 
 
 class Eye:
-    """A model server that says what it was told to."""
+    """A model server that answers with a given text."""
 
     def __init__(self, *words: str) -> None:
         self.words = words
@@ -39,7 +39,7 @@ class Eye:
             yield ReplyDone(reply=ChatReply(content="".join(self.words), model="eye-2", usage=self.used))
 
 
-def seer(eye: Eye, model: str = "house/eye/large") -> ImageDescriber:
+def image_describer(eye: Eye, model: str = "house/eye/large") -> ImageDescriber:
     async def provider(name: str) -> Any:
         assert name == "house"
         return eye
@@ -52,19 +52,19 @@ def seer(eye: Eye, model: str = "house/eye/large") -> ImageDescriber:
     return made
 
 
-async def test_the_chosen_model_gets_the_picture_and_the_question() -> None:
+async def test_the_chosen_model_gets_the_image_and_the_question() -> None:
     eye = Eye("A red ", "bicycle.")
-    assert await seer(eye).describe(PNG, "image/png", "What is it?") == "A red bicycle."
+    assert await image_describer(eye).describe(PNG, "image/png", "What is it?") == "A red bicycle."
     (request,) = eye.asked
     assert (request.model, request.messages[0].content) == ("eye/large", "What is it?")
     assert base64.b64decode(request.messages[0].images[0].data) == PNG
 
 
-async def test_silence_and_no_choice_are_reported() -> None:
+async def test_an_empty_answer_and_a_missing_choice_are_reported() -> None:
     with pytest.raises(ProviderError):
-        await seer(Eye()).describe(PNG, "image/png", "")
+        await image_describer(Eye()).describe(PNG, "image/png", "")
     with pytest.raises(ToolError) as failed:
-        await seer(Eye("x"), model="").describe(PNG, "image/png", "")
+        await image_describer(Eye("x"), model="").describe(PNG, "image/png", "")
     assert failed.value.code == "not_configured"
 
 
@@ -74,8 +74,8 @@ PNG = png()
 async def described(
     open_atelier: Opener, folder: Path, eye: Eye, **changes: Any
 ) -> tuple[Any, list[Any], ScriptedModel]:
-    """The workflow after a run whose agent looked at two pictures at once, what its journal has of that, and the run's
-    model.
+    """The workflow after a run whose agent examined two images at once, the journal's records of that, and the
+    run's model.
     """
     (folder / "a.png").write_bytes(PNG)
     calls = [ToolCall(id=id, name="describe_image", arguments={"path": "a.png"}) for id in ("one", "two")]
@@ -83,7 +83,7 @@ async def described(
         [ChatReply(tool_calls=tuple(calls), usage=Usage(tokens_input=10, tokens_output=2)), "A bicycle."]
     )
     async with open_atelier(model) as atelier:
-        atelier.tool_services.image_describer = seer(eye)
+        atelier.tool_services.image_describer = image_describer(eye)
         workflow = await atelier.workflows.create(workspace=(str(folder),))
         agent = agent_of(tools=("describe_image",), approval="auto", **changes)
         run_id = await atelier.runs.send(workflow.id, "What is it?", agent=agent)
@@ -94,7 +94,7 @@ async def described(
         return await atelier.workflows.get(workflow.id), kept, model
 
 
-async def test_what_the_model_that_sees_used_is_the_runs(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_usage_of_the_vision_model_counts_for_the_run(open_atelier: Opener, tmp_path: Path) -> None:
     eye = Eye("A red bicycle.")
     eye.used = Usage(tokens_input=1_000, tokens_output=100)
     row, kept, model = await described(open_atelier, tmp_path, eye)
@@ -107,7 +107,7 @@ async def test_what_the_model_that_sees_used_is_the_runs(open_atelier: Opener, t
     assert "A red bicycle." in str(model.requests[-1].messages)
 
 
-async def test_a_cap_of_the_run_holds_for_the_model_that_sees(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_limit_of_the_run_applies_to_the_vision_model(open_atelier: Opener, tmp_path: Path) -> None:
     eye = Eye("A red bicycle.")
     eye.used = Usage(tokens_input=1_300, tokens_output=100)
     _row, kept, model = await described(open_atelier, tmp_path, eye, budget=Budget(max_tokens=2_400))

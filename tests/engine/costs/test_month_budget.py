@@ -1,5 +1,5 @@
-"""The monthly limit: nothing goes beyond it, whoever asks, however many at once, and after a restart; the person is
-told in time.
+"""The monthly limit: nothing exceeds it, whoever asks, however many at once, and after a restart; the person is
+warned in time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PRICE = 1_000.0
 
 
 class Model:
-    """Uses all the tokens it may; ``gate`` holds its replies back."""
+    """Uses all the tokens it may; ``gate`` delays its replies."""
 
     def __init__(self) -> None:
         self.asked: list[ChatRequest] = []
@@ -78,7 +78,7 @@ async def settled(atelier: Atelier, run_id: str) -> RunStatus:
     return (await atelier.repos.runs.get(run_id)).status
 
 
-async def test_replies_are_shortened_to_what_is_left_and_then_it_stops(open_atelier: Opener) -> None:
+async def test_replies_are_shortened_to_the_remainder_and_then_refused(open_atelier: Opener) -> None:
     model = Model()
     async with opened(open_atelier, model, monthly_cost_limit=1.5) as atelier:
         for _ in range(2):
@@ -101,7 +101,7 @@ async def test_replies_are_shortened_to_what_is_left_and_then_it_stops(open_atel
         assert (await atelier.usage.month()).spent == pytest.approx(2.5)
 
 
-async def test_two_at_once_never_exceed_it_together(open_atelier: Opener) -> None:
+async def test_two_at_once_never_exceed_the_limit_together(open_atelier: Opener) -> None:
     model = Model()
     model.gate.clear()
     async with opened(open_atelier, model, monthly_cost_limit=1.3) as atelier:
@@ -116,7 +116,7 @@ async def test_two_at_once_never_exceed_it_together(open_atelier: Opener) -> Non
         assert (await atelier.usage.month()).spent <= 1.3 + 1e-9
 
 
-async def test_it_holds_after_a_restart_and_ends_with_the_month(open_atelier: Opener) -> None:
+async def test_the_limit_holds_after_a_restart_and_ends_with_the_month(open_atelier: Opener) -> None:
     model, clock = Model(), ManualClock(START)
     async with opened(open_atelier, model, clock, monthly_cost_limit=1.0) as atelier:
         assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
@@ -154,7 +154,7 @@ async def test_a_copy_of_a_workflow_costs_nothing(open_atelier: Opener) -> None:
         assert (await atelier.usage.month()).spent == pytest.approx(1.0)
 
 
-async def test_the_person_is_informed_once_a_month_at_four_fifths(open_atelier: Opener) -> None:
+async def test_the_person_is_warned_once_a_month_at_four_fifths(open_atelier: Opener) -> None:
     model, clock = Model(), ManualClock(START)
     told: list[str] = []
 
@@ -187,7 +187,7 @@ async def test_without_a_limit_nothing_changes(open_atelier: Opener) -> None:
         assert [request.max_tokens for request in model.asked] == [1_000] * 3
 
 
-async def test_a_summary_of_what_was_said_takes_no_more_than_is_left(open_atelier: Opener) -> None:
+async def test_a_conversation_summary_uses_no_more_than_the_remainder(open_atelier: Opener) -> None:
     model = Model()
     async with opened(open_atelier, model, window=4_000, monthly_cost_limit=1.3) as atelier:
         workflow = await atelier.workflows.create("x")
@@ -200,7 +200,7 @@ async def test_a_summary_of_what_was_said_takes_no_more_than_is_left(open_atelie
         assert (await atelier.usage.month()).spent == pytest.approx(1.3)
 
 
-async def test_after_a_restart_a_call_that_asks_a_model_finds_what_was_spent(open_atelier: Opener) -> None:
+async def test_after_a_restart_a_call_that_asks_a_model_finds_the_earlier_costs(open_atelier: Opener) -> None:
     model, clock = Model(), ManualClock(START)
     async with opened(open_atelier, model, clock, monthly_cost_limit=1.0) as atelier:
         spent = await ask(atelier)
@@ -214,7 +214,7 @@ async def test_after_a_restart_a_call_that_asks_a_model_finds_what_was_spent(ope
         assert refused.value.code == "limit"
 
 
-async def test_the_limit_of_a_run_says_what_the_request_may_cost(open_atelier: Opener) -> None:
+async def test_the_limit_of_a_run_shows_what_the_request_may_cost(open_atelier: Opener) -> None:
     model = Model()
     async with opened(open_atelier, model) as atelier:
         run = await ask(atelier, AGENT.model_copy(update={"budget": Budget(max_cost=0.02)}))

@@ -1,5 +1,5 @@
-"""Every kind of request that costs money goes by the monthly limit, whether its price is known or not; and none is
-counted twice.
+"""Every kind of paid request obeys the monthly limit, whether its price is known or not; and none is counted
+twice.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ PICTURE = png()
 TOKENS = 1_000.0
 """US dollars for a million tokens."""
 FIXED = 0.25
-"""US dollars for a picture and a 3D model."""
+"""US dollars for an image and a 3D model."""
 
 
 class Ticking(ManualClock):
-    """No two events are of the same time: those would be taken for a copy."""
+    """No two events have the same time, because those would be taken for copies."""
 
     def now(self) -> datetime:
         self._elapsed += 0.001
@@ -65,7 +65,7 @@ class Ticking(ManualClock):
 
 @dataclass
 class Paid:
-    """What a test may do: ``price`` in dollars, None where nobody knows it; ``sent`` counts the requests that left."""
+    """The setting of a test: ``price`` in dollars, None when unknown; ``sent`` counts the requests."""
 
     atelier: Atelier
     server: FakeOpenAI
@@ -270,7 +270,7 @@ KINDS = {
 
 
 async def tried(paid: Paid, ask: Callable[[Paid], Awaitable[str]]) -> str:
-    """The code of what refused it; empty when it was sent."""
+    """The error code of the refusal; empty when the request was sent."""
     try:
         return await ask(paid)
     except (ToolError, LimitError) as refused:
@@ -303,7 +303,7 @@ def opened(open_atelier: Opener) -> Callable[..., Any]:
 
 
 FIRST = 0.11
-"""US dollars that the first run of each test spent: 110 tokens."""
+"""US dollars that the first run of each test cost: 110 tokens."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -318,7 +318,7 @@ FIRST = 0.11
         (False, 0.0, True),
     ],
 )
-async def test_each_kind_is_held_against_the_limit(
+async def test_each_kind_is_checked_against_the_limit(
     opened: Any, kind: str, known: bool, limit: float, sends: bool
 ) -> None:
     async with opened(known, monthly_cost_limit=limit) as paid:
@@ -361,7 +361,7 @@ async def test_a_run_without_a_price_waits_and_continues_when_it_is_allowed(open
         assert (await paid.atelier.usage.month()).limit == 1_000.0
 
 
-async def test_what_the_errors_say_can_be_done(opened: Any) -> None:
+async def test_the_advice_of_the_errors_works(opened: Any) -> None:
     async with opened(False, monthly_cost_limit=1_000.0) as paid:
         with pytest.raises(ToolError) as refused:
             await image(paid)
@@ -375,7 +375,7 @@ async def test_what_the_errors_say_can_be_done(opened: Any) -> None:
 @pytest.mark.parametrize(
     ("code", "counted"), [("auth", 0.0), ("rate_limited", 0.0), ("unreachable", 0.0), ("timeout", FIXED), ("", FIXED)]
 )
-async def test_what_a_service_refused_is_given_back(opened: Any, code: str, counted: float) -> None:
+async def test_a_request_refused_by_a_service_is_refunded(opened: Any, code: str, counted: float) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
         with pytest.raises((ProviderError, asyncio.CancelledError)):
             async with paid.paying()("painter", "m", FIXED, "a picture"):
@@ -387,7 +387,7 @@ async def test_what_a_service_refused_is_given_back(opened: Any, code: str, coun
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - FIRST - counted)
 
 
-async def test_a_refund_in_another_run_or_a_copy_lowers_nothing(opened: Any) -> None:
+async def test_a_refund_in_another_run_or_a_copy_changes_nothing(opened: Any) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
         workflow = await paid.atelier.workflows.create("y")
         run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
@@ -397,7 +397,7 @@ async def test_a_refund_in_another_run_or_a_copy_lowers_nothing(opened: Any) -> 
         assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST)
 
 
-async def test_many_at_once_never_exceed_it_together(opened: Any) -> None:
+async def test_many_at_once_never_exceed_the_limit_together(opened: Any) -> None:
     async with opened(monthly_cost_limit=FIRST + 3.5 * FIXED) as paid:
 
         async def order(paid: Paid) -> str:
@@ -411,7 +411,7 @@ async def test_many_at_once_never_exceed_it_together(opened: Any) -> None:
         assert (await paid.atelier.usage.month()).spent == pytest.approx(FIRST + 3 * FIXED)
 
 
-async def test_a_request_next_to_the_run_that_fails_frees_what_it_held(opened: Any) -> None:
+async def test_a_failed_request_next_to_a_run_releases_its_reservation(opened: Any) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
 
         async def broken(_request: ChatRequest) -> Any:
@@ -425,7 +425,7 @@ async def test_a_request_next_to_the_run_that_fails_frees_what_it_held(opened: A
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - FIRST)
 
 
-async def test_what_a_title_holds_stays_when_the_run_sends_its_next_request(opened: Any) -> None:
+async def test_the_reservation_for_a_title_stays_when_the_run_sends_its_next_request(opened: Any) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
         gate, asked = asyncio.Event(), asyncio.Event()
 
@@ -444,7 +444,7 @@ async def test_what_a_title_holds_stays_when_the_run_sends_its_next_request(open
         await waiting
 
 
-async def test_embeddings_are_counted_as_the_server_counts_over_restarts_and_in_the_usage(opened: Any) -> None:
+async def test_embeddings_are_counted_by_the_server_across_restarts_and_in_the_usage(opened: Any) -> None:
     async with opened(monthly_cost_limit=1_000.0) as paid:
         made = await embedder(paid)
         for _ in range(3):
@@ -465,7 +465,7 @@ async def test_embeddings_are_counted_as_the_server_counts_over_restarts_and_in_
         assert (await paid.atelier.usage.month()).spent == pytest.approx(spent), "a refused request costs nothing"
 
 
-async def test_events_of_orders_are_in_the_run_and_its_sums(opened: Any, tmp_path: Path) -> None:
+async def test_paid_requests_are_events_of_the_run_and_in_its_totals(opened: Any, tmp_path: Path) -> None:
     async with opened() as paid:
         assert not await tried(paid, image)
         orders = [
@@ -480,9 +480,7 @@ async def test_events_of_orders_are_in_the_run_and_its_sums(opened: Any, tmp_pat
 
 
 @pytest.mark.parametrize("service", ["ddgs", "searxng"])
-async def test_searches_that_cost_nothing_need_no_price(
-    opened: Any, service: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_free_searches_need_no_price(opened: Any, service: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with opened(monthly_cost_limit=FIRST) as paid:
 
         async def json(_self: object, *_more: Any) -> Any:
@@ -497,7 +495,7 @@ async def test_searches_that_cost_nothing_need_no_price(
         assert [each.workflow for each in await paid.atelier.usage.rows() if each.workflow == "Outside workflows"] == []
 
 
-async def test_searches_stand_in_the_usage_under_their_service(opened: Any) -> None:
+async def test_searches_are_listed_in_the_usage_under_their_service(opened: Any) -> None:
     async with opened() as paid:
         for ask in (search, search_of_a_person, trial_of_a_search_service):
             assert not await tried(paid, ask)

@@ -1,5 +1,5 @@
-"""What was sent costs, whatever becomes of it: silence, a broken stream, a stop, a reply without end; only a refusal is
-free.
+"""A sent request costs, whatever happens to it: silence, a broken stream, a stop, an endless reply; only a refusal
+is free.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tests.support.servers.base import Failure
 __all__ = ["opened"]
 LIMIT = 1_000.0
 REPLY = 0.11
-"""US dollars of a reply that is counted: 110 tokens."""
+"""US dollars of a counted reply: 110 tokens."""
 
 
 class Endings:
@@ -61,7 +61,7 @@ class Endings:
 
 
 async def spent(paid: Paid) -> float:
-    """What the month costs, stored and counted alike."""
+    """The cost of the month, checked to be the same in store and memory."""
     notes = [task for task in asyncio.all_tasks() if task.get_name() == "cost of a server's request"]
     await asyncio.gather(*notes)
     month = (await paid.atelier.usage.month()).spent
@@ -82,7 +82,7 @@ async def spent(paid: Paid) -> float:
         ("unreachable", 0.0),
     ],
 )
-async def test_a_request_beside_a_run(opened: Any, ask: Any, how: str, least: float) -> None:
+async def test_a_request_next_to_a_run_counts(opened: Any, ask: Any, how: str, least: float) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, how)
         task = asyncio.create_task(ask(paid))
@@ -102,7 +102,7 @@ async def test_a_request_beside_a_run(opened: Any, ask: Any, how: str, least: fl
 @pytest.mark.parametrize(
     ("how", "free"), [("timeout", False), ("truncated", False), ("withdrawn", False), ("auth", True)]
 )
-async def test_a_reply_before_its_first_word(opened: Any, how: str, free: bool) -> None:
+async def test_a_reply_without_its_first_word_counts(opened: Any, how: str, free: bool) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, how)
         workflow = await paid.atelier.workflows.create("y")
@@ -114,7 +114,7 @@ async def test_a_reply_before_its_first_word(opened: Any, how: str, free: bool) 
         assert ((await spent(paid)) == 0.0) == free
 
 
-async def test_each_attempt_of_a_reply_counts_and_is_made_only_while_there_is_room(opened: Any) -> None:
+async def test_each_attempt_counts_and_is_made_only_within_the_limit(opened: Any) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, "again")
         workflow = await paid.atelier.workflows.create("y")
@@ -134,7 +134,7 @@ async def test_each_attempt_of_a_reply_counts_and_is_made_only_while_there_is_ro
 
 
 @pytest.mark.parametrize(("how", "parts"), [("truncated", 0), ("endless", 0), ("withdrawn", 1)])
-async def test_a_summary(opened: Any, how: str, parts: int) -> None:
+async def test_a_summary_counts(opened: Any, how: str, parts: int) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         paid.window = 4_000
         workflow = await paid.atelier.workflows.create("y")
@@ -197,7 +197,7 @@ async def test_each_attempt_at_vectors_counts(opened: Any) -> None:
         assert row.total.requests == 2, "what timed out may be charged for, a refusal is not"
 
 
-async def test_a_model_that_is_called_free_and_is_charged_for_needs_a_price(opened: Any) -> None:
+async def test_a_model_reported_as_free_but_charged_for_needs_a_price(opened: Any) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         paid.price = 0.0
 

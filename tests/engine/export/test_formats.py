@@ -1,4 +1,4 @@
-"""Markdown as files that others open."""
+"""Markdown exported to formats that other programs open."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ print(1)
 """
 
 
-def test_a_word_document_has_styles_lists_that_begin_again_and_tables() -> None:
+def test_a_word_document_has_styles_restarting_lists_and_tables() -> None:
     read = answer(exported(TEXT, "T\x07", "docx"), "docx", 1, 1, 10_000)["pages"][0]
     assert read == (
         "# Title\n\nSome bold it gone code [link](https://a.example/x) [pic] $x^2$ [1] <script>alert(1)</script>\n\n"
@@ -54,7 +54,7 @@ def test_a_word_document_has_styles_lists_that_begin_again_and_tables() -> None:
     )
 
 
-def test_of_bold_slanted_and_struck_words_the_runs_say_so() -> None:
+def test_bold_italic_and_struck_words_are_formatted_runs() -> None:
     from io import BytesIO
 
     from docx import Document
@@ -72,7 +72,7 @@ def test_of_bold_slanted_and_struck_words_the_runs_say_so() -> None:
     assert made.tables[0].rows[0].cells[0].paragraphs[0].runs[0].bold
 
 
-def test_a_page_runs_nothing_and_asks_nobody_for_anything() -> None:
+def test_a_page_runs_no_script_and_loads_nothing() -> None:
     made = exported(TEXT, "<b>T</b>", "html").decode()
     assert "<script>" not in made
     assert 'href="javascript' not in made
@@ -96,20 +96,20 @@ ELSEWHERE = [
 
 
 @pytest.mark.parametrize("target", ELSEWHERE)
-def test_a_link_leads_to_the_web_or_to_a_mail_alone(target: str) -> None:
+def test_only_web_and_mail_links_are_exported(target: str) -> None:
     made = part(f"[words]({target}) and [web](https://a.example/)")
     assert made.count("href=") == 1
     assert 'href="https://a.example/"' in made
 
 
-def test_markdown_is_as_it_was_written() -> None:
+def test_markdown_is_unchanged() -> None:
     assert exported(TEXT, "T", "md").decode() == TEXT
 
 
 @pytest.mark.parametrize(
     ("format", "says"), [("pdf", "in the window only. Use docx"), ("exe", "allowed: docx, html, md")]
 )
-def test_another_format_is_refused_with_those_there_are(format: str, says: str) -> None:
+def test_an_unknown_format_is_refused_with_the_known_ones(format: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):
         exported("a", "b", format)
 
@@ -117,12 +117,12 @@ def test_another_format_is_refused_with_those_there_are(format: str, says: str) 
 @pytest.mark.parametrize(
     "text", ["", "\ud800", "| a |\n|---|", "- [ ] ", "> > > x", "1. - 2. x\n\n   y", "[^1]: x", "$$\nx"]
 )
-def test_nothing_breaks_the_writers(text: str) -> None:
+def test_no_text_makes_an_export_fail(text: str) -> None:
     for format in ("docx", "html", "md"):
         assert isinstance(exported(text, text, format), bytes)
 
 
-def test_a_long_text_takes_time_in_proportion_to_its_length() -> None:
+def test_the_time_grows_in_proportion_to_the_length() -> None:
     def seconds(times: int) -> float:
         start = time.process_time()
         exported(TEXT * times, "T", "docx")

@@ -24,7 +24,7 @@ async def reply(asked: ChatRequest) -> ReplyDone:
     return done
 
 
-async def test_the_call_is_made_once_and_its_result_repeated() -> None:
+async def test_the_call_is_made_once_and_its_result_returned() -> None:
     message = (Role.USER, direct_message("CalculatorTool", {"operation": "eval", "expression": "1"}))
     [call] = (await reply(request(message))).reply.tool_calls
     assert (call.name, call.arguments["expression"]) == ("CalculatorTool", "1")

@@ -1,4 +1,4 @@
-"""Agents as files of other programs: what is taken, and what is said of the rest."""
+"""Agent files of other programs: what is imported, and the notes about the rest."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_an_agent_of_cline_and_of_cursor() -> None:
     assert (cursor.config.approval, cursor.config.model) == (ApprovalMode.PLAN, "starter")
 
 
-def test_its_description_is_its_purpose_and_a_note_says_that_it_was_too_long() -> None:
+def test_its_description_becomes_its_purpose_and_a_note_says_when_it_was_too_long() -> None:
     short, long = (
         read(f"---\nname: a\ndescription: {text}\n---\nWork.", "a.md", HERE) for text in ("Looks", "word " * 60)
     )
@@ -124,19 +124,19 @@ def test_its_description_is_its_purpose_and_a_note_says_that_it_was_too_long() -
         ("---\nname: a\n---\n" + "x" * 100_001, "a.md", "at most"),
     ],
 )
-def test_a_file_that_is_none_says_why(text: str, name: str, word: str) -> None:
+def test_an_invalid_file_is_refused_with_the_reason(text: str, name: str, word: str) -> None:
     with pytest.raises((UsageError, LimitError), match=word):
         read(text, name, HERE)
 
 
-def test_what_is_ours_is_known() -> None:
+def test_an_agent_file_of_atelier_is_recognised() -> None:
     assert not is_foreign(' {"name": "x"}', "a.json")
     assert is_foreign("---\n", "a.json")
     assert is_foreign("{", "a.md")
 
 
 @given(st.text(max_size=200), st.sampled_from(["a.md", "a.toml", "a.yaml", "x.agent.md", ".md"]))
-def test_any_file_is_read_or_refused(text: str, name: str) -> None:
+def test_any_file_is_parsed_or_refused(text: str, name: str) -> None:
     for each in (text, f"---\nname: {text}\ntools: {text}\nmodel: {text}\nmaxTurns: {text}\n---\n{text}"):
         with contextlib.suppress(UsageError):
             assert read(each, name, HERE).config.system_prompt
@@ -168,7 +168,7 @@ COPILOT = [
 
 
 @pytest.mark.parametrize(("written", "tools"), COPILOT)
-def test_tools_of_copilot_are_translated_and_those_of_servers_are_not_taken_for_them(
+def test_tools_of_copilot_are_translated_and_not_confused_with_those_of_servers(
     written: str, tools: tuple[str, ...]
 ) -> None:
     found = read(f"---\nname: a\ndescription: d\ntools: ['{written}']\n---\nWork.", "a.agent.md", HERE)
@@ -176,6 +176,6 @@ def test_tools_of_copilot_are_translated_and_those_of_servers_are_not_taken_for_
     assert (f"No tool here corresponds to: {written}" in notes(found)) is not bool(tools), "what was not taken is named"
 
 
-def test_long_instructions_are_taken_whole() -> None:
+def test_long_instructions_are_imported_completely() -> None:
     text = "Work. " * 16_000
     assert read(f"---\nname: a\ndescription: d\n---\n{text}", "a.md", HERE).config.system_prompt == text.strip()

@@ -1,4 +1,4 @@
-"""Data from elsewhere grants nothing until a person confirms each part of it, and continues with nothing."""
+"""Foreign data grants nothing until a person confirms each part of it, and nothing in it continues running."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def greet(name: str) -> str:
 
 
 async def fill(atelier: Atelier, folder: Path) -> None:
-    """Grant all there is to grant, and leave a run waiting for an approval."""
+    """Grant everything there is to grant, and leave a run waiting for an approval."""
     (atelier.own_tools.folder / "greet.py").write_text(TOOL)
     (file,) = await atelier.own_tools.list()
     await atelier.own_tools.confirm(file.file, file.sha256)
@@ -84,7 +84,7 @@ OFF = {
 }
 
 
-async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirmed(
+async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
     open_atelier: Opener, tmp_path: Path, inspected_once: None
 ) -> None:
     folder = tmp_path / "work" / "in"
@@ -129,7 +129,7 @@ async def test_a_backup_from_elsewhere_grants_nothing_until_each_part_is_confirm
         assert (after["servers"], after["trusted"]) == ([True], [False, True]), "what was confirmed stays so"
 
 
-async def test_giving_a_rule_again_that_waits_confirms_it(open_atelier: Opener) -> None:
+async def test_adding_a_suspended_rule_again_confirms_it(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         rule = PermissionRule(text="write_file", action=Action.ALLOW, held=True)
         await atelier.permissions.add(rule)
@@ -139,7 +139,7 @@ async def test_giving_a_rule_again_that_waits_confirms_it(open_atelier: Opener) 
         assert [each.id for each in (await atelier.settings.get()).approvals.rules] == [rule.id]
 
 
-async def test_an_export_that_is_imported_grants_nothing_either(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_imported_export_grants_nothing_either(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "work" / "in"
     folder.mkdir(parents=True)
     cast = Cast(Lead=[[call("read_file", "r", path="a.txt")]])
@@ -154,7 +154,7 @@ async def test_an_export_that_is_imported_grants_nothing_either(open_atelier: Op
         assert json.loads((tmp_path / "export" / "manifest.json").read_text())["counts"]["permission_rule"] == 3
 
 
-async def test_always_on_a_card_confirms_the_rule_that_waits(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_always_on_a_card_confirms_a_suspended_rule(open_atelier: Opener, tmp_path: Path) -> None:
     write = call("write_file", "w", path="a.md", content="x")
     async with open_atelier(model_factory=Cast(Lead=[[write], "Done."])) as atelier:
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))

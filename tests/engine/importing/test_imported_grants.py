@@ -1,5 +1,6 @@
-"""Addresses, folders and texts of data from elsewhere wait until a person confirms them; nothing is sent there
-before."""
+"""Addresses, folders and texts of foreign data are suspended until a person confirms them; nothing is sent there
+before.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ VARIABLE = "SECRET_OF_THIS_MACHINE"
 
 
 class Server:
-    """Answers every request with an empty list of models, and keeps what it was sent."""
+    """Answers every request with an empty list of models, and records it."""
 
     def __init__(self) -> None:
         self.requests: list[bytes] = []
@@ -71,7 +72,9 @@ def vault() -> KeyVault:
 
 
 async def fill(atelier: Atelier, url: str, folder: Path) -> str:
-    """Send and grant all there is, to another person's server; gives the workflow's id."""
+    """Configure everything that sends or grants something, with another person's server; returns the workflow's
+    id.
+    """
     repos = atelier.repos
     headers = {"X-More": f"${VARIABLE}"}
     await repos.providers.save(
@@ -99,7 +102,7 @@ async def fill(atelier: Atelier, url: str, folder: Path) -> str:
 
 
 async def reached(atelier: Atelier) -> list[str]:
-    """Try everything that sends something, and give what each said that failed."""
+    """Try everything that sends something, and return the error of each."""
     web = (await atelier.settings.get()).web
     provider = await atelier.providers.get("OpenAI")
     said = []
@@ -124,7 +127,7 @@ async def reached(atelier: Atelier) -> list[str]:
     return said
 
 
-async def test_nothing_is_sent_to_an_address_from_elsewhere_before_it_is_confirmed(
+async def test_nothing_is_sent_to_a_foreign_address_before_it_is_confirmed(
     open_atelier: Opener, tmp_path: Path, server: Server, inspected_once: None
 ) -> None:
     folder = tmp_path / "work" / "in"
@@ -154,7 +157,7 @@ async def test_nothing_is_sent_to_an_address_from_elsewhere_before_it_is_confirm
         settings = await atelier.settings.get()
         assert (settings.memories_ask, settings.web.browser, settings.web.address) == (True, "", server.url)
         assert settings.monthly_unpriced == ""
-        # A change of something else confirms nothing.
+        # Changing another field confirms nothing.
         await atelier.web.use(settings.web.model_copy(update={"search": "tavily"}))
         await atelier.providers.set_key("OpenAI", KEY)
         await atelier.settings.set("media.images_model", "another")
@@ -177,14 +180,14 @@ async def test_nothing_is_sent_to_an_address_from_elsewhere_before_it_is_confirm
         assert (workflow.workspace, workflow.tainted) == ((str(folder), str(folder.parent)), ())
         (memory,) = await atelier.repos.memories.list()
         assert memory.tainted == ()
-        # A backup that this folder makes now is its own, with what waits and what does not.
+        # A backup that this folder makes now is its own, including confirmed and suspended parts.
         await atelier.data.backup_create(tmp_path / "again.zip")
     await restore_backup(tmp_path / "again.zip", root)
     async with open_atelier(**options) as atelier:
         assert [each.kind for each in await atelier.imported_data.list()] == [HeldKind.EMBEDDER]
 
 
-async def test_an_address_that_a_person_entered_here_needs_no_confirmation(
+async def test_an_address_entered_on_this_machine_needs_no_confirmation(
     open_atelier: Opener, tmp_path: Path, server: Server
 ) -> None:
     async with open_atelier(vault=vault()) as atelier:
@@ -205,7 +208,7 @@ async def test_an_address_that_a_person_entered_here_needs_no_confirmation(
         assert len(server.requests) == 2
 
 
-async def test_a_kill_between_the_steps_of_switching_off_loses_no_folder(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_kill_between_the_steps_of_suspending_loses_no_folder(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         first = await atelier.workflows.create(workspace=("/a", "/b"))
         second = await atelier.workflows.create(workspace=("/a", "/b"))
@@ -244,14 +247,14 @@ async def test_a_kill_between_the_steps_of_switching_off_loses_no_folder(open_at
         ({"base_url": "http://[::1"}, ("http://[::1",)),
     ],
 )
-def test_only_a_listed_service_at_its_usual_place_needs_no_confirmation(
+def test_only_a_listed_service_at_its_standard_address_needs_no_confirmation(
     fields: dict[str, object], about: tuple[str, ...]
 ) -> None:
     found = of_provider(ProviderConfig(**{"name": "x", "kind": "openai", **fields}))
     assert tuple(each.removesuffix("/v1") for each in found) == tuple(each.removesuffix("/v1") for each in about)
 
 
-def test_services_that_are_off_are_confirmed_all_the_same() -> None:
+def test_disabled_services_must_be_confirmed_too() -> None:
     off = Settings(
         web=WebSettings(search="off", address="https://e.example"), media=MediaSettings(models_key_env="AWS_SECRET")
     )
@@ -307,10 +310,11 @@ setting: language theme font_scale notifications tray quick_key_on quick_key not
     favourite_agents provider_names last_agent_id last_model shortcuts window monthly_cost_limit monthly_warned
     media.images_price media.models_price
 """
-"""What of each table data from elsewhere may bring as it is: texts, numbers, ids, and what only describes what was. A
-column that is new has to be put here, or be switched off by ``hold`` and put into ``HELD``: an address, a program, a
-path or a permission of somebody else holds nowhere. All of an MCP server is looked at by whoever switches it on; of a
-project agents are shown what is in folders that were granted to them."""
+"""The columns of each table that foreign data may bring unchanged: texts, numbers, ids, and what only describes
+the past. A new column must be added here, or be suspended by ``hold`` and added to ``HELD``: an address, a
+program, a path or a permission of somebody else must have no effect. The person who enables an MCP server sees all
+of it; agents see of a project only what is in folders granted to them.
+"""
 
 HELD = """
 workflow: choices.approval workspace tainted
@@ -329,12 +333,12 @@ setting: embedder.kind embedder.provider embedder.model embedder_before memories
     web.browser media.images media.images_key_env media.models_address media.models_key_env folder_trust
     confirmed_tools monthly_unpriced held
 """
-"""What ``hold`` and ``end_runs`` switch off or list for a person; the tests above and ``test_elsewhere.py`` see that
-they do.
+"""Columns that ``hold`` and ``end_runs`` suspend or list for a person; the tests above and ``test_elsewhere.py``
+check that they do.
 """
 
 OPENED = frozenset({"choices", "config", "embedder", "approvals", "web", "media"})
-"""Columns that hold a configuration: what is in them is looked at one by one."""
+"""Columns with a configuration: their parts are checked one by one."""
 
 
 def _by_table(text: str) -> dict[str, list[str]]:
@@ -351,7 +355,7 @@ def columns(model: type[BaseModel]) -> Iterator[str]:
             yield name
 
 
-def test_every_column_is_known_to_grant_nothing_or_is_held() -> None:
+def test_every_column_is_known_to_grant_nothing_or_is_suspended() -> None:
     stored = {each.name: each.model for each in vars(tables).values() if isinstance(each, Table)}
     plain, held = _by_table(PLAIN), _by_table(HELD)
     for name, model in {**stored, "setting": Settings}.items():

@@ -1,5 +1,4 @@
-"""No file that is imported grants a folder, lets an agent work unasked, or passes for something that was not
-untrusted."""
+"""No imported file grants a folder, lets an agent work without approval, or passes for trusted content."""
 
 from __future__ import annotations
 
@@ -161,14 +160,14 @@ async def test_workflow_files(open_atelier: Opener, tmp_path: Path) -> None:
 
 
 async def _at_rest(atelier: Atelier, workflow_id: str) -> bool:
-    """Nothing works by itself: a run that is not over waits until a person continues it."""
+    """Nothing runs by itself: an unfinished run waits until a person continues it."""
     return atelier.runs.live.alive.get(workflow_id) is None or all(
         each.status.held for each in await atelier.repos.runs.list(workflow_id)
     )
 
 
 def _granted(file: dict[str, Any]) -> list[str]:
-    """What an imported workflow grants; nothing is what it may."""
+    """The rights that an imported workflow has; there must be none."""
     said = file["workflow"]
     found = ["folders"] if said["workspace"] else []
     found += ["a file to be sent"] if said["draft_attachments"] else []

@@ -1,4 +1,4 @@
-"""A data folder whose path always fits a socket, and an output that remembers."""
+"""A data folder whose path always fits a socket, and an output that records."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.storage.folder.datadir import DataDir
 
 
 class RecordingTerminal:
-    """The client's terminal: what it was told to show, and what its user types."""
+    """The client's terminal: what it was asked to show, and what its user types."""
 
     def __init__(self, *lines: str | None, interactive: bool = False, stdin: str = "") -> None:
         self.json = False

@@ -1,4 +1,4 @@
-"""Where the holder listens, and the note that says so."""
+"""The socket of the holder, and the file that names it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from atelier_desk.engine.ipc.address import (
 NOTE_VALUE = HolderNote("/tmp/x.sock", "secret-token", 42, "0.1.0")
 
 
-def test_a_short_path_is_used_as_it_is(tmp_path: Path) -> None:
+def test_a_short_path_is_used_unchanged(tmp_path: Path) -> None:
     assert socket_address(tmp_path, Path("/d/atelier.sock")) == "/d/atelier.sock"
 
 
-def test_a_long_path_falls_back_to_a_private_runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_path_uses_a_private_runtime_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     runtime = Path("/tmp") / f"rt-{os.getpid()}"
     runtime.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(runtime))
@@ -44,9 +44,7 @@ def test_a_long_path_falls_back_to_a_private_runtime_folder(tmp_path: Path, monk
         runtime.rmdir()
 
 
-def test_a_runtime_folder_that_belongs_to_somebody_else_is_not_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_runtime_folder_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(address.os, "getuid", lambda: tmp_path.stat().st_uid + 1)
     monkeypatch.setenv("XDG_RUNTIME_DIR", "")
     monkeypatch.setattr(address.tempfile, "gettempdir", lambda: str(tmp_path))
@@ -64,7 +62,7 @@ def test_a_runtime_folder_that_belongs_to_somebody_else_is_not_used(
     assert caught.value.code == "socket_path"
 
 
-def test_the_note_is_private_and_reads_back(tmp_path: Path) -> None:
+def test_the_address_file_is_private_and_can_be_read(tmp_path: Path) -> None:
     write_note(tmp_path, NOTE_VALUE)
     assert read_note(tmp_path) == NOTE_VALUE
     assert stat.S_IMODE((tmp_path / NOTE).stat().st_mode) == 0o600
@@ -72,7 +70,7 @@ def test_the_note_is_private_and_reads_back(tmp_path: Path) -> None:
     assert read_note(tmp_path) is None
 
 
-def test_another_process_s_note_is_left_alone(tmp_path: Path) -> None:
+def test_the_address_file_of_another_process_is_left_alone(tmp_path: Path) -> None:
     write_note(tmp_path, NOTE_VALUE)
     remove_note(tmp_path, HolderNote("/tmp/x.sock", "other", 43, "0.1.0"))
     assert read_note(tmp_path) == NOTE_VALUE
@@ -81,6 +79,6 @@ def test_another_process_s_note_is_left_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"address": "x"}', '{"address": "x", "token": "t", "pid": "no", "version": "1"}']
 )
-def test_a_damaged_note_counts_as_none(tmp_path: Path, content: str) -> None:
+def test_a_damaged_address_file_counts_as_missing(tmp_path: Path, content: str) -> None:
     (tmp_path / NOTE).write_text(content)
     assert read_note(tmp_path) is None

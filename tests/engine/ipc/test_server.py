@@ -1,4 +1,4 @@
-"""Two processes' worth of the local socket in one loop."""
+"""Client and server of the local socket in one loop."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def _greeted(datadir: DataDir) -> Any:
     return holder
 
 
-async def test_a_command_runs_in_the_holder_with_its_engine_and_its_output_comes_back(datadir: DataDir) -> None:
+async def test_a_command_runs_in_the_holder_and_its_output_is_returned(datadir: DataDir) -> None:
     seen: list[Any] = []
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
@@ -68,9 +68,9 @@ async def test_questions_and_standard_input_go_to_the_client(datadir: DataDir) -
     assert terminal.out == "one|None|piped\ntext"
 
 
-async def test_a_long_standard_input_comes_whole_whatever_it_is_written_in(datadir: DataDir) -> None:
-    """Each of these characters is six bytes on the socket: in one line they were refused, and the command ended without
-    a word.
+async def test_long_standard_input_arrives_completely_in_any_script(datadir: DataDir) -> None:
+    """Each of these characters takes six bytes on the socket: sent in one line they were refused, and the command
+    ended silently.
     """
     text = "日本" * 1_500_000 + "."
     most: list[int] = []
@@ -91,7 +91,7 @@ async def test_a_long_standard_input_comes_whole_whatever_it_is_written_in(datad
     assert most == [limits.MEMORY_FILE]
 
 
-async def test_standard_input_that_is_too_long_ends_the_command_with_its_error(datadir: DataDir) -> None:
+async def test_too_long_standard_input_ends_the_command_with_an_error(datadir: DataDir) -> None:
     ended = asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
@@ -114,7 +114,7 @@ async def test_standard_input_that_is_too_long_ends_the_command_with_its_error(d
         await ended.wait()
 
 
-async def test_a_reply_to_a_question_that_was_abandoned_counts_for_no_other(datadir: DataDir) -> None:
+async def test_a_reply_to_an_abandoned_question_answers_no_other(datadir: DataDir) -> None:
     """What a person typed for one question must never answer the next one."""
     typed: list[asyncio.Future[str]] = []
     asked = asyncio.Event()
@@ -149,7 +149,7 @@ async def test_a_reply_to_a_question_that_was_abandoned_counts_for_no_other(data
     outputs[0].answer("nobody asks")
 
 
-async def test_a_failing_command_is_reported_and_the_server_lives_on(datadir: DataDir) -> None:
+async def test_a_failing_command_is_reported_and_the_server_continues(datadir: DataDir) -> None:
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
         if argv[0] == "break":
             raise RuntimeError("secret detail")
@@ -188,7 +188,7 @@ async def test_cancelling_the_client_cancels_the_command_and_waits_for_its_statu
     assert terminal.notes == [("saved", "dim")]
 
 
-async def test_a_command_that_does_not_catch_its_cancellation_ends_with_130(datadir: DataDir) -> None:
+async def test_a_command_that_does_not_handle_its_cancellation_ends_with_130(datadir: DataDir) -> None:
     started = asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
@@ -205,7 +205,7 @@ async def test_a_command_that_does_not_catch_its_cancellation_ends_with_130(data
         assert await task == 130
 
 
-async def test_a_client_that_disappears_cancels_its_command(datadir: DataDir) -> None:
+async def test_a_disconnected_client_cancels_its_command(datadir: DataDir) -> None:
     started, cancelled = asyncio.Event(), asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
@@ -240,7 +240,7 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
     task = asyncio.create_task(holder.run_command(["run"], RecordingTerminal()))
     await started.wait()
     await server.aclose()
-    # No status: the client is to continue with the next holder.
+    # No status: the client continues with the next holder.
     with pytest.raises(StorageError) as caught:
         await task
     assert caught.value.code == "holder_gone"
@@ -248,7 +248,7 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
     assert await find_holder(datadir.root) is None
 
 
-async def test_a_holder_that_is_done_stays_until_nobody_is_served_and_then_begins_nothing(datadir: DataDir) -> None:
+async def test_a_finished_holder_stays_for_its_clients_and_starts_nothing_new(datadir: DataDir) -> None:
     go_on = asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
@@ -269,7 +269,7 @@ async def test_a_holder_that_is_done_stays_until_nobody_is_served_and_then_begin
         go_on.set()
         await unused
         assert (await served, terminal.out) == (0, "whole")
-        # It was greeted before, and asks after: it is not told anything, and may ask the next holder.
+        # It was greeted before, and asks later: it gets no answer, and may ask the next holder.
         with pytest.raises(StorageError) as caught:
             await early.run_command(["run"], terminal)
         assert (caught.value.code, early.begun) == ("holder_gone", False)
@@ -284,7 +284,7 @@ async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_tha
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
         if argv[0] == "list":
-            # Runs are saved first, while this one is let finish.
+            # Runs are saved first, while this command may finish.
             await saved.wait()
             return 0
         out.shown("w", "r", 7)
@@ -313,7 +313,7 @@ async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_tha
     assert (request.workflow_id, request.run_id, request.seq) == ("w", "r", 7)
 
 
-async def test_a_command_that_is_taken_up_brings_along_what_was_shown(datadir: DataDir) -> None:
+async def test_a_command_taken_over_passes_on_what_was_shown(datadir: DataDir) -> None:
     seen: list[Request] = []
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
@@ -328,7 +328,7 @@ async def test_a_command_that_is_taken_up_brings_along_what_was_shown(datadir: D
 
 
 @pytest.mark.parametrize("nonsense", [None, 3, "x", [], {"unknown": 1}])
-def test_a_request_that_is_none_counts_as_a_new_command(nonsense: object) -> None:
+def test_an_invalid_request_counts_as_a_new_command(nonsense: object) -> None:
     assert Request.from_wire(nonsense).again is False
 
 
@@ -341,7 +341,7 @@ async def test_the_window_is_raised_only_where_there_is_one(datadir: DataDir) ->
     assert raised == [True]
 
 
-async def test_the_socket_and_the_note_are_private_and_go_away(datadir: DataDir) -> None:
+async def test_the_socket_and_the_address_file_are_private_and_deleted(datadir: DataDir) -> None:
     async with IpcServer(None, datadir):
         mode = Path(datadir.socket).stat().st_mode
         assert stat.S_ISSOCK(mode)
@@ -351,7 +351,7 @@ async def test_the_socket_and_the_note_are_private_and_go_away(datadir: DataDir)
     assert not (datadir.root / NOTE).exists()
 
 
-async def test_a_stale_socket_is_noticed_and_replaced(datadir: DataDir) -> None:
+async def test_a_stale_socket_is_replaced(datadir: DataDir) -> None:
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(datadir.socket))
     dead.close()
@@ -361,7 +361,7 @@ async def test_a_stale_socket_is_noticed_and_replaced(datadir: DataDir) -> None:
         assert await find_holder(datadir.root) is not None
 
 
-async def test_a_socket_that_answers_is_not_imported(datadir: DataDir) -> None:
+async def test_an_active_socket_is_not_replaced(datadir: DataDir) -> None:
     async with IpcServer(None, datadir):
         note = read_note(datadir.root)
         with pytest.raises(ConflictError):
@@ -369,7 +369,7 @@ async def test_a_socket_that_answers_is_not_imported(datadir: DataDir) -> None:
         assert read_note(datadir.root) == note
 
 
-async def test_a_file_in_the_way_is_named_and_kept(datadir: DataDir) -> None:
+async def test_a_file_at_the_sockets_path_is_named_and_preserved(datadir: DataDir) -> None:
     Path(datadir.socket).write_text("mine")
     with pytest.raises(StorageError) as caught:
         await IpcServer(None, datadir).start()
@@ -408,7 +408,7 @@ async def test_a_wrong_token_is_refused(datadir: DataDir) -> None:
         b"[" * 100_000 + b"\n",
     ],
 )
-async def test_nonsense_is_turned_away_and_others_are_served(datadir: DataDir, line: bytes) -> None:
+async def test_invalid_requests_are_refused_and_others_served(datadir: DataDir, line: bytes) -> None:
     async with IpcServer(None, datadir) as server:
         server.on_raise = lambda: True
         reader, writer = await asyncio.open_unix_connection(str(datadir.socket))

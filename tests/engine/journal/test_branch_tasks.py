@@ -1,6 +1,4 @@
-"""Tasks belong to the branch whose runs made them: the pane, the model, a fork, a copy and a replay see those of
-theirs.
-"""
+"""Tasks belong to the branch whose runs created them, in the pane, for the model, in forks, copies and replays."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ def todo(operation: str, **arguments: Any) -> list[ToolCall]:
 
 
 def listed(request: ChatRequest) -> list[dict[str, Any]]:
-    """What the newest call of the request gave of the tasks."""
+    """The tasks in the result of the newest call of the request."""
     result: list[dict[str, Any]] = json.loads(
         [message for message in request.messages if message.role is Role.TOOL][-1].content
     )["tasks"]
@@ -34,7 +32,7 @@ def listed(request: ChatRequest) -> list[dict[str, Any]]:
 
 
 def finishing(name: str) -> list[Step]:
-    """A turn in which the model looks at the tasks and completes one by its name."""
+    """A turn in which the model lists the tasks and completes one by its name."""
 
     def complete(request: ChatRequest) -> list[ToolCall]:
         return todo("complete", task_id=next(task["id"] for task in listed(request) if task["name"] == name))
@@ -53,8 +51,9 @@ async def shown(atelier: Atelier, workflow_id: str) -> dict[str, str]:
 
 
 async def two_versions(atelier: Atelier, model: ScriptedModel) -> tuple[str, str, str]:
-    """A plan of one task, and a second turn answered twice: first it is completed and another one made, then
-    neither."""
+    """A plan of one task, and a second turn with two versions: in the first it is completed and another created,
+    in the second neither.
+    """
     workflow_id = (await atelier.workflows.create("w")).id
     await say(atelier, workflow_id, "plan")
     first = await say(atelier, workflow_id, "work")
@@ -72,7 +71,7 @@ def versions() -> ScriptedModel:
     )
 
 
-async def test_a_turn_that_is_answered_again_begins_with_the_tasks_of_the_turns_before(open_atelier: Opener) -> None:
+async def test_a_regenerated_turn_starts_with_the_tasks_of_the_turns_before(open_atelier: Opener) -> None:
     model = versions()
     async with open_atelier(model) as atelier:
         workflow_id, first, second = await two_versions(atelier, model)
@@ -111,7 +110,7 @@ async def test_a_persons_tasks_are_on_every_branch_and_their_edits_where_the_tas
         assert list(await shown(atelier, workflow_id)) == ["More", "The plan", "Mine"]
 
 
-async def test_forks_and_copies_have_the_tasks_of_their_branch_and_the_others_with_it(open_atelier: Opener) -> None:
+async def test_forks_and_copies_have_the_tasks_of_all_their_branches(open_atelier: Opener) -> None:
     model = versions()
     async with open_atelier(model) as atelier:
         workflow_id, first, _second = await two_versions(atelier, model)
@@ -148,7 +147,7 @@ def change(run_id: str, action: str, task: Task, *fields: str) -> RunEvent:
     return RunEvent(workflow_id="w", run_id=run_id, body=TaskChanged(action=action, task=task, fields=fields or None))  # type: ignore[arg-type]
 
 
-def test_only_what_the_branchs_runs_and_people_did_counts() -> None:
+def test_only_tasks_of_the_branchs_runs_and_of_people_count() -> None:
     task = Task(id="t", workflow_id="w", run_id="r1", name="T")
     mine = Task(id="m", workflow_id="w", name="Mine")
     done = task.model_copy(update={"status": TaskStatus.COMPLETED})
@@ -165,7 +164,7 @@ def test_only_what_the_branchs_runs_and_people_did_counts() -> None:
     assert tasks_of(events, set()) == {"m": mine}
 
 
-def test_a_branch_has_the_sub_agents_of_its_turns_however_deep() -> None:
+def test_a_branch_includes_the_sub_agents_of_its_turns_at_any_depth() -> None:
     runs = [
         RunLink("a", None, None),
         RunLink("a1", None, "a"),
@@ -179,7 +178,7 @@ def test_a_branch_has_the_sub_agents_of_its_turns_however_deep() -> None:
     assert branch_of(runs, None) == branch_of(runs, "gone") == set()
 
 
-async def test_a_file_with_a_change_of_another_workflows_task_is_refused(open_atelier: Opener) -> None:
+async def test_a_file_that_changes_another_workflows_task_is_refused(open_atelier: Opener) -> None:
     model = versions()
     async with open_atelier(model) as atelier:
         workflow_id, _first, _second = await two_versions(atelier, model)

@@ -33,12 +33,14 @@ from tests.engine.conftest import Opener, Recorder
 from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
 EVERY = int(os.environ.get("ATELIER_FORK_EVERY", "5"))
-"""Of the events of a team, which are forked at also those that concern two runs; 1 forks at each (half a minute)."""
+"""Every how many events of a team are forked at, besides those that concern two runs; 1 forks at each (half a
+minute).
+"""
 Answers = Callable[[AgentConfig], ScriptedModel]
 
 
 def whenever(*calls: ToolCall, then: str) -> Step:
-    """A model's whole behaviour: it makes its calls once, then answers."""
+    """A model's complete behaviour: it makes its calls once, then answers."""
 
     def answer(request: ChatRequest) -> Step:
         return then if any(message.role is Role.TOOL for message in request.messages) else list(calls)
@@ -47,12 +49,12 @@ def whenever(*calls: ToolCall, then: str) -> Step:
 
 
 def team(**behaviours: Step) -> Answers:
-    """Models that behave the same however often and wherever in the work they are asked."""
+    """Models that behave the same however often and at whatever point they are asked."""
     return scripts(**{name: [step] * 1000 for name, step in behaviours.items()})
 
 
 def batch() -> Answers:
-    """Two sub-agents side by side, one of which has one of its own and keeps a plan."""
+    """Two sub-agents in parallel, one of which has a sub-agent and a plan."""
     todo = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "write"})
     return team(
         Tester=whenever(spawn("s1", "Reader", "Add."), spawn("s2", "Writer", "Write."), then="Both are done."),
@@ -84,7 +86,7 @@ async def places(atelier: Atelier, workflow_id: str) -> list[int]:
 
 
 async def everything(atelier: Atelier, workflow_id: str) -> str:
-    """All that is stored of a workflow, as one text."""
+    """Everything stored of a workflow, as one text."""
     repos = atelier.repos
     events = [event async for event in workflow_events(repos, workflow_id)]
     runs = await repos.runs.list(workflow_id)
@@ -102,7 +104,7 @@ async def everything(atelier: Atelier, workflow_id: str) -> str:
 
 
 async def identities(atelier: Atelier, workflow_id: str) -> set[str]:
-    """Every id a fork must not share with its original."""
+    """Every id that a fork must not share with its original."""
     repos = atelier.repos
     rows: list[Any] = [
         *await repos.runs.list(workflow_id),
@@ -116,7 +118,7 @@ async def identities(atelier: Atelier, workflow_id: str) -> set[str]:
 
 
 async def assert_consistent(atelier: Atelier, fork: Workflow) -> None:
-    """Parents and sub-agents know the same of each other, and what is not over is paused."""
+    """Check that parents and sub-agents agree about each other, and that unfinished runs are paused."""
     rows = {row.id: row for row in await atelier.repos.runs.list(fork.id)}
     for row in rows.values():
         assert row.status.final or row.status is RunStatus.PAUSED
@@ -154,7 +156,7 @@ async def test_a_team_can_be_forked_at_every_event_and_continues_from_there(open
         assert await everything(atelier, workflow_id) == before
 
 
-async def test_replay_of_a_fork_gives_what_was_published_of_it(open_atelier: Opener) -> None:
+async def test_a_replay_of_a_fork_equals_what_was_published_of_it(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -171,7 +173,7 @@ async def test_replay_of_a_fork_gives_what_was_published_of_it(open_atelier: Ope
         assert team_sums[-1]["tokens_output"] == tree.total.usage.tokens_output
 
 
-async def test_a_fork_tells_when_things_happened(open_atelier: Opener) -> None:
+async def test_a_fork_keeps_the_times_of_events(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=batch()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -185,7 +187,7 @@ async def test_a_fork_tells_when_things_happened(open_atelier: Opener) -> None:
         assert (await atelier.workflows.list())[0].id == fork.id
 
 
-async def test_a_team_that_waits_waits_in_the_fork_too(open_atelier: Opener) -> None:
+async def test_a_waiting_team_waits_in_its_fork_too(open_atelier: Opener) -> None:
     risky = whenever(calculate("c", "1+1"), then="It is 2.")
     factory = team(
         Tester=whenever(spawn("s1", "Careful"), spawn("s2", "Asker"), then="Done."),
@@ -262,7 +264,7 @@ async def test_the_model_of_a_fork_answers_the_sub_agent_of_the_fork(open_atelie
             ], at
 
 
-async def test_pins_in_a_fork_are_its_own(open_atelier: Opener) -> None:
+async def test_pins_in_a_fork_are_independent(open_atelier: Opener) -> None:
     async with open_atelier(["one"]) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -279,7 +281,7 @@ async def test_pins_in_a_fork_are_its_own(open_atelier: Opener) -> None:
         assert request.messages == (await atelier.inspector.request(run_id, summary.seq)).messages
 
 
-async def test_what_was_committed_together_is_forked_together(open_atelier: Opener) -> None:
+async def test_a_commit_is_forked_as_a_unit(open_atelier: Opener) -> None:
     async with open_atelier(["one"]) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -297,7 +299,7 @@ async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
         text = await atelier.workflows.export(workflow_id, "json")
-        # What the original was allowed does not come with its file: the owner's own settings hold.
+        # Approvals of the original are not in its file: the owner's own settings apply.
         await atelier.settings.update(approvals=ApprovalSettings(flags=ApprovalFlags(sub_agents=False)))
         copy = (await atelier.workflows.import_(text, on_conflict="rename")).workflow
         events = [event async for event in workflow_events(atelier.repos, copy.id)]
@@ -332,7 +334,7 @@ def a_commit(*parts: tuple[str, int, int]) -> list[RunEvent]:
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_events_come_back_in_the_order_of_their_commits(seed: int) -> None:
+def test_events_are_in_the_order_of_their_commits(seed: int) -> None:
     chance = random.Random(seed)
     written: list[RunEvent] = []
     seqs = {"x": 0, "y": 0, "z": 0}
@@ -352,7 +354,7 @@ def test_events_come_back_in_the_order_of_their_commits(seed: int) -> None:
     assert [event.stream_from for event in read] == sorted(event.stream_from for event in written)
     for run in seqs:
         assert [event.seq for event in read if event.run_id == run] == list(range(1, seqs[run] + 1))
-    # A commit is never torn apart, and within it the order is that of writing.
+    # A commit is never split, and within it the order is that of writing.
     torn = [read[i].commit for i in range(len(read)) if i == 0 or read[i].commit != read[i - 1].commit]
     assert len(torn) == len(set(torn))
     for commit in torn:
@@ -387,7 +389,7 @@ async def test_damage_is_named_and_the_rest_can_be_read(open_atelier: Opener, tm
         assert [event.seq for event in shown if event.run_id != first] == [
             event.seq for event in whole if event.run_id != first
         ]
-        # Sums are those of what can be read.
+        # Totals include only what can be read.
         assert all(event in whole for event in shown if event.chunk_type is not ChunkType.USAGE)
         if name.startswith("message"):
             assert shown == whole

@@ -1,5 +1,5 @@
-"""What a run inherits: the same with snapshots as folded from every event, and of a long workflow without reading it
-all.
+"""The conversation that a run inherits: with snapshots the same as computed from all events, and read in part for
+a long workflow.
 """
 
 from __future__ import annotations
@@ -65,27 +65,27 @@ def file(name: str) -> Attachment:
 
 
 class Story:
-    """A workflow made through its journal, and what each turn has to inherit, folded from all events."""
+    """A workflow built through its journal, and what each turn must inherit, computed from all events."""
 
     def __init__(self, atelier: Atelier, workflow_id: str) -> None:
         self.atelier, self.workflow_id = atelier, workflow_id
         self.head: str | None = None
         self.turns: list[str] = []
 
-    async def whole(self, run_id: str | None) -> tuple[ContextEntry, ...]:
-        """The conversation after a run, the slow way."""
+    async def full_history(self, run_id: str | None) -> tuple[ContextEntry, ...]:
+        """The conversation after a run, computed the slow way."""
         if run_id is None:
             return ()
         row = await self.atelier.repos.runs.get(run_id)
-        state = fold(await run_events(self.atelier.repos, run_id), await self.whole(row.previous_run_id))
+        state = fold(await run_events(self.atelier.repos, run_id), await self.full_history(row.previous_run_id))
         assert state is not None
         return inherited_context(state)
 
     async def say(
         self, *more: EventBody, then: Callable[[RunState], Sequence[EventBody]] = lambda state: (), **message: Any
     ) -> str:
-        """One turn; ``then`` says what else happens before the reply."""
-        handle = RunHandle(run_id=new_id(), workflow_id=self.workflow_id, history=await self.whole(self.head))
+        """Add one turn; ``then`` adds further events before the reply."""
+        handle = RunHandle(run_id=new_id(), workflow_id=self.workflow_id, history=await self.full_history(self.head))
         journal, number = self.atelier.journal, len(self.turns)
         started = RunStarted(agent=agent(), previous_run_id=self.head, correlation_id=handle.run_id)
         state = await journal.append(
@@ -103,7 +103,7 @@ class Story:
 
 
 async def restarted(atelier: Atelier, run_id: str | None) -> snapshots.InheritedState:
-    """What a process that was just started finds; it writes a snapshot when it is time."""
+    """What a newly started process reads; it writes a snapshot when one is due."""
     conversations = Conversations(atelier.repos)
     before = await conversations.before(run_id)
     await conversations.close()
@@ -149,7 +149,7 @@ PICTURE = (ImagePart(media_type="image/png", data="AAAA", name="a.png"),)
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-async def test_with_snapshots_a_conversation_is_as_folded_from_all_events(
+async def test_with_snapshots_a_conversation_equals_that_from_all_events(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     dice, used = random.Random(seed), []
@@ -172,10 +172,10 @@ async def test_with_snapshots_a_conversation_is_as_folded_from_all_events(
             await told.say(*more, then=act or (lambda state: ()), **message)
             if dice.random() < 0.1:
                 told.head = dice.choice(told.turns[-3:])  # another branch from there on
-            before, whole = await restarted(atelier, told.head), await told.whole(told.head)
-            assert without_replaced(before.history) == without_replaced(whole)
-            assert (await Conversations(atelier.repos).before(told.head, whole=True)).history == whole
-            assert attachments_of(before.history) == attachments_of(whole)
+            before, expected = await restarted(atelier, told.head), await told.full_history(told.head)
+            assert without_replaced(before.history) == without_replaced(expected)
+            assert (await Conversations(atelier.repos).before(told.head, whole=True)).history == expected
+            assert attachments_of(before.history) == attachments_of(expected)
     assert any(used)
 
 
@@ -199,10 +199,10 @@ async def test_after_a_start_a_long_workflow_is_not_read_again(
         assert len(read) <= 1
         state = atelier.runs.state_of(run_id)
         assert state is not None
-        assert state.history == await told.whole(told.head)
+        assert state.history == await told.full_history(told.head)
 
 
-async def test_what_a_branch_read_from_outside_counts_on_all_and_is_asked_for_once(
+async def test_outside_content_of_a_branch_counts_in_all_and_is_looked_up_once(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(["hello"] * 3) as atelier:
@@ -246,7 +246,7 @@ def empty(folder: Path) -> None:
 @pytest.mark.parametrize(
     "spoil", [damaged, empty, "missing", "made by another program", "an event more", "a row that changed"]
 )
-async def test_a_snapshot_of_another_time_or_program_does_not_count(
+async def test_a_snapshot_of_another_version_or_program_is_ignored(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, spoil: Any
 ) -> None:
     async with open_atelier() as atelier:
@@ -271,12 +271,12 @@ async def test_a_snapshot_of_another_time_or_program_does_not_count(
         turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
         kept = await atelier.repos.snapshots.read(told.workflow_id)
         assert not any(snapshots.decode(data, turns) for data in kept)
-        if spoil != "a row that changed":  # which is told as what it is: damage
-            assert (await restarted(atelier, told.head)).history == await told.whole(told.head)
+        if spoil != "a row that changed":  # which is reported as what it is: damage
+            assert (await restarted(atelier, told.head)).history == await told.full_history(told.head)
 
 
-def test_folding_in_another_way_needs_a_new_form() -> None:
-    """A snapshot of before would be used otherwise: raise ``snapshots.FORM``, then put the new digest here."""
+def test_a_change_in_the_computation_needs_a_new_snapshot_version() -> None:
+    """Earlier snapshots would be used wrongly: raise ``snapshots.FORM``, then put the new digest here."""
     first = Script(message=None, run_id="a").add(
         UserMessage(content="one", attachments=(file("page"),), images=PICTURE)
     )
@@ -303,7 +303,7 @@ def test_folding_in_another_way_needs_a_new_form() -> None:
     assert (snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (1, "633e0a23ba5330b9")
 
 
-async def test_a_snapshot_is_not_made_of_turns_that_changed_since(open_atelier: Opener) -> None:
+async def test_no_snapshot_is_written_of_turns_that_changed_meanwhile(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         told = await story(atelier, 6)
         before = await Conversations(atelier.repos).before(told.head)
@@ -314,7 +314,7 @@ async def test_a_snapshot_is_not_made_of_turns_that_changed_since(open_atelier: 
         assert snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])) is None
 
 
-async def test_a_turn_whose_events_are_lost_does_not_end_snapshots(open_atelier: Opener) -> None:
+async def test_a_turn_with_lost_events_does_not_prevent_later_snapshots(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         told = await story(atelier, 6)
         lost = record("run", told.turns[2])
@@ -334,7 +334,7 @@ async def test_a_turn_whose_events_are_lost_does_not_end_snapshots(open_atelier:
         )
 
 
-async def test_what_json_does_not_have_makes_no_snapshot(open_atelier: Opener) -> None:
+async def test_values_that_json_cannot_express_prevent_a_snapshot(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         told = await story(atelier, 4)
         before = await Conversations(atelier.repos).before(told.head)
@@ -344,7 +344,7 @@ async def test_what_json_does_not_have_makes_no_snapshot(open_atelier: Opener) -
         assert snapshots.encode(snapshots.InheritedState((odd,), folded=before.folded), turns) is None
 
 
-async def test_a_summary_from_a_snapshot_is_undone_whole(open_atelier: Opener) -> None:
+async def test_a_summary_from_a_snapshot_is_undone_completely(open_atelier: Opener) -> None:
     async with open_atelier(["hello", "again"]) as atelier:
         told = await story(atelier, 5)
         await told.say(then=summary)
@@ -353,7 +353,7 @@ async def test_a_summary_from_a_snapshot_is_undone_whole(open_atelier: Opener) -
         await told.say()
         before = await restarted(atelier, told.head)
         assert not complete(before.history)
-        # What the summary stands for can still be read by the agent.
+        # The agent can still read what the summary replaced.
         assert [each.name for each in attachments_of(before.history).values()] == [
             f"file {number}" for number in range(5)
         ]
@@ -368,12 +368,12 @@ async def test_a_summary_from_a_snapshot_is_undone_whole(open_atelier: Opener) -
             *_framed(asked),
             "and now?",
         ]
-        assert (await restarted(atelier, run_id)).history == await told.whole(run_id)
+        assert (await restarted(atelier, run_id)).history == await told.full_history(run_id)
         assert complete((await restarted(atelier, run_id)).history)
 
 
 def _framed(asked: list[str]) -> list[str]:
-    """The questions with what was attached to the first five, as a model reads them."""
+    """The questions with the attachments of the first five, as a model reads them."""
     return [
         f'{text}\n\n<attached_file name="file {number}">\nfile {number}\n</attached_file>' if number < 5 else text
         for number, text in enumerate(asked)
@@ -381,7 +381,7 @@ def _framed(asked: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("what", ["the workflow", "a branch", "all that an import replaced"])
-async def test_what_is_deleted_is_in_no_snapshot(open_atelier: Opener, what: str) -> None:
+async def test_deleted_content_is_in_no_snapshot(open_atelier: Opener, what: str) -> None:
     async with open_atelier() as atelier:
         told = await story(atelier, 6)
         await restarted(atelier, told.head)
@@ -399,7 +399,7 @@ async def test_what_is_deleted_is_in_no_snapshot(open_atelier: Opener, what: str
         assert not folder.exists()
 
 
-async def test_an_import_over_a_workflow_takes_the_place_of_its_runs_in_memory(open_atelier: Opener) -> None:
+async def test_an_import_over_a_workflow_replaces_its_runs_in_memory(open_atelier: Opener) -> None:
     async with open_atelier(["the old answer", "a later one", "the newest"]) as atelier:
         workflow_id = (await atelier.workflows.create()).id
         first = await atelier.runs.send(workflow_id, "first", agent=agent())

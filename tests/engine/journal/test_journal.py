@@ -1,4 +1,4 @@
-"""The journal: what is published live is what a replay gives, for every type of event."""
+"""The journal: for every type of event, a replay gives what was published live."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def every_event(workflow_id: str, run_id: str) -> list[EventBody]:
 
 
 def server_events(usage: Usage) -> list[EventBody]:
-    """A reply whose call is made again with what its server asked for."""
+    """A reply whose call is repeated with the answers its server asked for."""
     return [
         ModelReplied(reply=ChatReply(tool_calls=(ToolCall(id="server", name="t"),)), usage=usage),
         ToolCallStarted(call_id="server", tool="t", server="s"),
@@ -199,7 +199,7 @@ def server_events(usage: Usage) -> list[EventBody]:
 
 
 def team_events(workflow_id: str, run_id: str, usage: Usage) -> list[EventBody]:
-    """A reply whose calls are asked about, start sub-agents, and ask the parent."""
+    """A reply with calls that need approval, start sub-agents, and ask the parent."""
     calls = tuple(
         ToolCall(id=id, name="t", arguments={"n": 1}) for id in ("edited", "refused", "several", "later", "up")
     )
@@ -292,7 +292,7 @@ async def test_replay_gives_what_was_published_for_every_type_of_event(open_atel
         assert [event.wire() for event in durable] == [event.wire() async for event in atelier.runs.replay(workflow.id)]
 
 
-async def test_nothing_is_appended_to_a_run_that_has_ended(open_atelier: Opener) -> None:
+async def test_nothing_is_appended_to_a_finished_run(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
         handle = RunHandle(run_id="r", workflow_id=workflow.id)
@@ -303,7 +303,7 @@ async def test_nothing_is_appended_to_a_run_that_has_ended(open_atelier: Opener)
 
 
 def commits_of(atelier: Atelier) -> list[list[str]]:
-    """The types of the events of each commit from now on."""
+    """The event types of each commit from now on."""
     commit = atelier.repos.journal.commit
     seen: list[list[str]] = []
 
@@ -315,7 +315,7 @@ def commits_of(atelier: Atelier) -> list[list[str]]:
     return seen
 
 
-async def test_what_follows_is_committed_with_what_led_to_it(open_atelier: Opener) -> None:
+async def test_follow_up_events_are_in_the_same_commit(open_atelier: Opener) -> None:
     calls = [[calculate("c1", "1+1"), calculate("c2", "2+2")], [calculate("c3", "3+3")], "done"]
     async with open_atelier(calls) as atelier:
         seen = commits_of(atelier)
@@ -330,7 +330,7 @@ async def test_what_follows_is_committed_with_what_led_to_it(open_atelier: Opene
             ["model_replied", "run_finished"],
         ]
         stored = await run_events(atelier.repos, events[0].run_id)
-        # A copy of the workflow can still be cut between a reply and what follows from it.
+        # A copy of the workflow can still be cut between a reply and its follow-up events.
         replied, finished = stored[-2:]
         assert replied.commit != finished.commit
         assert stored[0].commit == stored[1].commit
@@ -338,7 +338,7 @@ async def test_what_follows_is_committed_with_what_led_to_it(open_atelier: Opene
         assert durable == [event.wire() async for event in atelier.runs.replay(events[0].workflow_id)]
 
 
-async def test_what_follows_is_asked_for_again_but_not_forever(open_atelier: Opener) -> None:
+async def test_follow_up_events_are_computed_repeatedly_but_not_endlessly(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         seen = commits_of(atelier)
         workflow = await atelier.workflows.create()
@@ -350,7 +350,7 @@ async def test_what_follows_is_asked_for_again_but_not_forever(open_atelier: Ope
         assert [entry.text for entry in state.entries] == [str(seq) for seq in range(1, MOST_FOLLOWING + 1)]
 
 
-async def test_nothing_is_stored_when_what_follows_cannot_be_reported(open_atelier: Opener) -> None:
+async def test_nothing_is_stored_when_follow_up_events_cannot_be_computed(open_atelier: Opener) -> None:
     def broken(now: RunState) -> list[EventBody]:
         raise ValueError("no idea")
 
@@ -364,7 +364,7 @@ async def test_nothing_is_stored_when_what_follows_cannot_be_reported(open_ateli
         assert len(await run_events(atelier.repos, "r")) == 1
 
 
-async def test_numbers_continue_after_a_commit_that_was_stored_although_it_seemed_to_fail(open_atelier: Opener) -> None:
+async def test_numbers_continue_after_a_commit_stored_despite_an_error(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
         handle = RunHandle(run_id="r", workflow_id=workflow.id)
@@ -386,8 +386,8 @@ async def test_numbers_continue_after_a_commit_that_was_stored_although_it_seeme
         assert (await atelier.repos.workflows.get(workflow.id)).stream_seq == len(shown)
 
 
-async def test_a_workflow_that_is_forgotten_during_a_commit_keeps_its_order(open_atelier: Opener) -> None:
-    """Whoever writes next waits for that commit, and numbers on from it."""
+async def test_a_workflow_deleted_during_a_commit_keeps_its_order(open_atelier: Opener) -> None:
+    """The next writer waits for that commit, and continues its numbers."""
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create()
         one, two = (RunHandle(run_id=run_id, workflow_id=workflow.id) for run_id in ("one", "two"))
@@ -414,7 +414,7 @@ async def test_a_workflow_that_is_forgotten_during_a_commit_keeps_its_order(open
         assert [event.run_id for event in shown] == sorted((event.run_id for event in shown), key=["one", "two"].index)
 
 
-async def test_a_fault_point_is_reached_for_every_type_of_a_commit(open_atelier: Opener) -> None:
+async def test_a_fault_point_is_reached_for_every_event_type_of_a_commit(open_atelier: Opener) -> None:
     points: list[str] = []
     async with open_atelier(["done"], fault=points.append) as atelier:
         await atelier.runs.wait(await atelier.runs.send((await atelier.workflows.create()).id, "hello", agent=agent()))
@@ -422,7 +422,7 @@ async def test_a_fault_point_is_reached_for_every_type_of_a_commit(open_atelier:
     assert points == [f"{when}_commit:{type}" for pair in types for when in ("before", "after") for type in pair]
 
 
-async def test_key_in_a_servers_answer_reaches_no_event(open_atelier: Opener) -> None:
+async def test_a_key_in_a_servers_answer_reaches_no_event(open_atelier: Opener) -> None:
     remember(KEY)
     error = ProviderError("The server says: {said}", said=f"invalid key {KEY}", code="auth")
     async with open_atelier([error, ValueError(f"sent {KEY}")]) as atelier:

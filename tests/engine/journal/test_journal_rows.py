@@ -1,6 +1,4 @@
-"""What a commit leaves next to its events: the run's row, the sums, the numbers that follow, and what those who listen
-are told.
-"""
+"""The effects of a commit besides its events: the run's row, totals, numbering, and notices to listeners."""
 
 from __future__ import annotations
 
@@ -91,7 +89,7 @@ async def turns() -> None:
         await asyncio.sleep(0)
 
 
-async def test_the_row_of_a_run_says_what_its_events_say(open_atelier: Opener) -> None:
+async def test_the_row_of_a_run_matches_its_events(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(
             atelier, previous_run_id="before", parent_run_id="above", parent_call_id="c", correlation_id="root",
@@ -118,8 +116,8 @@ async def test_the_row_of_a_run_says_what_its_events_say(open_atelier: Opener) -
         assert row.updated_at >= row.created_at
 
 
-async def test_sums_of_a_team_continue_in_the_next_process(open_atelier: Opener) -> None:
-    """What its sub-agents used is in, what other teams of the workflow used is not."""
+async def test_totals_of_a_team_continue_in_the_next_process(open_atelier: Opener) -> None:
+    """The usage of its sub-agents is included, that of other teams of the workflow is not."""
     async with open_atelier() as atelier:
         root = await begun(atelier, "root")
         child = await begun(atelier, "child", root.workflow_id, parent_run_id="root", correlation_id="root")
@@ -140,7 +138,7 @@ async def test_sums_of_a_team_continue_in_the_next_process(open_atelier: Opener)
         ]
 
 
-async def test_runs_that_begin_together_take_nothing_from_the_sums_of_the_others(open_atelier: Opener) -> None:
+async def test_runs_that_start_together_leave_each_others_totals_intact(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         seen = Recorder(atelier)
         first = await begun(atelier, "one")
@@ -160,7 +158,7 @@ async def test_runs_that_begin_together_take_nothing_from_the_sums_of_the_others
 
 
 @pytest.mark.parametrize("between", ["task", "branch"])
-async def test_what_a_person_changes_between_takes_nothing_from_the_sums(open_atelier: Opener, between: str) -> None:
+async def test_a_persons_change_in_between_leaves_the_totals_intact(open_atelier: Opener, between: str) -> None:
     async with open_atelier() as atelier:
         seen = Recorder(atelier)
         handle = await begun(atelier)
@@ -178,7 +176,7 @@ async def test_what_a_person_changes_between_takes_nothing_from_the_sums(open_at
         assert (await atelier.repos.workflows.get(handle.workflow_id)).usage.tokens_input == 14
 
 
-async def test_what_a_person_changes_at_once_is_one_commit(open_atelier: Opener) -> None:
+async def test_a_persons_combined_changes_are_one_commit(open_atelier: Opener) -> None:
     """A copy of the workflow has all of it or nothing."""
     async with open_atelier() as atelier:
         workflow_id = (await atelier.workflows.create()).id
@@ -189,7 +187,7 @@ async def test_what_a_person_changes_at_once_is_one_commit(open_atelier: Opener)
         assert one.commit == two.commit != three.commit
 
 
-async def test_a_branch_is_shown_after_the_commit_that_is_under_way(open_atelier: Opener) -> None:
+async def test_a_branch_is_shown_after_the_commit_in_progress(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         async with held(atelier):
@@ -207,7 +205,7 @@ async def test_a_branch_is_shown_after_the_commit_that_is_under_way(open_atelier
         assert (row.head_run_id, shown) == (None, []), "the branch is purged, after what was being written"
 
 
-async def test_a_branch_that_is_deleted_can_be_restored_and_no_longer_exists_when_its_time_has_ended(
+async def test_a_deleted_branch_can_be_restored_until_its_time_is_over(
     open_atelier: Opener,
 ) -> None:
     async with open_atelier() as atelier:
@@ -262,7 +260,7 @@ async def test_the_last_number_of_a_workflow_is_that_of_its_last_event(open_atel
         PictureDescribed(call_id="c"),
     ],
 )
-async def test_what_is_no_work_may_follow_the_end(open_atelier: Opener, body: EventBody) -> None:
+async def test_events_without_work_may_follow_the_end(open_atelier: Opener, body: EventBody) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         await atelier.journal.append(handle, said(), RunFinished(status=RunStatus.COMPLETED))
@@ -281,7 +279,7 @@ async def test_what_is_no_work_may_follow_the_end(open_atelier: Opener, body: Ev
         LimitsRaised(child_id="c", raise_limits={}),
     ],
 )
-async def test_a_failed_run_continues_and_one_that_ended_does_not(open_atelier: Opener, body: EventBody) -> None:
+async def test_a_failed_run_continues_and_a_finished_one_does_not(open_atelier: Opener, body: EventBody) -> None:
     async with open_atelier() as atelier:
         failed = await begun(atelier, "failed")
         await atelier.journal.append(failed, RunFailed(code="auth", message="no key"))
@@ -292,7 +290,7 @@ async def test_a_failed_run_continues_and_one_that_ended_does_not(open_atelier: 
             await atelier.journal.append(over, body)
 
 
-async def test_those_who_list_things_are_reported_which_of_them_changed(open_atelier: Opener) -> None:
+async def test_listeners_are_told_which_lists_changed(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         changed: list[tuple[str, str]] = []
@@ -317,7 +315,7 @@ async def test_those_who_list_things_are_reported_which_of_them_changed(open_ate
         assert await atelier.tasks.list(handle.workflow_id) == []
 
 
-async def test_a_turn_of_another_branch_has_that_branch_s_tasks(open_atelier: Opener) -> None:
+async def test_a_turn_of_another_branch_has_that_branchs_tasks(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         first = await begun(atelier, "first")
         task = Task(workflow_id=first.workflow_id, run_id="first", name="a task")
@@ -331,7 +329,7 @@ async def test_a_turn_of_another_branch_has_that_branch_s_tasks(open_atelier: Op
         assert await atelier.tasks.list(first.workflow_id) == []
 
 
-async def test_an_append_that_is_cancelled_is_done_all_the_same(open_atelier: Opener) -> None:
+async def test_a_cancelled_append_is_completed(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         handle = await begun(atelier)
         async with held(atelier):

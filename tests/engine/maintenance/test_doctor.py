@@ -1,4 +1,4 @@
-"""Each check in its good and its bad state."""
+"""Each diagnostic check in its good and its bad state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.support.servers.openai import FakeOpenAI
 
 @pytest.fixture(autouse=True)
 def _no_qt_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The import of Qt is tried once, in its own test."""
+    """The import of Qt is tested once, in its own test."""
 
     async def found(deep: bool) -> Check:
         return Check(name="qt", title="Qt", status="ok", message="there")
@@ -50,7 +50,7 @@ async def test_a_healthy_machine(open_atelier: Opener) -> None:
         assert "--api-key-env" in found["keyring"].fix
 
 
-async def test_it_is_informed_what_is_checked(open_atelier: Opener) -> None:
+async def test_progress_names_each_check(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         begun: list[str] = []
         found = await checks(atelier, begin=begun.append)
@@ -70,7 +70,7 @@ async def test_it_is_informed_what_is_checked(open_atelier: Opener) -> None:
     assert {"Database", "Embedder"} <= {check.title for check in found}
 
 
-async def test_a_server_that_is_off_is_a_warning_with_what_to_do(open_atelier: Opener) -> None:
+async def test_an_unreachable_server_is_a_warning_with_advice(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server:
         url = server.url
     async with open_atelier() as atelier:
@@ -89,7 +89,7 @@ class Broken(WordEmbedder):
 
 
 @pytest.mark.parametrize("error", [ProviderError("it is not installed"), RuntimeError("odd")])
-async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, error: Exception) -> None:
+async def test_a_broken_part_fails_only_its_own_check(open_atelier: Opener, error: Exception) -> None:
     async with open_atelier(embedder=Broken(error)) as atelier:
         found = by_name(await checks(atelier, deep=True))
         assert found["embedder"].status == "fail"
@@ -97,7 +97,7 @@ async def test_a_broken_part_fails_its_own_check_alone(open_atelier: Opener, err
         assert found["database"].status == "ok"
 
 
-async def test_what_is_costly_to_load_is_only_searched_for_unless_all_is_to_be_tried(open_atelier: Opener) -> None:
+async def test_expensive_parts_are_only_located_unless_everything_is_tested(open_atelier: Opener) -> None:
     async with open_atelier(embedder=Broken(RuntimeError("loaded"))) as atelier:
         provider = await atelier.providers.provider("local")
         for deep in (False, True):
@@ -115,7 +115,7 @@ async def test_what_is_costly_to_load_is_only_searched_for_unless_all_is_to_be_t
         (EmbedderSettings(kind="openai", provider="gone", model="m"), "warn", "gone"),
     ],
 )
-async def test_in_a_process_that_only_looks_the_embedder_is_that_of_the_settings(
+async def test_in_a_reading_process_the_embedder_is_that_of_the_settings(
     open_atelier: Opener, chosen: EmbedderSettings, status: str, words: str
 ) -> None:
     async with open_atelier() as atelier:
@@ -133,21 +133,21 @@ async def test_a_full_disk(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
             assert by_name(await checks(atelier))["disk"].status == status
 
 
-async def test_a_folder_others_can_read_is_a_warning(open_atelier: Opener) -> None:
+async def test_a_folder_readable_by_others_is_a_warning(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         atelier.datadir.root.chmod(0o755)
         check = by_name(await checks(atelier))["data_folder"]
         assert (check.status, check.fix) == ("warn", f"chmod 700 {atelier.datadir.root}")
 
 
-async def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+async def test_an_unwritable_folder_fails(tmp_path: Path) -> None:
     found = by_name(await checks(root=tmp_path / "missing", problem=StorageError("it is locked", code="locked")))
     assert found["data_folder"].status == "fail"
     assert (found["database"].status, found["database"].message) == ("fail", "it is locked")
     assert "keyring" not in found
 
 
-async def test_every_row_and_report_is_read_and_damage_is_named(open_atelier: Opener) -> None:
+async def test_every_row_and_report_is_read_and_damage_named(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("w")
         for name in ("whole", "changed"):
@@ -167,7 +167,7 @@ async def test_every_row_and_report_is_read_and_damage_is_named(open_atelier: Op
         assert "atelier reports accept" in found["reports"].fix
 
 
-async def test_an_own_tool_that_changed_is_a_warning(open_atelier: Opener) -> None:
+async def test_a_changed_custom_tool_is_a_warning(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         assert by_name(await checks(atelier))["own_tools"].status == "ok"
         file = atelier.datadir.tools / "mine.py"
@@ -178,7 +178,7 @@ async def test_an_own_tool_that_changed_is_a_warning(open_atelier: Opener) -> No
         assert (check.status, "mine.py" in check.message, "tools own confirm" in check.fix) == ("warn", True, True)
 
 
-async def test_undo_data_that_cannot_be_read_is_a_warning_with_its_size(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_unreadable_undo_data_is_a_warning_with_its_size(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         assert by_name(await checks(atelier))["checkpoints"].status == "ok"
         files = atelier.workspace_files
@@ -197,7 +197,7 @@ async def test_undo_data_that_cannot_be_read_is_a_warning_with_its_size(open_ate
         assert "atelier files leftovers" in check.fix
 
 
-async def test_changes_whose_undo_data_was_deleted_are_a_warning(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_changes_without_their_undo_data_are_a_warning(open_atelier: Opener, tmp_path: Path) -> None:
     call = ToolCall(id="c1", name="write_file", arguments={"path": "a.txt", "content": "new"})
     async with open_atelier([[call], "done"]) as atelier:
         await atelier.settings.set("approvals.flags.file_ops", False)
@@ -211,7 +211,7 @@ async def test_changes_whose_undo_data_was_deleted_are_a_warning(open_atelier: O
         assert (check.status, "Undo is no longer possible for 1 change" in check.message) == ("warn", True)
 
 
-async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_same(open_atelier: Opener) -> None:
+async def test_a_damaged_model_file_fails_although_its_time_is_unchanged(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         path = atelier.datadir.models / "tiny.gguf"
         path.write_bytes(gguf_bytes())
@@ -223,7 +223,7 @@ async def test_a_downloaded_model_the_disk_damaged_fails_though_its_time_is_the_
         assert str(path) in check.message
 
 
-async def test_a_list_of_downloaded_models_that_cannot_be_read_is_named(open_atelier: Opener) -> None:
+async def test_an_unreadable_list_of_downloaded_models_is_named(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         (atelier.datadir.models / MANIFEST).write_text("{broken")
         check = by_name(await checks(atelier))["models"]

@@ -1,4 +1,4 @@
-"""Checks of the machine: Qt, imported in a process that may end, and the sandbox of commands."""
+"""Checks of the machine: Qt, imported in a process that may crash, and the sandbox of commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from atelier_desk.workspace.processes import sandbox
         ("import time; time.sleep(600)", "fail", "Importing PySide6 takes too long."),
     ],
 )
-async def test_it_is_imported_elsewhere_and_what_is_wrong_is_reported(
+async def test_qt_is_imported_in_another_process_and_failures_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, status: str, words: str
 ) -> None:
     if module:
@@ -34,7 +34,7 @@ async def test_it_is_imported_elsewhere_and_what_is_wrong_is_reported(
     assert ("libegl1" in found.fix) == (status == "fail" and "too long" not in words)
 
 
-async def test_without_being_asked_for_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_request_no_process_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere")
     assert (await system_checks.qt(deep=False)).status == "ok"
 
@@ -61,7 +61,7 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
         (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can end your other programs"]),
     ],
 )
-def test_what_of_the_sandbox_this_system_has(
+def test_which_parts_of_the_sandbox_this_system_supports(
     monkeypatch: pytest.MonkeyPatch,
     processes: bool,
     proc: bool,

@@ -1,4 +1,4 @@
-"""What an MCP server's resource becomes when it is attached."""
+"""Attaching the resource of an MCP server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.engine.mentions.source import MentionScope
 from tests.support.pictures import picture
 
 
-async def test_a_picture_is_attached_and_the_loop_continues_meanwhile() -> None:
+async def test_an_image_is_attached_without_blocking_the_loop() -> None:
     async def resource(_server: str, _uri: str) -> tuple[str, bytes, str]:
         return "", picture("BMP", 37, 11), "image/bmp"
 

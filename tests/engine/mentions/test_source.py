@@ -1,4 +1,4 @@
-"""What can be mentioned: found by its name, best first, read as text; and a source of one's own is found like the
+"""Mentions: found by name, best match first, attached as text; and additional sources are searched like the
 others.
 """
 
@@ -20,7 +20,7 @@ def names(found: list[Mention]) -> list[str]:
     return [each.name for each in found]
 
 
-def test_names_that_begin_so_come_first_and_every_word_counts() -> None:
+def test_names_with_that_prefix_come_first_and_every_word_counts() -> None:
     things = [
         Mention("x", str(index), name, detail)
         for index, (name, detail) in enumerate((("oversea", ""), ("a", "sea"), ("Sea b", "")))
@@ -31,7 +31,7 @@ def test_names_that_begin_so_come_first_and_every_word_counts() -> None:
     assert names(best(things, "", 9)) == ["oversea", "a", "Sea b"]
 
 
-async def test_files_are_found_in_granted_folders_alone_and_secrets_never(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_files_are_found_only_in_granted_folders_and_secrets_never(open_atelier: Opener, tmp_path: Path) -> None:
     granted, other = tmp_path / "granted", tmp_path / "other"
     for folder in (granted, other):
         (folder / "sea").mkdir(parents=True)
@@ -78,7 +78,7 @@ async def test_tasks_reports_memories_and_agents_are_read_as_texts(open_atelier:
             await atelier.attachments.mention(found["task"], other.id)
 
 
-async def test_a_new_source_is_asked_like_the_others_and_one_that_fails_finds_nothing(
+async def test_a_new_source_is_searched_like_the_others_and_a_failing_one_finds_nothing(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.sources()

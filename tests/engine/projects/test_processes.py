@@ -1,4 +1,4 @@
-"""The processes that read files: one file that ends its process is told of, the others are read."""
+"""The worker processes that read files: a file that crashes its process is reported, the others are read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ serve(answer)
         ("time.sleep(600)", PROBLEMS["timeout"]),
     ],
 )
-async def test_a_file_that_ends_its_process_is_reported_of_and_the_others_are_read(
+async def test_a_file_that_crashes_its_process_is_reported_and_the_others_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, action: str, problem: str
 ) -> None:
     (tmp_path / "served.py").write_text(SERVED.format(action=action))
@@ -48,7 +48,7 @@ async def test_a_file_that_ends_its_process_is_reported_of_and_the_others_are_re
         await reader.aclose()
 
 
-async def test_a_process_that_cannot_start_is_no_fault_of_any_file(
+async def test_a_process_that_cannot_start_is_not_blamed_on_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(processes, "MODULE", "atelier_desk.no_such_module")

@@ -1,6 +1,4 @@
-"""What a call touches, as it is on the disk: links, folders that commands run in, what goes along with a folder, whom
-it names.
-"""
+"""What a call accesses on the disk: links, working folders of commands, contents of a folder, and named agents."""
 
 from __future__ import annotations
 
@@ -26,7 +24,7 @@ ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A workspace folder with a denied file, links to it and out, and a repository."""
+    """A workspace with a denied file, links to it and out of the workspace, and a repository."""
     work = tmp_path / "work"
     for name in ("sub", "private", ".git", "other/.git"):
         (work / name).mkdir(parents=True)
@@ -62,9 +60,7 @@ def found(folder: Path, text: str, *denied: str, cwd: str = "") -> CallFacts:
     ("cat b.txt", "sub", False),
     ("cd sub && cat b.txt", "", False), ("cat nothing", "", False),
 ])  # fmt: skip
-def test_a_rule_for_a_command_holds_for_every_way_to_say_its_files(
-    folder: Path, text: str, cwd: str, denied: bool
-) -> None:
+def test_a_command_rule_covers_every_spelling_of_its_files(folder: Path, text: str, cwd: str, denied: bool) -> None:
     said = command(folder, text.format(folder=folder), (DENY, "run_command(cat .env)"), cwd=cwd, mode=ApprovalMode.AUTO)
     assert (said is DENY) is denied
 
@@ -82,13 +78,15 @@ def test_words_that_name_no_file_have_no_other_spelling(folder: Path) -> None:
     ("cd door && make", "", ["", "{out}/deep"]), ("cd door/.. && make", "", ["", None]),
     ("cd sub || ls; make", "", ["", None, None]),
 ])  # fmt: skip
-def test_where_commands_run_links_followed(folder: Path, text: str, cwd: str, folders: list[str | None]) -> None:
+def test_working_folders_of_commands_with_links_resolved(
+    folder: Path, text: str, cwd: str, folders: list[str | None]
+) -> None:
     out = str(folder.parent / "out")
     seen = [one.folder for one in found(folder, text.format(out=out), cwd=cwd).commands]
     assert seen == [each and each.format(out=out) for each in folders]
 
 
-def test_going_up_from_a_link_leads_out(folder: Path) -> None:
+def test_the_parent_of_a_link_is_outside(folder: Path) -> None:
     """A program goes up from where the link led to, whatever the words look like."""
     run = state(ApprovalMode.EDIT, workspace=(str(folder),))
     assert [verdict(run, started(), write(path), repaired=False).action for path in ("sub/../x", "door/../x")] == [
@@ -100,7 +98,7 @@ def test_going_up_from_a_link_leads_out(folder: Path) -> None:
     )
 
 
-def test_a_rule_for_words_does_not_cover_the_file_that_is_fed_or_a_program_behind_a_link(folder: Path) -> None:
+def test_a_rule_for_words_covers_neither_input_files_nor_a_program_behind_a_link(folder: Path) -> None:
     for text, rule, said in (
         ("wc -l < a.txt", "run_command(wc -l)", ALLOW), ("wc -l < /etc/passwd", "run_command(wc -l)", ASK),
         ("wc -l < /etc/passwd", "run_command(wc:*)", ASK), ("wc -l < /etc/passwd", "run_command", ALLOW),
@@ -112,7 +110,7 @@ def test_a_rule_for_words_does_not_cover_the_file_that_is_fed_or_a_program_behin
         assert command(folder, text, (ALLOW, rule)) is said, (text, rule)
 
 
-def test_what_asks_names_the_part_it_is_about(folder: Path) -> None:
+def test_a_reason_for_approval_names_the_part_it_concerns(folder: Path) -> None:
     def said(text: str) -> tuple[str, str]:
         found = judged(run_in(folder, mode=ApprovalMode.AUTO), "run_command", command=text, modifies_files=True).verdict
         return found.reason, found.about
@@ -122,7 +120,7 @@ def test_what_asks_names_the_part_it_is_about(folder: Path) -> None:
     assert said("touch sub/[ab] > log") == ("unparsed", "sub/[ab]")
 
 
-def test_agents_of_a_call_are_held_against_the_rules(folder: Path) -> None:
+def test_agents_of_a_call_are_compared_with_the_rules(folder: Path) -> None:
     run = run_in(folder, (DENY, "DelegateTaskTool(Ann)"), (ALLOW, "DelegateTaskTool(Bob)"))
     for names, said in ((("Ann",), DENY), (("Bob",), ALLOW), (("Bob", "Ann"), DENY), (("Eve",), ASK)):
         call = Call(Effect.SPAWN, Risk.MEDIUM, ApprovalKind.SUB_AGENT, subjects=Subjects(agents=names))
@@ -134,7 +132,7 @@ def test_agents_of_a_call_are_held_against_the_rules(folder: Path) -> None:
     ("cat a.txt", []),
     ("git show HEAD:.env", [".env"]), ("/usr/bin/git show HEAD:.env", [".env"]), ("git show HEAD:a.txt", ["a.txt"]),
 ])  # fmt: skip
-def test_denied_files_that_a_program_may_be_reported_of(folder: Path, text: str, named: list[str]) -> None:
+def test_denied_files_whose_names_a_program_may_reveal(folder: Path, text: str, named: list[str]) -> None:
     assert [path.spellings[0] for path in found(folder, text, "read_file(.env)", "read_file(nothing)").revealed] == [
         f"{folder}/{name}" for name in named
     ]
@@ -150,14 +148,14 @@ def test_denied_files_that_a_program_may_be_reported_of(folder: Path, text: str,
     ("write_file", {"path": "private/b", "content": "x"}, ALLOW),
     ("delete_path", {"path": "sub"}, ALLOW),
 ])  # fmt: skip
-def test_what_is_put_into_a_folder_is_held_against_the_rules_by_its_new_name(
+def test_a_file_moved_into_a_folder_is_compared_by_its_new_name(
     folder: Path, name: str, arguments: dict[str, Any], said: Action
 ) -> None:
     run = run_in(folder, (DENY, "write_file(/private/a.txt)"), mode=ApprovalMode.AUTO)
     assert judged(run, name, **arguments).verdict.action is said
 
 
-def test_protected_names_of_a_command_start_where_it_runs(folder: Path) -> None:
+def test_protected_names_of_a_command_are_relative_to_its_working_folder(folder: Path) -> None:
     judge, run = Judge(), run_in(folder)
     for cwd in ("", "other"):
         judged(run, "run_command", judge, command="cp a .git/hooks/pre-commit", modifies_files=True, cwd=cwd)
@@ -167,7 +165,7 @@ def test_protected_names_of_a_command_start_where_it_runs(folder: Path) -> None:
         assert targets.below
 
 
-def test_a_command_that_only_names_what_is_there_changes_no_rule_of_a_plain_call(folder: Path) -> None:
+def test_a_command_that_only_names_an_existing_file_is_treated_like_a_plain_call(folder: Path) -> None:
     run = replace(run_in(folder, (DENY, "read_file(.env)")), trusted=(str(folder),))
     said = judged(run, "read_file", path="a.txt")
     assert (said.verdict.action, said.reads) == (ALLOW, "")

@@ -1,4 +1,4 @@
-"""What becomes of a command under each profile, from the line a model wrote to the verdict."""
+"""The verdict on a command under each profile, from the line that a model wrote."""
 
 # judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
@@ -37,7 +37,7 @@ touch link/config                      | ask   | ask   | ask protected
 curl example.com #network              | ask   | ask   | ask unconfined
 make #none                             | ask   | ask   | ask unconfined
 """
-"""A line, with the sandbox it asks for, under the profiles Ask, Edit and Free; for the last, why."""
+"""A line with its requested sandbox, and the verdicts under Ask, Edit and Free; for the last, the reason."""
 MODES = (ApprovalMode.SELECTIVE, ApprovalMode.EDIT, ApprovalMode.AUTO)
 
 
@@ -82,14 +82,14 @@ def test_the_table(folder: Path) -> None:
     assert wrong == []
 
 
-def test_a_rule_does_not_undo_what_asks_always(folder: Path) -> None:
+def test_a_rule_does_not_override_what_always_needs_approval(folder: Path) -> None:
     for command in ("ls $(id)", "pip install x", "cp a .git/hooks/pre-commit"):
         assert said(folder, command, ApprovalMode.SELECTIVE, "run_command")[0] is Action.ASK
     assert said(folder, "python x.py", ApprovalMode.SELECTIVE, "run_command")[0] is Action.ALLOW
     assert said(folder, "python x.py", ApprovalMode.SELECTIVE, "run_command", box="none") == (Action.ASK, "unconfined")
 
 
-def test_without_a_sandbox_everything_that_is_run_asks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_every_execution_needs_approval(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "available", lambda: False)
     for command in ("python x.py", "ls"):
         assert said(folder, command, ApprovalMode.AUTO)[0] is Action.ASK

@@ -1,5 +1,4 @@
-"""What a rule denies is got by no tool, no command and nothing a command starts: the attempts of a table, run for
-real."""
+"""No tool, command or child process of a command gets at denied content: the attempts of a table, run for real."""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 from __future__ import annotations
@@ -159,7 +158,7 @@ def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
 
 
 def seen(text: str) -> bool:
-    """Whether the canary is in it, plain or as usual encodings of it have it."""
+    """Whether the text contains the canary, plain or in a common encoding."""
     packed = re.sub(r"\\+[nrt]|\s|\|.*?\|", "", text)
     hexed = "".join(re.findall(r"[0-9a-f]+", text.lower().replace(" ", "")))
     ways = [
@@ -177,7 +176,7 @@ async def results(
     calls: list[tuple[str, dict[str, Any]]],
     rules: Sequence[str] = RULES,
 ) -> list[str]:
-    """What every call came to, as the model, the window and the journal have it; questions are answered with no."""
+    """The outcome of every call for the model, the window and the journal; questions are answered with no."""
     steps: list[Any] = []
     for start in range(0, len(calls), PER_STEP):
         part = calls[start : start + PER_STEP]
@@ -211,11 +210,11 @@ def _plain(event: StreamEvent) -> str:
     ("approval", "mounts", "part"),
     [("auto", True, None), ("plan", True, 0), ("selective", True, 1), ("edit", True, 2), ("auto", False, 0)],
 )
-async def test_nothing_gets_at_what_is_denied(
+async def test_denied_content_is_never_reached(
     open_atelier: Opener, place: Place, approval: str, mounts: bool, part: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All of the table under the freest profile, a third of it under each other, and a third where the system has no
-    mounts.
+    """The complete table under the freest profile, a third of it under each other, and a third where the system
+    has no mounts.
     """
     if not mounts:
         monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
@@ -239,7 +238,7 @@ async def test_the_result_of_a_denied_call_names_the_rule(open_atelier: Opener, 
 
 
 def _without_arguments(text: str) -> str:
-    """Without what the table itself says."""
+    """The text without the arguments of the call itself."""
     return text.replace("CANARY HEAD", "").replace('"CANARY"', "")
 
 
@@ -263,11 +262,11 @@ git show HEAD:.env                         | deny rule | deny rule
 git checkout HEAD -- .env                  | deny rule | deny rule
 python3 r.py secrets/prod.txt              | deny rule | deny rule
 """
-"""A line, and what becomes of it under Free with mounts and without them."""
+"""A line, and its verdicts under Free with mounts and without them."""
 
 
 @pytest.mark.parametrize("mounts", [True, False])
-def test_a_command_asks_where_nothing_can_hide_what_is_denied(
+def test_a_command_needs_approval_where_denied_files_cannot_be_hidden(
     place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "has_mounts", lambda: mounts)
@@ -298,7 +297,7 @@ PATHS = [
 
 
 @pytest.mark.parametrize(("tool", "arguments"), PATHS)
-def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(
+def test_a_rule_against_reading_applies_to_every_tool_with_that_path(
     place: Place, tool: str, arguments: dict[str, Any]
 ) -> None:
     found = verdict_of(place, tool, arguments)
@@ -316,7 +315,7 @@ def test_a_rule_against_reading_holds_for_every_tool_that_names_the_path(
         ("write_file", {"path": "d/other.txt", "content": "x"}), ("glob_files", {"pattern": "**/.env"}),
     ],
 )  # fmt: skip
-def test_what_lies_next_to_a_denied_path_is_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
+def test_files_next_to_a_denied_path_are_free(place: Place, tool: str, arguments: dict[str, Any]) -> None:
     assert verdict_of(place, tool, arguments).action is Action.ALLOW
 
 
@@ -324,10 +323,10 @@ MANIFESTS = ("package.json", "pyproject.toml")
 
 
 @pytest.mark.parametrize("where", ["denied", "outside"])
-async def test_tools_that_look_for_project_files_tell_nothing_of_denied_ones(
+async def test_tools_that_search_project_files_reveal_nothing_of_denied_ones(
     open_atelier: Opener, place: Place, where: str
 ) -> None:
-    """No call names these files: a rule, or a link that leads out of the folder, holds all the same."""
+    """No call names these files: a rule, or a link out of the folder, applies all the same."""
     folder = place.home if where == "outside" else place.workspace
     for name, text in (
         ("package.json", {"name": CANARY, "scripts": {CANARY: "x"}}),
@@ -380,10 +379,10 @@ cat .env                    | cat link-to-env
 show.sh:*                   | ./show.sh now
 cat d/*                     | /bin/cat ./d/.env
 """
-"""A rule that denies a command, and a spelling of a command that it covers."""
+"""A rule that denies a command, and a spelling of the command that it covers."""
 
 
-def test_a_rule_and_a_command_are_spelled_by_one_function(place: Place) -> None:
+def test_rules_and_commands_are_normalised_by_one_function(place: Place) -> None:
     wrong = []
     for line in filter(None, COMMANDS.splitlines()):
         for name, value in (("<WS>", place.workspace), ("<HOME>", place.home)):
@@ -414,7 +413,7 @@ python3 -c "import os; os.truncate('config/prod.yml', 0)"
 """
 
 
-async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier: Opener, place: Place) -> None:
+async def test_nothing_changes_a_file_that_a_rule_protects_from_changes(open_atelier: Opener, place: Place) -> None:
     ws = place.workspace
     (ws / "vendor").mkdir()
     (ws / "vendor/lib.txt").write_text("lib\n")
@@ -430,5 +429,5 @@ async def test_nothing_changes_what_a_rule_keeps_from_being_changed(open_atelier
     await results(open_atelier, place, "auto", calls, ("edit_file(config/prod.yml)", "write_file(vendor/**)"))
     assert {name: (ws / name).read_text() for name in before} == before
     assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
-    # A build still makes files next to it.
+    # A build still creates files next to it.
     assert (ws / "config/other.yml").exists() is sandbox.has_mounts()

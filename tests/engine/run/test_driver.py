@@ -1,5 +1,5 @@
-"""The driver, as a person sees it: what a message in the middle, a pause, a stop, a limit and a fault make of a run
-running.
+"""The driver as a person sees it: the effect of a message in the middle, a pause, a stop, a limit and a fault on
+an active run.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from tests.support.runs import Script, reply, started
 from tests.support.runs import call as planned
 
 
-async def test_a_message_that_redirects_leaves_the_run_its_slot(open_atelier: Opener) -> None:
-    """Who waits for a slot waits until the run has ended, not only until its user says something else."""
+async def test_a_redirected_run_keeps_its_slot(open_atelier: Opener) -> None:
+    """Other runs wait for the slot until the run has ended, not only until its user redirects it."""
     gate = asyncio.Event()
     asked: list[str] = []
 
@@ -64,7 +64,7 @@ async def test_a_message_that_redirects_leaves_the_run_its_slot(open_atelier: Op
     assert asked == ["one", "one, but shorter", "two"]
 
 
-async def test_a_message_that_redirects_a_run_that_ends_in_that_moment_is_not_lost(open_atelier: Opener) -> None:
+async def test_a_message_that_redirects_a_run_at_its_end_is_not_lost(open_atelier: Opener) -> None:
     model = ScriptedModel(["first", "second"])
     async with open_atelier(model) as atelier:
         gate = Gate(atelier, lambda event: event.body.type == "run_finished")
@@ -81,7 +81,7 @@ async def test_a_message_that_redirects_a_run_that_ends_in_that_moment_is_not_lo
         assert [str(message.content) for message in model.requests[-1].messages[1:]] == ["hello", "first", "no, that"]
 
 
-async def test_a_message_that_redirects_a_run_that_pauses_in_that_moment_sets_it_going(open_atelier: Opener) -> None:
+async def test_a_message_that_redirects_a_run_at_its_pause_resumes_it(open_atelier: Opener) -> None:
     answered = asyncio.Event()
     model = ScriptedModel([[calculate("c", "6*7")], "second"], gate=answered)
     async with open_atelier(model) as atelier:
@@ -104,7 +104,7 @@ async def test_a_message_that_redirects_a_run_that_pauses_in_that_moment_sets_it
         assert (cut.status, cut.error) == (CallStatus.CANCELLED, SUPERSEDED)
 
 
-async def test_a_redirect_that_cannot_be_written_says_so_and_can_be_tried_again(open_atelier: Opener) -> None:
+async def test_a_redirect_that_cannot_be_stored_is_reported_and_can_be_repeated(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["one", "two", "three"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -126,7 +126,7 @@ async def test_a_redirect_that_cannot_be_written_says_so_and_can_be_tried_again(
 
 
 class Slow(Blocking):
-    """Tidies up when it is cancelled, which takes a while."""
+    """Cleans up when it is cancelled, which takes a while."""
 
     tidy = False
 
@@ -139,7 +139,7 @@ class Slow(Blocking):
             self.tidy = True
 
 
-async def test_time_that_has_ended_ends_the_call_before_it_is_written_down(open_atelier: Opener, clock: Any) -> None:
+async def test_a_timed_out_call_is_ended_before_that_is_recorded(open_atelier: Opener, clock: Any) -> None:
     tool = Slow()
     async with open_atelier([[ToolCall(id="c", name="blocking")], "done"], clock=clock) as atelier:
         atelier.registry.register(tool)
@@ -160,7 +160,7 @@ async def test_time_that_has_ended_ends_the_call_before_it_is_written_down(open_
         assert limit.value >= limit.cap
 
 
-async def test_a_fault_within_a_limited_time_is_a_fault(open_atelier: Opener) -> None:
+async def test_a_fault_within_the_time_limit_is_a_fault(open_atelier: Opener) -> None:
     error = ProviderError("No key.", code="auth")
     async with open_atelier([error]) as atelier:
         _, run_id = await start(atelier, agent=agent(budget=Budget(max_seconds=500)))
@@ -170,7 +170,7 @@ async def test_a_fault_within_a_limited_time_is_a_fault(open_atelier: Opener) ->
 
 
 @pytest.mark.parametrize("count", [1, 2])
-async def test_a_fault_of_ours_among_calls_fails_the_run_visibly_and_it_continues_when_tried_again(
+async def test_an_internal_fault_in_a_call_fails_the_run_visibly_and_a_retry_continues_it(
     open_atelier: Opener, count: int
 ) -> None:
     calls = [calculate(f"c{number}", "6*7") for number in range(count)]
@@ -196,7 +196,7 @@ async def test_a_fault_in_a_sub_agent_ends_it_and_its_parent_is_informed(open_at
         assert "ValueError: odd" in str(cast.result())
 
 
-async def test_who_waits_for_an_answer_of_a_run_that_ends_is_reported_to_decide(open_atelier: Opener) -> None:
+async def test_a_sub_agent_waiting_for_an_ended_parent_is_told_to_decide(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(wait=False)], *["It asks."] * 5], Helper=[[ask_parent()], "I took the blue one."])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
@@ -207,7 +207,7 @@ async def test_who_waits_for_an_answer_of_a_run_that_ends_is_reported_to_decide(
         assert told.by == "engine"
 
 
-async def test_a_run_that_says_it_is_done_stops_those_below_it(open_atelier: Opener) -> None:
+async def test_a_run_that_finishes_stops_its_sub_agents(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     cast = Cast(
         Lead=[[spawn(wait=False)], [call("task_complete", "t", summary="Enough.")]],
@@ -220,7 +220,7 @@ async def test_a_run_that_says_it_is_done_stops_those_below_it(open_atelier: Ope
 
 
 async def test_a_sub_agent_that_waits_for_its_parent_can_be_paused(open_atelier: Opener) -> None:
-    """Then the answer alone does not set it going."""
+    """Then the answer alone does not resume it."""
     cast = Cast(Lead=[[spawn(wait=False)], [ask_user()]], Helper=[[ask_parent()]])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, _run_id = await begin(atelier)
@@ -252,7 +252,7 @@ def asked(call_id: str = "b") -> ApprovalRequest:
     )
 
 
-def test_what_is_open_is_closed_with_what_a_stop_means() -> None:
+def test_open_calls_are_closed_with_the_meaning_of_the_stop() -> None:
     script = Script().add(reply("", *(planned(id) for id in "abcd")), started("a"), QuestionAsked(question=question()))
     script.add(started("c"), ApprovalRequested(approval=asked()))
     skipped, decided, *calls = closing_events(script.state, CallStatus.CANCELLED, CANCELLED)
@@ -261,12 +261,12 @@ def test_what_is_open_is_closed_with_what_a_stop_means() -> None:
     assert isinstance(decided, ApprovalDecided)
     assert (decided.approval_id, decided.call_id) == ("approval", "b")
     assert (decided.status, decided.note, decided.decided_by) == (ApprovalStatus.CANCELLED, CANCELLED, "stop")
-    # A call that had not begun is shown as begun and ended.
+    # A call that had not started is shown as started and ended.
     assert [body.call_id for body in calls] == ["a", "b", "b", "c", "d", "d"]  # type: ignore[union-attr]
     assert {body.status for body in calls if isinstance(body, ToolCallFinished)} == {CallStatus.CANCELLED}
 
 
-def test_what_died_with_its_process_has_an_unknown_effect_only_when_it_had_begun() -> None:
+def test_only_a_started_call_of_a_dead_process_has_an_unknown_effect() -> None:
     script = Script().add(reply("", *(planned(id) for id in "ab")), started("a"))
     ends = closing_events(script.state, CallStatus.CANCELLED, CANCELLED, lost=True)
     assert [body.status for body in ends if isinstance(body, ToolCallFinished)] == [
@@ -275,14 +275,14 @@ def test_what_died_with_its_process_has_an_unknown_effect_only_when_it_had_begun
     ]
 
 
-def test_time_that_has_ended_closes_only_what_had_begun() -> None:
+def test_a_timeout_closes_only_started_calls() -> None:
     script = Script().add(reply("", *(planned(id) for id in "abc")), started("a"), QuestionAsked(question=question()))
     script.add(ApprovalRequested(approval=asked()), started("c"))
     ends = closing_events(script.state, CallStatus.TIMEOUT, "over", only_started=True)
     assert [(body.type, body.call_id) for body in ends] == [("tool_call_finished", "c")]  # type: ignore[union-attr]
 
 
-def test_who_resumes_a_paused_run_does_not_lose_its_question() -> None:
+def test_resuming_a_paused_run_keeps_its_question() -> None:
     script = Script().add(
         reply("", planned("a")), started("a"), QuestionAsked(question=question()), RunPaused(reason=PauseReason.USER)
     )

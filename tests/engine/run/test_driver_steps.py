@@ -1,5 +1,6 @@
-"""The driver step by step, over a journal that only notes: who does what, what is committed, and when it holds
-still."""
+"""The driver step by step, with a journal that only records: who performs a step, what is committed, and when it
+stops.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ FINISH = Finish(Ending(RunStatus.COMPLETED, "done", result="42"))
 
 
 class Noted:
-    """Stands for all that a driver calls: notes each call by its name, and what is committed."""
+    """Replaces everything a driver calls: records each call by name, and what is committed."""
 
     def __init__(self) -> None:
         self.done: list[tuple[Any, ...]] = []
@@ -70,9 +71,9 @@ class Noted:
         self.problems: tuple[ServerProblem, ...] = ()
         self.current: RunState = Script().state
         self.meanwhile: RunState | None = None
-        """What the run is by the time that something is committed."""
+        """The state of the run at the time of a commit."""
         self.after: RunState | None = None
-        """What it is after that."""
+        """The state after that."""
 
     def of(self, owner: str) -> Any:
         return SimpleNamespace(**{name: self._noting(name) for name in NAMES[owner]})
@@ -165,7 +166,7 @@ STEPS: list[tuple[Step, list[tuple[Any, ...]], list[str]]] = [
 
 
 @pytest.mark.parametrize(("step", "done", "committed"), STEPS, ids=[type(each[0]).__name__ for each in STEPS])
-async def test_each_step_is_done_by_who_it_is_for(
+async def test_each_step_is_performed_by_its_component(
     driver: Driver, noted: Noted, step: Step, done: list[tuple[Any, ...]], committed: list[str]
 ) -> None:
     noted.current = Script().add(reply("", call("a")), started("a")).state
@@ -173,7 +174,7 @@ async def test_each_step_is_done_by_who_it_is_for(
     assert ([tuple(each) for each in noted.done], [body.type for body in noted.committed]) == (done, committed)
 
 
-async def test_what_follows_from_a_state_is_not_committed_to_another(driver: Driver, noted: Noted) -> None:
+async def test_events_computed_from_a_state_are_not_committed_to_another(driver: Driver, noted: Noted) -> None:
     before = noted.current
     noted.current = Script().add(reply("more")).state
     for step in (Append((RunResumed(),)), FINISH):
@@ -181,7 +182,7 @@ async def test_what_follows_from_a_state_is_not_committed_to_another(driver: Dri
     assert noted.committed == []
 
 
-async def test_a_run_ends_as_its_step_says(driver: Driver, noted: Noted) -> None:
+async def test_a_run_ends_as_its_step_determines(driver: Driver, noted: Noted) -> None:
     await driver._perform(Finish(Ending(RunStatus.COMPLETED, "done", result="42", misfit="no number")), noted.current)
     assert noted.committed == [RunFinished(status=RunStatus.COMPLETED, summary="done", result="42", misfit="no number")]
 
@@ -193,7 +194,7 @@ async def test_a_run_ends_as_its_step_says(driver: Driver, noted: Noted) -> None
     (("docs",), (PROBLEM,), True, False, False, False),
     (("docs",), (PROBLEM,), False, True, False, False),
 ])  # fmt: skip
-async def test_what_servers_lack_is_reported_once_before_the_first_reply(
+async def test_server_problems_are_reported_once_before_the_first_reply(
     driver: Driver,
     noted: Noted,
     servers: tuple[str, ...],
@@ -224,7 +225,7 @@ async def test_what_servers_lack_is_reported_once_before_the_first_reply(
     (False, False, False, True, False, False),
     (True, False, True, True, True, False),
 ])  # fmt: skip
-async def test_who_takes_a_run_up_begins_its_clock_again_where_that_counts(
+async def test_resuming_a_run_restarts_its_clock_where_that_counts(
     driver: Driver, noted: Noted, begun: bool, cut_off: bool, waited: bool, capped: bool, paused: bool, resumed: bool
 ) -> None:
     script = Script(config=agent(budget=Budget(max_seconds=5 if capped else None))).add(reply("", call("a")))
@@ -239,7 +240,7 @@ async def test_who_takes_a_run_up_begins_its_clock_again_where_that_counts(
 
 
 class Slot:
-    """The one slot; who takes it has waited or not."""
+    """The only slot; acquiring it involves waiting or not."""
 
     def __init__(self, waited: bool) -> None:
         self.waited, self.in_use, self.freed = waited, list[str](), list[str]()
@@ -253,9 +254,7 @@ class Slot:
 
 
 @pytest.mark.parametrize("waited", [False, True])
-async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(
-    driver: Driver, noted: Noted, waited: bool
-) -> None:
+async def test_a_period_of_work_acquires_and_releases_one_slot(driver: Driver, noted: Noted, waited: bool) -> None:
     noted.current = Script(config=agent(budget=Budget(max_seconds=5))).state
     driver._slots = slots = Slot(waited)  # type: ignore[assignment]
     left = [CallModel(), CallModel(), Wait("user")]
@@ -267,7 +266,7 @@ async def test_a_stretch_of_work_takes_a_slot_once_and_gives_it_back(
 
 
 @pytest.mark.parametrize(("kind", "ends"), [(None, True), ("cancel", True), ("message", False)])
-async def test_a_cancelled_stretch_ends_or_continues_as_its_stop_says(
+async def test_a_cancelled_period_ends_or_continues_depending_on_the_stop(
     driver: Driver, noted: Noted, kind: Any, ends: bool
 ) -> None:
     driver._slots = slots = Slot(False)  # type: ignore[assignment]
@@ -306,11 +305,11 @@ async def test_a_cancelled_stretch_ends_or_continues_as_its_stop_says(
     (StartChildren(()), True),
     (Append(()), False), (FINISH, False), (Done(), False), (RunCalls(()), False),
 ])  # fmt: skip
-def test_where_a_run_can_be_paused(driver: Driver, step: Step, can: bool) -> None:
+def test_points_at_which_a_run_can_be_paused(driver: Driver, step: Step, can: bool) -> None:
     assert driver._can_pause_before(step) is can
 
 
-async def test_a_pause_comes_at_the_border_and_is_asked_for_until_it_is_written(driver: Driver, noted: Noted) -> None:
+async def test_a_pause_comes_between_steps_and_is_pending_until_recorded(driver: Driver, noted: Noted) -> None:
     driver.pause_requested = True
     driver._step = lambda state: CallModel()  # type: ignore[method-assign]
     noted.meanwhile = Script().add(reply("more")).state
@@ -322,7 +321,7 @@ async def test_a_pause_comes_at_the_border_and_is_asked_for_until_it_is_written(
     assert (driver.pause_requested, noted.committed, noted.done) == (False, [RunPaused(reason=PauseReason.USER)], [])
 
 
-async def test_a_wait_ends_the_stretch_and_a_step_does_not(driver: Driver, noted: Noted) -> None:
+async def test_a_wait_ends_the_period_and_a_step_does_not(driver: Driver, noted: Noted) -> None:
     for step, goes_on in ((Wait("user"), False), (Done(), False), (CallModel(), True)):
         driver._step = lambda state, step=step: step  # type: ignore[method-assign, misc]
         assert await driver._advance() is goes_on
@@ -334,7 +333,7 @@ async def test_a_wait_ends_the_stretch_and_a_step_does_not(driver: Driver, noted
     ([ExceptionGroup("x", [ValueError("a")]), KeyError("b")], 0),
     ([KeyError("a"), ExceptionGroup("x", [OSError("b"), StorageError("c")])], 1),
 ])  # fmt: skip
-def test_the_error_of_several_that_says_most(errors: list[Exception], worst: int) -> None:
+def test_of_several_errors_the_most_informative_is_reported(errors: list[Exception], worst: int) -> None:
     found = errors[worst]
     found = next((each for each in found.exceptions if isinstance(each, StorageError)),
     found.exceptions[0]) if isinstance(
@@ -344,7 +343,7 @@ def test_the_error_of_several_that_says_most(errors: list[Exception], worst: int
 
 
 @pytest.mark.parametrize(("worked", "value"), [(4.99, 5.0), (7.25, 7.25)])
-def test_a_cap_on_time_is_reported_as_reached_at_the_cap_or_above(driver: Driver, worked: float, value: float) -> None:
+def test_a_time_limit_is_reported_as_reached_at_or_above_the_limit(driver: Driver, worked: float, value: float) -> None:
     script = Script(config=agent(budget=Budget(max_seconds=5))).add(reply("", call("a"), call("b")), started("a"))
     bodies = driver._out_of_time(replace(script.state, elapsed_ms=round(worked * 1000)))
     assert bodies is not None
@@ -356,7 +355,7 @@ def test_a_cap_on_time_is_reported_as_reached_at_the_cap_or_above(driver: Driver
     assert driver._out_of_time(paused) is None
 
 
-async def test_a_step_over_time_ends_before_that_is_written_also_when_it_ends_badly(
+async def test_a_timed_out_step_ends_before_that_is_recorded_even_when_it_fails(
     driver: Driver, noted: Noted, clock: ManualClock
 ) -> None:
     noted.current = Script(config=agent(budget=Budget(max_seconds=500))).state
@@ -388,7 +387,7 @@ async def test_a_step_over_time_ends_before_that_is_written_also_when_it_ends_ba
     )  # fmt: skip
 
 
-async def test_a_fault_within_the_time_comes_out_of_the_step(driver: Driver, noted: Noted) -> None:
+async def test_a_fault_within_the_time_limit_is_raised_by_the_step(driver: Driver, noted: Noted) -> None:
     async def broken() -> None:
         raise ValueError("odd")
 
@@ -423,7 +422,7 @@ async def test_a_last_answer_may_take_longer(
     ("message", True, False, ["user", "run_resumed"], True), ("cancel", True, False, ["run_finished"], True),
     ("message", False, True, [], False), ("cancel", False, True, [], False),
 ])  # fmt: skip
-async def test_a_stop_is_written_down_and_said_to_be_done(
+async def test_a_stop_is_recorded_and_acknowledged(
     driver: Driver, noted: Noted, kind: Any, paused: bool, final: bool, committed: list[str], done: bool
 ) -> None:
     script = Script()
@@ -441,7 +440,7 @@ async def test_a_stop_is_written_down_and_said_to_be_done(
     assert (stop.done.result(), driver.stop, driver.pause_requested) == (done, None, not paused or final)
 
 
-def test_a_call_is_closed_with_the_words_of_its_own_request() -> None:
+def test_a_call_is_closed_with_the_message_of_its_own_request() -> None:
     script = Script().add(reply("", call("a"), call("b")))
     asked = ApprovalRequest(workflow_id="w", run_id="r", call_id="b", tool="Deploy", arguments={"x": 9}, risk="high")
     script.add(ApprovalRequested(approval=asked))

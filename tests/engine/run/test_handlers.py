@@ -1,4 +1,4 @@
-"""Every type of event is folded and projected, or is meant not to be."""
+"""Every type of event is reduced and projected, or explicitly not."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ SHOWN_BY_WHAT_FOLLOWS = {
     "input_required",
     "input_sent",
 }
-"""A queue is compared before and after every event; of the others people see what they lead to."""
+"""The queue is compared before and after every event; the others are visible through their effects."""
 
 
-def test_every_type_but_the_first_is_folded() -> None:
-    assert set(TYPES) - set(handlers) == {"run_started"}  # which makes the state
+def test_every_type_but_the_first_is_reduced() -> None:
+    assert set(TYPES) - set(handlers) == {"run_started"}  # which creates the state
 
 
-def test_every_type_is_projected_or_meant_not_to_be() -> None:
+def test_every_type_is_projected_or_explicitly_not() -> None:
     noticed = {name for name, kind in TYPES.items() if kind.notice is not None}
     assert set(TYPES) - set(projectors) - noticed == SHOWN_BY_WHAT_FOLLOWS
     assert len(TYPES) > 30

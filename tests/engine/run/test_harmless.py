@@ -1,6 +1,4 @@
-"""How often a person is asked during 60 harmless tasks, under each profile: the figures of the table below are what is
-seen today.
-"""
+"""The number of approvals during 60 harmless tasks, under each profile; the table below has today's figures."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ def arguments(words: list[str]) -> tuple[str, dict[str, Any]]:
 
 
 def asked(folder: Path, mode: ApprovalMode, *rules: PermissionRule) -> tuple[int, int, list[str]]:
-    """How many calls ask, of how many, and which."""
+    """How many calls need approval, of how many, and which."""
     registry = create_default_tool_registry()
     agent = AgentConfig(name="A", provider="p", model="m")
     run = RunState(

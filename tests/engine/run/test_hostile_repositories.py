@@ -1,8 +1,8 @@
-"""No repository runs a program or shows a file from outside when git only reads, unless a person said yes to its
+"""When git only reads, no repository runs a program or exposes an outside file, unless a person approved its
 settings.
 
-Through the engine, with the real git, and with the sandbox removed from what runs: what keeps the canary quiet is what
-was asked and said to git, alone.
+Through the engine, with the real git and without the sandbox: only the approval and the options passed to git keep
+the canary quiet.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ format.signatureFile S             | format.outputDirectory O            | bundl
 protocol.ext.allow always          | lfs.customtransfer.evil.path P      | lfs.extension.evil.clean P
 gitcvs.logFile O/marked            | unheardof.program P                 | core.unheardOf P
 """
-"""Settings that are asked about. P the canary, S a file outside, I one with settings, O the folder they are in."""
+"""Settings that need approval. P is the canary, S a file outside, I one with settings, O the folder they are in."""
 RUNS = """
 core.fsmonitor P                   | core.hooksPath O                    | core.pager P
 core.editor P                      | core.askPass P                      | core.sshCommand P
@@ -72,12 +72,13 @@ remote.origin.url ext::P           | remote.origin.proxy P               | url.e
 merge.tool evil                    | diff.tool evil                      | diff.guitool evil
 branch.main.mergeOptions P         | core.notesRef refs/x                | safe.bareRepository all
 """
-"""Settings that name programs and files, and with which git is run all the same: another is said in their place, or
-reading has no use for them."""
+"""Settings that name programs and files, with which git runs all the same: their value is replaced, or reading
+does not use them.
+"""
 
 
 def settings(row: str, place: Hostile) -> bytes:
-    """The lines of a configuration, by the name of the key and its value."""
+    """The lines of a configuration, by key and value."""
     name, _, value = row.partition(" ")
     section, _, rest = name.partition(".")
     subsection, dot, key = rest.rpartition(".")
@@ -94,8 +95,9 @@ def rows(table: str) -> list[str]:
 
 
 def calls(turn: int | None = None) -> list[ToolCall]:
-    """Every place, by ``cd`` and by ``cwd``, and git's own tools; with ``turn`` the workspace itself and two of the
-    other places: each row of the table takes other ones."""
+    """Every location, by ``cd`` and by ``cwd``, and the git tools; with ``turn`` the workspace itself and two of
+    the others: each row of the table uses different ones.
+    """
     made: list[tuple[str, dict[str, Any]]] = [("git_status", {}), ("git_diff", {}), ("git_diff", {"staged": True})]
     made.append(("run_command", {"command": LINE}))
     below: list[tuple[str, dict[str, Any]]] = []
@@ -119,7 +121,7 @@ AGENT = AgentConfig(
 
 
 class Tried:
-    """Runs calls in workspaces, each in a run of its own under Plan."""
+    """Runs calls in workspaces, each in its own run under Plan."""
 
     def __init__(self, open_atelier: Opener, template: Hostile, folder: Path) -> None:
         self._open, self.template, self._folder = open_atelier, template, folder
@@ -127,8 +129,8 @@ class Tried:
     async def __call__(
         self, *made: tuple[str, Hostile], asked: list[list[ToolCall]], mode: ApprovalMode = ApprovalMode.PLAN
     ) -> dict[str, list[dict[str, Any]]]:
-        """The ends of the calls, by the name of the workspace; ``asked`` are the calls of one after another, again from
-        the start.
+        """The results of the calls, by the name of the workspace; ``asked`` are the calls of the workspaces in
+        turn, cyclically.
         """
         steps: list[Any] = [step for number, _each in enumerate(made) for step in (asked[number % len(asked)], "done")]
         ended: dict[str, list[dict[str, Any]]] = {}
@@ -165,7 +167,7 @@ def refused(ended: list[dict[str, Any]]) -> list[bool]:
     return [not each["success"] and "settings of this git repository" in str(each.get("error")) for each in ended]
 
 
-async def test_settings_that_are_asked_about(tried: Tried, tmp_path: Path) -> None:
+async def test_settings_that_need_approval(tried: Tried, tmp_path: Path) -> None:
     made = [
         (row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template)))
         for number, row in enumerate(rows(ASKS))
@@ -175,12 +177,12 @@ async def test_settings_that_are_asked_about(tried: Tried, tmp_path: Path) -> No
     ended = await tried(*made, asked=turns)
     quiet(tried.template, ended)
     for row, ends in ended.items():
-        # All but the bare repository, which git does not take for one.
+        # All but the bare repository, which git does not recognise as one.
         assert len(ends) == len(turns[0])
         assert sum(refused(ends)) >= len(ends) - 1, (row, [each.get("error") for each in ends])
 
 
-async def test_settings_with_which_git_is_run(tried: Tried, tmp_path: Path) -> None:
+async def test_settings_with_which_git_runs(tried: Tried, tmp_path: Path) -> None:
     named = rows(RUNS)
     made = []
     for turn in range(3):
@@ -201,10 +203,10 @@ core.fsmonitor P                   | core.hooksPath O                    | core.
 core.editor P                      | core.pager P                        | credential.helper !P
 gpg.program P                      | filter.evil.clean P                 | alias.x !P
 """
-"""Settings that are asked about before git does more than read, also under Free."""
+"""Settings that need approval before git writes, even under Free."""
 
 
-async def test_what_git_does_more_than_reading(tried: Tried, tmp_path: Path) -> None:
+async def test_writing_git_commands(tried: Tried, tmp_path: Path) -> None:
     made = [
         (row, tried.template.copy(tmp_path / f"w{number}", settings(row, tried.template)))
         for number, row in enumerate(rows(MORE))
@@ -220,7 +222,7 @@ async def test_what_git_does_more_than_reading(tried: Tried, tmp_path: Path) -> 
 
 
 async def test_reading_into_a_file(tried: Tried, tmp_path: Path) -> None:
-    """Under Edit nobody is asked about a file of the workspace; what fills it only reads."""
+    """Under Edit a file of the workspace needs no approval, and the command that fills it only reads."""
     place = tried.template.copy(tmp_path / "w", b"".join(settings(row, tried.template) for row in rows(RUNS)))
     lines = ("git status > out.txt", "git diff > out.txt", "git log -p >> out.txt && git status >> out.txt")
     asked = [
@@ -234,7 +236,7 @@ async def test_reading_into_a_file(tried: Tried, tmp_path: Path) -> None:
 
 
 def of_work_tree(place: Hostile) -> None:
-    """Settings of one work tree alone."""
+    """Settings of one work tree only."""
     git("config", "extensions.worktreeConfig", "true", cwd=place.root)
     for folder in (".git", ".git/worktrees/tree"):
         (place.root / folder / "config.worktree").write_bytes(settings("filter.evil.clean P", place))
@@ -259,7 +261,7 @@ def linked_away(place: Hostile) -> None:
 
 
 def to_a_work_tree_of_others(place: Hostile) -> None:
-    """A real linked work tree's own folder, but that of another one."""
+    """The folder of a real linked work tree, but that of another repository."""
     if not (place.outside / "theirs").exists():
         git("worktree", "add", "-q", str(place.outside / "theirs"), cwd=private(place))
     shutil.rmtree(place.root / ".git")
@@ -279,7 +281,7 @@ def objects_elsewhere(place: Hostile) -> None:
 
 
 def objects_elsewhere_by_two(place: Hostile) -> None:
-    """Objects of a folder in the workspace, which takes them from outside."""
+    """Objects of a folder in the workspace, which refers to objects outside."""
     objects_elsewhere(place)
     far = place.root / "far"
     (far / "info").mkdir(parents=True)
@@ -299,7 +301,7 @@ def settings_linked(place: Hostile) -> None:
 
 
 def never_ends(place: Hostile) -> None:
-    """Settings that wait for a writer."""
+    """Settings in a pipe without a writer."""
     os.mkfifo(place.root / "pipe")
     with (place.root / ".git/config").open("a") as file:
         file.write("[include]\n\tpath = ../pipe\n")
@@ -326,7 +328,7 @@ LAYOUTS: tuple[Callable[[Hostile], None], ...] = (
 )  # fmt: skip
 
 
-async def test_what_leads_git_elsewhere(tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_redirections_of_git_to_outside(tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.workspace.repository.TIMEOUT_S", 0.3)
     made = []
     for layout in LAYOUTS:
@@ -342,7 +344,7 @@ async def test_what_leads_git_elsewhere(tried: Tried, tmp_path: Path, monkeypatc
 
 
 def test_git_itself_does_run_them(tmp_path: Path) -> None:
-    """The same settings do run the canary in a terminal, and the same folders do show what lies outside."""
+    """The same settings do run the canary in a terminal, and the same folders do expose outside files."""
     template = Hostile.template(tmp_path)
     for row in (
         "filter.evil.clean P",

@@ -1,4 +1,4 @@
-"""While git is asked about one run's call, other runs continue, and the run itself can be stopped."""
+"""While git inspects a repository for one run's call, other runs continue, and the run itself can be stopped."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CALL = [ToolCall(id="c", name="run_command", arguments={"command": "git status",
 
 @pytest.fixture
 def pipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A git that says that it runs, and then waits until somebody writes into a pipe."""
+    """A git that reports that it runs, and then waits until somebody writes into a pipe."""
     started, released = tmp_path / "started", tmp_path / "released"
     os.mkfifo(started)
     os.mkfifo(released)
@@ -45,7 +45,7 @@ async def read(pipe: Path) -> str:
 
 
 async def release(pipes: tuple[Path, Path]) -> None:
-    """Let every git continue that is or will be asked about the call."""
+    """Let every current and later git for the call continue."""
     started, released = pipes
     await asyncio.to_thread(released.write_text, "go\n")
     assert started.is_fifo()
@@ -53,7 +53,7 @@ async def release(pipes: tuple[Path, Path]) -> None:
 
 @asynccontextmanager
 async def judging(atelier: Atelier, tmp_path: Path, pipes: tuple[Path, Path]) -> AsyncIterator[str]:
-    """A run whose call is being judged; gives its id, and lets its git end."""
+    """A run whose call is being judged; yields its id, and lets its git end."""
     (tmp_path / "work").mkdir()
     agent = AgentConfig(name="A", provider="p", model="m", tools=("run_command",), approval=ApprovalMode.SELECTIVE)
     workflow = await atelier.workflows.create("slow", workspace=(str(tmp_path / "work"),))

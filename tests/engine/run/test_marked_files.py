@@ -1,4 +1,4 @@
-"""Which calls read a file that was written after reading from outside: command lines of all kinds, and tools."""
+"""Which calls read a file marked as having outside content: command lines of all kinds, and tools."""
 
 # judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
@@ -125,7 +125,7 @@ cat clean.md >> notes.md
 cat clean.md | grep -r x
 git status >> notes.md
 """.strip().splitlines()
-"""Each may tell what is in ``notes.md``, or changes it and keeps a part."""
+"""Each may reveal the content of ``notes.md``, or changes it and keeps a part."""
 OTHERS = r"""
 cat clean.md
 ls
@@ -149,9 +149,9 @@ cp clean.md b.md
 date
 which python
 """.strip().splitlines()
-"""None tells anything of it but its name and size."""
+"""None reveals anything but its name and size."""
 BELOW = ("cat ../notes.md", "cat ../n*", "grep -r x ..", "rg x", "cat x ../notes.md", "make")
-"""The same from a folder further down."""
+"""The same from a subfolder."""
 TOOLS: list[tuple[str, dict[str, Any], bool]] = [
     ("read_file", {"path": "notes.md"}, True),
     ("read_file", {"path": "sub/../notes.md"}, True),
@@ -207,22 +207,22 @@ def of_line(marks: TaintMarks, root: Path, line: str, cwd: str = "") -> str:
     return told(marks, root, "run_command", command=line, modifies_files=True, cwd=cwd)
 
 
-def test_every_line_that_may_tell_of_it_is_known(marks: TaintMarks, root: Path) -> None:
+def test_every_line_that_may_reveal_it_is_recognised(marks: TaintMarks, root: Path) -> None:
     assert [line for line in READING if of_line(marks, root, line) != "evil.example"] == []
     assert [line for line in BELOW if of_line(marks, root, line, "sub") != "evil.example"] == []
 
 
-def test_no_other_is(marks: TaintMarks, root: Path) -> None:
+def test_no_other_line_is(marks: TaintMarks, root: Path) -> None:
     assert [line for line in OTHERS if of_line(marks, root, line)] == []
 
 
-def test_without_a_mark_nothing_reads_from_outside(marks: TaintMarks, root: Path) -> None:
+def test_without_a_mark_nothing_reads_outside_content(marks: TaintMarks, root: Path) -> None:
     marks.clear([str(root)])
     assert [line for line in (*READING, *OTHERS) if of_line(marks, root, line)] == []
 
 
 @pytest.mark.parametrize(("tool", "arguments", "reads"), TOOLS)
-def test_tools_by_what_they_name(
+def test_tools_by_the_files_they_name(
     marks: TaintMarks, root: Path, tool: str, arguments: dict[str, Any], reads: bool
 ) -> None:
     assert (told(marks, root, tool, **arguments) == "evil.example") is reads

@@ -1,4 +1,4 @@
-"""Nobody is asked when git reads in an ordinary clone, and it reads in the sandbox what it does in a terminal."""
+"""Reading an ordinary clone with git needs no approval, and the sandbox gives the same output as a terminal."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ HOME = """
 
 
 def at_home(home: Path) -> None:
-    """A person's own settings, in a folder of their dotfiles."""
+    """A person's own settings, in a folder of dotfiles."""
     (home / "dotfiles").mkdir()
     (home / "dotfiles/gitconfig").write_text(HOME)
     (home / ".gitconfig").symlink_to("dotfiles/gitconfig")
@@ -122,7 +122,7 @@ def work_tree(root: Path, beside: Path) -> Path:
 
 
 def folder_of_a_repository(root: Path, beside: Path) -> Path:
-    """A workspace in a repository that begins above it."""
+    """A workspace in a repository that starts above it."""
     commit(beside / "above")
     (beside / "above/part").mkdir()
     (beside / "above/part/f.txt").write_text("one\n")
@@ -147,7 +147,7 @@ def partial(root: Path, beside: Path) -> Path:
 
 
 def fork(root: Path, beside: Path) -> Path:
-    """A fork with several remotes, as the tools of hosts leave it."""
+    """A fork with several remotes, as the tools of hosting services create it."""
     git("clone", "-q", "--template=", str(commit(beside / "origin")), str(root), cwd=beside)
     set_up(
         root, "remote.upstream.url https://example.org/up.git",
@@ -203,7 +203,7 @@ COMMANDS = (
 
 
 def commands(turn: int) -> list[ToolCall]:
-    """All commands, a fifth of them by themselves: in each clone others."""
+    """All commands, a fifth of them one by one: different ones in each clone."""
     alone = [line for place, line in enumerate(COMMANDS) if place % 5 == turn % 5]
     lines = [*alone, " && ".join(line for line in COMMANDS if line not in alone)]
     said = [{"command": line, "modifies_files": False} for line in lines]

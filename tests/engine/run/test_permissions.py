@@ -1,5 +1,5 @@
-"""What a call of a run comes to under its mode and rules: the facts, the verdict in the journal, the refusal the model
-reads.
+"""The decision on a call under its mode and rules: the facts, the verdict in the journal, the refusal for the
+model.
 """
 
 # judges: app/atelier_desk/engine/run/run_rules.py
@@ -60,7 +60,7 @@ def write(path: str, effect: Effect = Effect.WRITE) -> Call:
         (ApprovalMode.AUTO, Action.ALLOW, Action.ALLOW),
     ],
 )
-def test_each_profile_says_what_may_be_written(
+def test_what_each_profile_allows_to_be_written(
     tmp_path: Path, mode: ApprovalMode, inside: Action, outside: Action
 ) -> None:
     run = state(mode, workspace=(str(tmp_path),))
@@ -68,7 +68,7 @@ def test_each_profile_says_what_may_be_written(
     assert verdict(run, started(), write("../notes.txt"), repaired=False).action is outside
 
 
-def test_hosts_on_the_way_are_held_against_the_rules_that_name_hosts() -> None:
+def test_redirect_hosts_are_compared_with_rules_that_name_hosts() -> None:
     said = ((Action.DENY, "fetch_web_page(domain:www.x.org)"), (Action.ASK, "web_ops(domain:*.y.org)"),
             (Action.DENY, "other(domain:z.org)"),
             (Action.ASK, "fetch_web_page"), (Action.DENY, "fetch_web_page(domain:p.org:8443)"))  # fmt: skip
@@ -88,7 +88,7 @@ def ruled(*said: tuple[Action, str]) -> RunState:
     return replace(state(ApprovalMode.AUTO), approvals=policy)
 
 
-def test_own_hosts_are_those_that_rules_for_this_tool_allow_by_name() -> None:
+def test_private_hosts_are_those_that_rules_for_this_tool_name() -> None:
     run = ruled(
         (Action.ALLOW, "fetch_web_page(domain:nas.lan:80)"), (Action.ALLOW, "web_ops(local:b.lan)"),
         (Action.ALLOW, "*(local:all.lan)"),
@@ -100,7 +100,7 @@ def test_own_hosts_are_those_that_rules_for_this_tool_allow_by_name() -> None:
     assert host_arguments(run, "download_file", "") == ("local:all.lan", "domain:c.lan")
 
 
-def test_a_rule_that_cannot_be_read_allows_nothing_and_makes_calls_ask_unless_it_would_allow() -> None:
+def test_an_unparseable_rule_allows_nothing_and_makes_calls_ask_unless_it_would_allow() -> None:
     call = Call(Effect.READ, Risk.LOW)
     for action, comes_to, barred in (
         (Action.ALLOW, Action.ALLOW, ""),
@@ -114,7 +114,7 @@ def test_a_rule_that_cannot_be_read_allows_nothing_and_makes_calls_ask_unless_it
     assert [rule.text for rule in rules(mixed)] == ["read_file"]
 
 
-def test_settings_of_a_repository_are_allowed_by_the_very_text_of_a_rule_that_allows() -> None:
+def test_repository_settings_are_allowed_only_by_a_rule_with_their_exact_text() -> None:
     run = ruled((Action.ALLOW, "git(repository:one)"), (Action.DENY, "git(repository:two)"))
     assert [settings_allowed(run, f"git(repository:{name})") for name in ("one", "two", "three")] == [
         True,
@@ -123,7 +123,7 @@ def test_settings_of_a_repository_are_allowed_by_the_very_text_of_a_rule_that_al
     ]
 
 
-def test_what_a_result_may_tell_of_is_held_against_the_rules_that_name_paths_and_hosts(tmp_path: Path) -> None:
+def test_the_content_of_a_result_is_compared_with_rules_for_paths_and_hosts(tmp_path: Path) -> None:
     (tmp_path / "private").mkdir()
     (tmp_path / "door").symlink_to(tmp_path / "private")
     said = (
@@ -146,7 +146,7 @@ def test_what_a_result_may_tell_of_is_held_against_the_rules_that_name_paths_and
     assert not disclosure_filter(broken, "semantic_search", "rag_ops")(f"{tmp_path}/public/cart.py")
 
 
-def test_a_link_that_leads_out_is_not_inside(tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_not_inside(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "door").symlink_to(tmp_path)
     run = state(ApprovalMode.EDIT, workspace=(str(tmp_path / "in"),))
@@ -154,7 +154,7 @@ def test_a_link_that_leads_out_is_not_inside(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [ApprovalMode.EDIT, ApprovalMode.AUTO])
-def test_a_protected_name_asks_even_when_its_tool_is_allowed(tmp_path: Path, mode: ApprovalMode) -> None:
+def test_a_protected_name_needs_approval_even_when_its_tool_is_allowed(tmp_path: Path, mode: ApprovalMode) -> None:
     run = state(mode, "write_file", workspace=(str(tmp_path),))
     said = verdict(run, started(), write(".GIT/hooks/pre-commit"), repaired=False)
     assert (said.action, said.reason, said.about) == (Action.ASK, "protected", f"{tmp_path}/.GIT/hooks/pre-commit")
@@ -162,14 +162,14 @@ def test_a_protected_name_asks_even_when_its_tool_is_allowed(tmp_path: Path, mod
 
 
 @pytest.mark.parametrize("command", ["echo $(id)", "cat <<EOF", "if true; then id; fi", "a" * 200_000])
-def test_a_command_that_cannot_be_taken_apart_asks_in_every_mode_that_acts(command: str) -> None:
+def test_an_unparseable_command_needs_approval_in_every_writing_mode(command: str) -> None:
     call = Call(Effect.EXECUTE, Risk.MEDIUM, ApprovalKind.FILE_OP, subjects=Subjects(command=command))
     for mode in (ApprovalMode.AUTO, ApprovalMode.EDIT):
         said = verdict(state(mode, "run_command"), started(tool="run_command"), call, repaired=False)
         assert (said.action, said.reason) == (Action.ASK, "unparsed")
 
 
-def test_a_plan_is_not_undone_by_a_rule_and_leaves_notes_and_helpers_alone() -> None:
+def test_a_rule_does_not_override_plan_which_still_allows_notes_and_helpers() -> None:
     run = state(ApprovalMode.PLAN, "write_file")
     assert verdict(run, started(), write("a"), repaired=False) == Verdict(action=Action.DENY, reason="plan")
     note = Call(Effect.WRITE, Risk.LOW)
@@ -181,13 +181,13 @@ def test_a_plan_is_not_undone_by_a_rule_and_leaves_notes_and_helpers_alone() -> 
     assert verdict(run, low, sends, repaired=False).action is Action.DENY
 
 
-def test_repaired_arguments_concern_only_what_changes_something() -> None:
+def test_repaired_arguments_concern_only_changing_calls() -> None:
     run = state(ApprovalMode.SELECTIVE)
     assert facts(run, started(), write("a"), repaired=True).concerns == (Concern.REPAIRED,)
     assert facts(run, started(), write("a", Effect.READ), repaired=True).concerns == ()
 
 
-def test_the_model_reads_which_rule_refused_it() -> None:
+def test_the_model_is_told_which_rule_refused_its_call() -> None:
     said = Verdict(action=Action.DENY, reason="rule", rule_id="1", rule="run_command(rm:*)", about="rm -rf build")
     assert "run_command(rm:*)" in refusal(said)
     assert "rm -rf build" in refusal(said)
@@ -195,7 +195,7 @@ def test_the_model_reads_which_rule_refused_it() -> None:
 
 
 @pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
-def test_a_call_that_cannot_be_inspected_asks(
+def test_a_call_that_cannot_be_inspected_needs_approval(
     mode: ApprovalMode, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = state(mode, "write_file", workspace=(str(tmp_path),))
@@ -214,7 +214,7 @@ def test_a_call_that_cannot_be_inspected_asks(
     assert verdict(run, started(), write("a"), repaired=False).action is Action.ALLOW
 
 
-def test_a_tool_that_fails_to_describe_its_call_asks_in_every_mode(tmp_path: Path) -> None:
+def test_a_tool_that_fails_to_describe_its_call_needs_approval_in_every_mode(tmp_path: Path) -> None:
     class Broken(Tool):
         name = "broken"
         description = "Broken."
@@ -234,7 +234,7 @@ def test_a_tool_that_fails_to_describe_its_call_asks_in_every_mode(tmp_path: Pat
     assert verdict(state(ApprovalMode.PLAN), started(tool="broken"), described, repaired=False).action is Action.DENY
 
 
-def test_two_slashes_at_the_start_and_a_bare_tilde_are_read_as_the_tools_read_them(tmp_path: Path) -> None:
+def test_leading_double_slashes_and_a_bare_tilde_are_resolved_like_by_the_tools(tmp_path: Path) -> None:
     run = state(ApprovalMode.EDIT, workspace=(str(tmp_path),))
     assert verdict(run, started(), write(f"/{tmp_path}/a"), repaired=False).action is Action.ALLOW
     assert facts(run, started(), write("~"), repaired=False).paths[0].spellings[0] == Path.home().as_posix()
@@ -249,7 +249,7 @@ PIECES = st.lists(
 
 
 @given(PIECES.map(" ".join), st.sampled_from([ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.MANUAL]))
-def test_no_line_that_is_not_taken_apart_is_allowed(command: str, mode: ApprovalMode) -> None:
+def test_no_unparseable_line_is_allowed(command: str, mode: ApprovalMode) -> None:
     call = Call(Effect.EXECUTE, Risk.MEDIUM, ApprovalKind.FILE_OP, subjects=Subjects(command=command))
     said = verdict(state(mode, "run_command"), started(tool="run_command"), call, repaired=False)
     try:
@@ -260,8 +260,8 @@ def test_no_line_that_is_not_taken_apart_is_allowed(command: str, mode: Approval
         assert said.action is Action.ALLOW
 
 
-def test_the_programs_own_data_asks_in_every_mode_that_acts(tmp_path: Path) -> None:
-    """Also when a folder was granted that holds it, and by whatever moves or deletes that."""
+def test_the_programs_own_data_needs_approval_in_every_writing_mode(tmp_path: Path) -> None:
+    """Even when a granted folder contains it, and whatever moves or deletes that folder."""
     own = tmp_path / "work" / "atelier-data"
     (own / "database").mkdir(parents=True)
     for mode in (ApprovalMode.EDIT, ApprovalMode.AUTO):
@@ -276,7 +276,7 @@ def read_by(run: RunState, call: Call, *, server: str = "") -> str:
     return facts(run, started(tool="t").model_copy(update={"server": server}), call, repaired=False).reads
 
 
-def test_what_comes_from_outside_is_named(tmp_path: Path) -> None:
+def test_outside_sources_are_named(tmp_path: Path) -> None:
     mine, other = tmp_path / "mine", tmp_path / "other"
     mine.mkdir()
     other.mkdir()
@@ -301,7 +301,7 @@ def test_what_comes_from_outside_is_named(tmp_path: Path) -> None:
     assert read_by(run, Call(Effect.WRITE, Risk.LOW)) == ""
 
 
-def test_after_something_was_read_from_outside_a_rule_does_not_let_out(tmp_path: Path) -> None:
+def test_after_reading_outside_content_a_rule_does_not_allow_sending(tmp_path: Path) -> None:
     inside, out, sends = write("a"), write("../a"), Call(Effect.NETWORK, Risk.LOW)
     for mode in (ApprovalMode.SELECTIVE, ApprovalMode.EDIT, ApprovalMode.AUTO):
         run = state(mode, "*", workspace=(str(tmp_path),))
@@ -315,13 +315,13 @@ def test_after_something_was_read_from_outside_a_rule_does_not_let_out(tmp_path:
                 assert said == clean
 
 
-def test_the_first_few_names_are_stored_each_once() -> None:
+def test_the_first_few_names_are_stored_once_each() -> None:
     assert merged(("a",), ("", "b", "a"), ("c",)) == ("a", "b", "c")
     assert merged(tuple("abcde"), ("f",)) == tuple("abcde")
     assert merged((), tuple("abcdefg")) == tuple("abcde")
 
 
-def test_rules_are_read_again_only_when_the_run_has_other_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_are_parsed_again_only_when_they_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     run, judge, read = state(ApprovalMode.SELECTIVE, "write_file"), Judge(), list[RunState]()
 
     def counted(given: RunState) -> tuple[PermissionRule, ...]:

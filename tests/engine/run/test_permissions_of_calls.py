@@ -1,5 +1,5 @@
-"""What comes with a verdict: what may be allowed from now on, what was read, what it rests on, and what nobody is asked
-about at all.
+"""Details of a verdict: rules offered for the future, sources read, the facts it is based on, and calls nobody is
+asked about.
 """
 
 # judges: app/atelier_desk/engine/run/call_facts.py
@@ -71,7 +71,7 @@ def judged(
     return (judge or Judge()).judged(run, intent, described, repaired=False, tainted=tainted)
 
 
-def test_from_now_on_is_offered_for_what_the_mode_asks_about_alone(folder: Path) -> None:
+def test_a_permanent_rule_is_offered_only_for_calls_the_mode_asks_about(folder: Path) -> None:
     new = {"path": "a.txt", "content": "x"}
     assert judged(run_in(folder), "write_file", **new).always == (f"write_file(//{str(folder).lstrip('/')}/a.txt)",)
     assert judged(run_in(folder, (Action.ASK, "write_file")), "write_file", **new).always == ()
@@ -80,7 +80,7 @@ def test_from_now_on_is_offered_for_what_the_mode_asks_about_alone(folder: Path)
     assert judged(run_in(folder, mode=ApprovalMode.AUTO), "write_file", **new).always == ()
 
 
-def test_what_cannot_be_inspected_is_stored_as_such(folder: Path) -> None:
+def test_a_call_that_cannot_be_inspected_is_recorded_as_such(folder: Path) -> None:
     for path, effect in (("a\0b", "write_file"), ("a\0b", "read_file")):
         found = judged(run_in(folder), effect, path=path, **({"content": "x"} if effect == "write_file" else {}))
         assert (found.verdict.action, found.verdict.reason, found.always) == (Action.ASK, "unparsed", ())
@@ -88,7 +88,7 @@ def test_what_cannot_be_inspected_is_stored_as_such(folder: Path) -> None:
     assert not judged(run_in(folder), "read_file", path="a").grounds.unread
 
 
-def test_a_file_that_was_written_after_reading_from_outside_is_read_from_there(folder: Path, tmp_path: Path) -> None:
+def test_a_file_written_after_reading_outside_content_counts_as_such(folder: Path, tmp_path: Path) -> None:
     (folder / "notes.md").write_bytes(b"x")
     marks = TaintMarks(tmp_path / "taint.jsonl")
     marks.wrote(folder, "notes.md", ("evil.example",), digest(b"x"))
@@ -101,7 +101,7 @@ def test_a_file_that_was_written_after_reading_from_outside_is_read_from_there(f
     assert not Judge().blocks(run, "read_file", call_of("read_file", path="notes.md"))
 
 
-def test_what_the_team_read_asks_before_something_leaves(folder: Path) -> None:
+def test_sending_needs_approval_after_the_team_read_outside_content(folder: Path) -> None:
     run = run_in(folder, (Action.ALLOW, "*"))
     outside = {"path": f"{folder.parent}/a", "content": "x"}
     found = judged(run, "write_file", tainted=("evil.example",), **outside).verdict
@@ -123,7 +123,7 @@ def test_the_protected_names_of_a_command_are_those_of_its_last_judgement(folder
 @pytest.mark.parametrize(("path", "reads", "writes"), [
     ("a.txt", True, True), ("skills/a.txt", True, True), ("{skill}/a.txt", True, False), ("{home}/a.txt", False, False),
 ])  # fmt: skip
-def test_nobody_is_asked_about_files_that_lie_in_no_granted_folder(
+def test_nobody_is_asked_about_files_outside_of_granted_folders(
     folder: Path, path: str, reads: bool, writes: bool
 ) -> None:
     skill = folder.parent / "skill"
@@ -144,7 +144,7 @@ def test_nobody_is_asked_about_files_that_lie_in_no_granted_folder(
         )
 
 
-def test_the_model_reads_why_git_does_not_run_in_a_plan() -> None:
+def test_the_model_is_told_why_git_does_not_run_in_plan() -> None:
     said = Verdict(action=Action.DENY, reason=Concern.REPOSITORY.value, about="core.fsmonitor")
     assert refusal(said) == f"{REPOSITORY_REFUSAL} It is about core.fsmonitor."
 
@@ -156,7 +156,7 @@ def test_the_model_reads_why_git_does_not_run_in_a_plan() -> None:
     ("*(domain:y.org)", ["http://y.org/a"]),
     ("fetch_web_page(domain:x.org)", ["https://x.org/"]), ("web_ops", []), ("read_file", []), ("write_file(*.sql)", []),
 ])  # fmt: skip
-def test_what_a_result_may_not_tell_of(folder: Path, text: str, hidden: list[str]) -> None:
+def test_what_a_result_must_not_reveal(folder: Path, text: str, hidden: list[str]) -> None:
     for action in (Action.DENY, Action.ASK, Action.ALLOW):
         tells = disclosure_filter(run_in(folder, (action, text)), "semantic_search", "rag_ops")
         places = {
@@ -168,7 +168,7 @@ def test_what_a_result_may_not_tell_of(folder: Path, text: str, hidden: list[str
         )
 
 
-def test_what_rules_deny_on_the_disk_starts_at_the_workspace_and_at_home(folder: Path) -> None:
+def test_denied_paths_are_searched_from_the_workspace_and_the_home(folder: Path) -> None:
     run = run_in(
         folder, (Action.DENY, "read_file(/.env)"), (Action.DENY, "file_ops(~/.ssh)"), (Action.ALLOW, "read_file(a)")
     )

@@ -1,6 +1,4 @@
-"""What agents write with the tools for files never leads git, when its owner calls it, to programs that nobody was
-asked about.
-"""
+"""Files written by agents never lead git, when its owner runs it, to programs that nobody approved."""
 
 from __future__ import annotations
 
@@ -68,7 +66,7 @@ PLANTED: dict[str, tuple[list[tuple[str, dict[str, Any]]], str]] = {
                    write("lib/.git", "gitdir: ../evil")], "lib"),
     "a worktree's settings": ([write(".git/config.worktree", SETTINGS)], "."),
 }  # fmt: skip
-"""Calls of the tools for files, and where the owner of the folder calls git afterwards."""
+"""Calls of the file tools, and where the owner of the folder runs git afterwards."""
 
 
 def place(top: Path) -> tuple[Path, Path]:
@@ -88,7 +86,7 @@ def filled(value: Any, root: Path, canary: Path) -> Any:
 
 
 def ran(root: Path, where: str) -> bool:
-    """Whether the canary runs when git is called there."""
+    """Whether the canary runs when git is run there."""
     env = {**os.environ, "GIT_CONFIG_NOSYSTEM": "1", "HOME": str(root.parent)}
     subprocess.run(
         ["git", "status"],
@@ -118,7 +116,7 @@ async def attacked(
 
 
 @pytest.mark.parametrize("name", PLANTED)
-async def test_the_attack_itself(open_atelier: Opener, tmp_path: Path, name: str) -> None:
+async def test_the_attack_itself_works(open_atelier: Opener, tmp_path: Path, name: str) -> None:
     calls, where = PLANTED[name]
     root, canary = place(tmp_path)
     await attacked(
@@ -136,8 +134,8 @@ async def test_nothing_planted_runs(open_atelier: Opener, tmp_path: Path, name: 
     assert not ran(root, where)
 
 
-def test_whatever_is_read_as_instructions_is_protected() -> None:
-    """Places of skills and commands in a folder, files of instructions, MCP servers of other programs."""
+def test_everything_read_as_instructions_is_protected() -> None:
+    """Locations of skills and commands in a folder, instruction files, MCP servers of other programs."""
     folders = {*find.PROJECT, *find.USER, *find.PROJECT_COMMANDS, *find.USER_COMMANDS}
     assert {each for each in folders if not all_below(f"/w/{each}")} == set()
     files = {

@@ -1,4 +1,4 @@
-"""A call is prepared once: what was judged and shown to a person is the very input that runs."""
+"""A call is prepared once: the input that was judged and shown to a person is the one that runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def nothing(atelier: Atelier, run_id: str) -> None:
     await atelier.runs.wait(run_id)
 
 
-# ``configured``: once for each of the two requests to the model, and once at each look at the call.
+# ``configured``: once for each of the two requests to the model, and once for each inspection of the call.
 TIMES: dict[str, tuple[ToolCall, ApprovalMode, Callable[[Atelier, str], Awaitable[None]], dict[str, int], str]] = {
     "approved": (
         WRITE,
@@ -131,7 +131,7 @@ class Amount(Input):
 
 
 class Spend(Tool):
-    """Remembers the very inputs it is described by and run with."""
+    """Records the inputs it is described by and run with."""
 
     name: ClassVar[str] = "spend"
     section: ClassVar[str] = "core_ops"
@@ -165,8 +165,10 @@ async def result_of(atelier: Atelier, run_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("given", [None, {"number": 2}, {"number": True}, {"number": 1.0}])
-async def test_what_was_judged_is_what_runs(given: dict[str, Any] | None, open_atelier: Opener, tmp_path: Path) -> None:
-    """An edit that compares equal is an edit: what was prepared of the model's own arguments is not taken for it."""
+async def test_the_judged_input_is_what_runs(
+    given: dict[str, Any] | None, open_atelier: Opener, tmp_path: Path
+) -> None:
+    """An edit that compares equal is still an edit: what was prepared from the model's own arguments is not used."""
     tool = Spend()
     async with open_atelier([[SPEND], "done"]) as atelier:
         atelier.registry.register(tool)
@@ -187,7 +189,7 @@ class SpendWords(Spend):
 
 
 @pytest.mark.parametrize(("later", "code"), [(Spend, None), (SpendWords, "invalid_arguments"), (None, "unknown_tool")])
-async def test_a_tool_that_is_another_one_by_the_time_it_is_allowed(
+async def test_a_tool_that_changed_before_its_approval(
     later: type[Spend] | None, code: str | None, open_atelier: Opener, tmp_path: Path
 ) -> None:
     first, second = Spend(), later() if later is not None else None

@@ -1,4 +1,4 @@
-"""A yes to the settings of a repository: what is asked, how long it holds, and where it is seen and taken back."""
+"""Approving the settings of a repository: what is asked, how long it lasts, and where it is listed and revoked."""
 
 # judges: app/atelier_desk/engine/run/run_rules.py
 # judges: app/atelier_desk/engine/run/permissions.py
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a filter of its own."""
+    """A repository with its own filter."""
     (tmp_path / "home").mkdir()
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     folder = commit(tmp_path / "work")
@@ -45,7 +45,7 @@ def call(name: str = "run_command", line: str = "git diff") -> list[ToolCall]:
 
 
 class Turns:
-    """Runs of one folder, each in a workflow of its own."""
+    """Runs in one folder, each in its own workflow."""
 
     def __init__(self, atelier: Atelier, folder: Path) -> None:
         self._atelier, self._folder = atelier, folder
@@ -53,7 +53,7 @@ class Turns:
         self.run_id = ""
 
     async def begin(self, mode: ApprovalMode = ApprovalMode.SELECTIVE) -> list[ApprovalRequest]:
-        """Start one; what it waits for."""
+        """Start a run; returns what it waits for."""
         agent = AgentConfig(
             name="A", provider="p", model="m", tools=("run_command", "git_status", "git_diff"), approval=mode
         )
@@ -109,7 +109,7 @@ async def test_an_approval_holds_until_the_settings_change(open_atelier: Opener,
         assert "settings of this git repository" in end["error"]
 
 
-async def test_ordinary_changes_of_a_repository_do_not_ask_again(open_atelier: Opener, work: Path) -> None:
+async def test_ordinary_changes_of_a_repository_need_no_new_approval(open_atelier: Opener, work: Path) -> None:
     async with open_atelier([call(), "done", call(), "done"]) as atelier:
         turns = Turns(atelier, work)
         [asked] = await turns.begin()
@@ -120,9 +120,7 @@ async def test_ordinary_changes_of_a_repository_do_not_ask_again(open_atelier: O
         assert await turns.begin() == []
 
 
-async def test_an_approval_to_changed_settings_takes_the_place_of_the_old_rule(
-    open_atelier: Opener, work: Path
-) -> None:
+async def test_approving_changed_settings_replaces_the_old_rule(open_atelier: Opener, work: Path) -> None:
     async with open_atelier(
         [step for line in ("git diff", "git diff", "git add .") for step in (call(line=line), "done")]
     ) as atelier:
@@ -142,7 +140,7 @@ async def test_an_approval_to_changed_settings_takes_the_place_of_the_old_rule(
         )
 
 
-async def test_settings_that_change_after_the_yes_are_not_run(
+async def test_settings_that_change_after_the_approval_are_not_used(
     open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = repository.inspect
@@ -162,7 +160,7 @@ async def test_settings_that_change_after_the_yes_are_not_run(
 
 
 @pytest.mark.parametrize("scope", [ApprovalScope.RUN, None])
-async def test_an_approval_for_the_run_and_one_by_time_are_not_kept(
+async def test_an_approval_for_the_run_and_one_by_timeout_are_not_stored(
     open_atelier: Opener, work: Path, scope: ApprovalScope | None
 ) -> None:
     async with open_atelier([call(), "done"]) as atelier:
@@ -189,7 +187,7 @@ async def test_a_clone_of_the_same_settings_is_another_repository(work: Path, tm
     assert found[0].unknown == found[1].unknown
 
 
-async def test_what_a_file_outside_says_is_not_told(work: Path, tmp_path: Path) -> None:
+async def test_the_content_of_an_outside_file_is_not_revealed(work: Path, tmp_path: Path) -> None:
     (tmp_path / "private").write_text("[s3cret]\n\tkey = value\n")
     (work / "own").write_text("[mine]\n\tkey = value\n")
     git("config", "include.path", str(tmp_path / "private"), cwd=work)

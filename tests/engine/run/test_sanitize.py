@@ -1,4 +1,4 @@
-"""Text that can be kept."""
+"""Text made storable."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ anything = st.text(st.characters(codec=None), max_size=40)
 
 
 @given(anything)
-def test_what_is_repaired_can_be_written_and_mending_again_changes_nothing(text: str) -> None:
+def test_repaired_text_can_be_stored_and_repairing_is_idempotent(text: str) -> None:
     fixed = sanitized(text)
     fixed.encode()
     assert sanitized(fixed) is fixed
 
 
-def test_halves_that_met_again_are_joined() -> None:
+def test_split_surrogate_pairs_are_joined() -> None:
     assert sanitized("\ud83d" + "\ude00") == "\U0001f600"
 
 
-def test_what_is_whole_is_returned_as_it_is() -> None:
+def test_valid_text_is_returned_unchanged() -> None:
     body = ModelReplied(
         reply=ChatReply(content="é", tool_calls=(ToolCall(id="a", name="t", arguments={"k": ["v", 1, None]}),))
     )
     assert sanitized(body) is body
 
 
-def test_what_json_cannot_hold_is_repaired_too() -> None:
+def test_values_that_json_cannot_express_are_repaired_too() -> None:
     deep: list[object] = ["\ud800"]
     for _ in range(300):
         deep = [deep]

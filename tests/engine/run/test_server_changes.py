@@ -1,5 +1,5 @@
-"""What MCP servers of its agents lack is said once a workflow, not by every turn and sub-agent, and again when it is
-something else.
+"""Problems of its agents' MCP servers are reported once per workflow, not by every turn and sub-agent, and again
+when they change.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOOLS = ServerProblem(server="files", code="left_out", detail="tool odd: …", k
 
 
 async def told(atelier: Atelier, workflow_id: str | None = None) -> tuple[str, list[list[str]]]:
-    """A turn: its workflow, and the servers that each notice names, those of sub-agents too."""
+    """A turn: its workflow, and the servers named in each notice, including those of sub-agents."""
     events = [event async for event in atelier.run("Go", agent=TEAM, workflow_id=workflow_id)]
     notices = [event.data["details"] for event in events if event.chunk_type is ChunkType.SERVERS_LACKING]
     assert all(servers_text(details)[1] for details in notices), "no notice is empty"
@@ -36,8 +36,9 @@ async def told(atelier: Atelier, workflow_id: str | None = None) -> tuple[str, l
 
 
 class Servers:
-    """Stands for what is known of servers, looked at when each run begins; ``now`` are the problems of that moment,
-    ``first`` those of the very first look where they are others."""
+    """Replaces the status of servers, read when each run starts; ``now`` are the current problems, ``first`` those
+    of the very first read if they differ.
+    """
 
     def __init__(self, atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now: tuple[ServerProblem, ...] = ()
@@ -65,7 +66,7 @@ class Servers:
         ([(), (), (TOOLS,)], [["files"]]),
     ],
 )
-async def test_each_turn_says_only_what_is_new(
+async def test_each_turn_reports_only_new_problems(
     turns: list[tuple[ServerProblem, ...]],
     expected: list[list[str]],
     open_atelier: Opener,
@@ -80,7 +81,7 @@ async def test_each_turn_says_only_what_is_new(
         assert servers.looks == len(turns)
 
 
-async def test_sub_agents_that_begin_together_repeat_nothing_and_another_workflow_is_reported_again(
+async def test_parallel_sub_agents_repeat_nothing_and_another_workflow_gets_its_own_report(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(ScriptedModel([BOTH, "Done.", "Done.", "All done.", "Fine."])) as atelier:
@@ -94,7 +95,7 @@ async def test_sub_agents_that_begin_together_repeat_nothing_and_another_workflo
         assert notices == [["mail", "files"]]
 
 
-async def test_those_that_only_sub_agents_have_are_said_by_one_of_them(
+async def test_servers_of_sub_agents_only_are_reported_by_one_of_them(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(ScriptedModel([BOTH, "Done.", "Done.", "All done."])) as atelier:

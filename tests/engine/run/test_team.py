@@ -1,4 +1,6 @@
-"""Sub-agents in their parent's state: stages, what a call waits for, shares and what the model was told."""
+"""Sub-agents in their parent's state: stages, what a call waits for, shares of the budget, and reports to the
+model.
+"""
 
 # judges: app/atelier_desk/engine/run/reducer/reduce_team.py
 # judges: app/atelier_desk/engine/run/reducer/reduce.py
@@ -50,7 +52,7 @@ def end(child_id: str, status: ChildStatus = ChildStatus.COMPLETED, **more: obje
     return ChildFinished(child_id=child_id, status=status, **more)  # type: ignore[arg-type]
 
 
-def test_a_stage_begins_when_the_one_before_has_ended() -> None:
+def test_a_stage_starts_when_the_previous_one_has_ended() -> None:
     state = planned(0, 0, 1)
     assert next_step(state) == StartChildren(("k0", "k1"))
     state = after(state, ChildStarted(child_id="k0"), ChildStarted(child_id="k1"))
@@ -92,7 +94,7 @@ def test_in_the_background_the_call_has_its_result_at_once() -> None:
     assert next_step(after(state, reply("I wait."))) == Wait("children")
 
 
-def test_a_share_counts_until_its_end_and_then_what_was_used() -> None:
+def test_a_share_counts_until_the_end_and_then_the_actual_usage() -> None:
     state = planned(0, budget=Budget(max_tokens=100, max_tool_calls=9))
     assert (state.spent.tokens, state.spent.tool_calls) == (15, 1)
     state = after(state, ChildStarted(child_id="k0", share=Budget(max_tokens=80, max_tool_calls=5)))
@@ -107,7 +109,7 @@ def test_a_share_counts_until_its_end_and_then_what_was_used() -> None:
     )
 
 
-def test_one_that_has_ended_stays_as_it_ended() -> None:
+def test_an_ended_sub_agent_keeps_its_outcome() -> None:
     state = after(
         planned(0), ChildStarted(child_id="k0"), end("k0", report="first"), end("k0", ChildStatus.ERROR, error="late")
     )
@@ -115,7 +117,7 @@ def test_one_that_has_ended_stays_as_it_ended() -> None:
     assert after(state, ChildAsked(child_id="k0", message="?")).children[0].question == ""
 
 
-def test_a_result_with_a_report_tells_of_the_end_and_any_other_does_not() -> None:
+def test_only_a_result_with_a_report_counts_as_reporting_the_end() -> None:
     state = after(planned(0, background=True), ChildStarted(child_id="k0"))
     state = after(state, *next_step(state).bodies, end("k0", ChildStatus.CANCELLED))  # type: ignore[union-attr]
     state = after(state, reply("", call("t", "SpawnAgentTool")), started("t", "SpawnAgentTool"))

@@ -1,4 +1,6 @@
-"""What a tool leaves for its later calls in a run is in the journal: it outlives the process, and goes with a fork."""
+"""The state that a tool keeps between its calls in a run is in the journal: it survives the process, and is in a
+fork.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ def results(model: ScriptedModel) -> str:
     return "\n".join(message.content for message in model.requests[-1].messages)
 
 
-async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) -> None:
+async def test_the_scope_of_memories_survives_the_process(open_atelier: Opener) -> None:
     scope = ("MemoryTool", {"operation": "activate_general"})
     question = ("UserQuestionTool", {"operation": "ask", "question": "Go on?", "questionType": "text"})
     async with open_atelier([calls(scope), calls(question)]) as atelier:
@@ -50,7 +52,7 @@ async def test_the_scope_of_memories_outlives_the_process(open_atelier: Opener) 
     assert "Until they answer it is known in this workflow alone" in results(model)
 
 
-async def test_calls_after_a_switch_of_one_reply_see_it(open_atelier: Opener) -> None:
+async def test_later_calls_of_one_reply_see_the_switch(open_atelier: Opener) -> None:
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
     model = ScriptedModel([calls(describe, switch, describe), "Done."])
     async with open_atelier(model) as atelier:
@@ -60,7 +62,7 @@ async def test_calls_after_a_switch_of_one_reply_see_it(open_atelier: Opener) ->
     assert [f'"workflow_id": "{workflow_id}"' in text for text in told] == [True, False, False]
 
 
-async def test_another_run_begins_again(open_atelier: Opener) -> None:
+async def test_another_run_starts_afresh(open_atelier: Opener) -> None:
     switch, describe = ("MemoryTool", {"operation": "activate_general"}), ("MemoryTool", {"operation": "describe"})
     model = ScriptedModel([calls(switch), "Done.", calls(describe), "Done."])
     async with open_atelier(model) as atelier:

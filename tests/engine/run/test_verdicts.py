@@ -1,4 +1,4 @@
-"""Verdicts of the past: every one is reached again from the journal alone, and what other rules would have said."""
+"""Past verdicts: each can be reproduced from the journal, and compared with what other rules would decide."""
 
 # judges: app/atelier_desk/engine/run/permissions.py
 # judges: app/atelier_desk/engine/run/call_facts.py
@@ -27,16 +27,14 @@ from tests.support.worst_case.attack import PROFILES, attacked
 from tests.support.worst_case.contents import WAYS, contents
 
 
-async def test_every_verdict_of_the_worst_case_is_reached_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_every_verdict_of_the_worst_case_is_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with attacked(tmp_path, monkeypatch) as attack:
         every = list(contents(attack.world))
         for number, goal in enumerate(list(dict.fromkeys(content.goal for content in every))[::3]):
             way = WAYS[number % len(WAYS)]
             content = next(each for each in every if (each.goal, each.way) == (goal, way))
             await attack.reached(content, PROFILES[number % len(PROFILES)], by_helper=number % 3 == 1)
-        shutil.rmtree(attack.world.root)  # the files of then are not needed
+        shutil.rmtree(attack.world.root)  # the files of that time are not needed
         found = await attack.replayed()
         assert {one.recorded.action for one in found} == set(Action)
         assert {"mode", "plan", "protected", "selective"} <= {one.recorded.reason for one in found}
@@ -54,7 +52,7 @@ def write(path: str) -> tuple[str, dict[str, Any]]:
     return "write_file", {"path": path, "content": "x"}
 
 
-async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_other_rules_decide_the_same_calls_differently(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     (folder / "door").symlink_to(folder)
     steps = [calls(write("a.txt"), write("door/b.txt"), write("secret/c.txt"),
@@ -98,7 +96,7 @@ async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener,
         today = {
             detail: one.today.action.value for detail, one in once.items() if one.today is not None and one.differs
         }
-        # The link was followed then; a rule for the file it leads to holds.
+        # The link was resolved then; a rule for the file it leads to applies.
         assert today == {"door/b.txt": "deny", "git push origin": "allow", "secret/c.txt": "ask", "d.txt": "allow"}
 
         async def without_grounds() -> AsyncIterator[RunEvent]:
@@ -118,7 +116,7 @@ async def test_other_rules_say_otherwise_of_the_same_calls(open_atelier: Opener,
         )
 
 
-async def test_who_tries_to_leave_the_folders_is_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_attempts_to_leave_the_folders_are_in_the_audit_trail(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     async with open_atelier([calls(write("../out.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))
@@ -133,13 +131,13 @@ async def test_who_tries_to_leave_the_folders_is_in_the_audit_trail(open_atelier
     assert not (tmp_path / "out.txt").exists()
 
 
-def test_what_says_nothing_is_not_written_down() -> None:
+def test_default_facts_are_not_recorded() -> None:
     kept = DecisionRecord(version=1, level="ab", kind="tool", paths=(("/w/a",),), changes=True)
     assert to_json(kept) == '{"version":1,"level":"ab","kind":"tool","changes":true,"paths":[["/w/a"]]}'
     assert DecisionRecord.model_validate_json(to_json(kept)) == kept
 
 
-async def test_what_makes_no_sense_in_an_imported_journal_is_skipped(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_invalid_records_in_an_imported_journal_are_skipped(open_atelier: Opener, tmp_path: Path) -> None:
     (folder := tmp_path / "garden").mkdir()
     async with open_atelier([calls(write("a.txt")), "done"]) as atelier:
         workflow = await atelier.workflows.create("Garden", workspace=(str(folder),))

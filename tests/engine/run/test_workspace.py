@@ -1,5 +1,5 @@
-"""An agent with a folder: its tools are offered, what it writes is asked about first, and what it read is known in the
-whole run.
+"""An agent with a folder: its tools are offered, writing needs approval, and what it read is known throughout the
+run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def told(model: ScriptedModel) -> str:
     return "\n".join(message.content for message in model.requests[-1].messages)
 
 
-async def test_files_are_offered_only_with_a_folder(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_file_tools_are_offered_only_with_a_folder(open_atelier: Opener, tmp_path: Path) -> None:
     model = ScriptedModel([calls(("read_file", {"path": "a"})), "None.", "Fine."])
     async with open_atelier(model) as atelier:
         without = (await atelier.workflows.create()).id
@@ -43,7 +43,7 @@ async def test_files_are_offered_only_with_a_folder(open_atelier: Opener, tmp_pa
         assert {"read_file", "edit_file", "delete_path"} <= {tool.name for tool in model.requests[-1].tools}
 
 
-async def test_reading_runs_and_writing_asks(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_reading_runs_and_writing_needs_approval(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     model = ScriptedModel([calls(("read_file", {"path": "a.py"})), calls(EDIT), "Done."])
     async with open_atelier(model) as atelier:
@@ -67,7 +67,7 @@ async def test_reading_runs_and_writing_asks(open_atelier: Opener, tmp_path: Pat
         assert "-x = 1\n+x = 2" in part.diff
 
 
-async def test_what_several_calls_of_one_reply_read_is_all_known(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_all_files_read_by_calls_of_one_reply_are_known(open_atelier: Opener, tmp_path: Path) -> None:
     for name in ("a.py", "b.py", "c.py"):
         (tmp_path / name).write_text("x = 1\n")
     reads = calls(*(("read_file", {"path": name}) for name in ("a.py", "b.py", "c.py")))

@@ -1,4 +1,4 @@
-"""Runs against the fakes of each kind of server, for what happens to their replies."""
+"""Runs with the fake servers of each kind, for tests of their replies."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ async def run(atelier: Atelier, text: str = "go", **changes: Any) -> list[Stream
 async def run_on(
     clock: ManualClock, atelier: Atelier, each: Callable[[], bool] = lambda: True, **changes: Any
 ) -> list[StreamEvent]:
-    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are running in
-    between.
+    """The same while time passes, but only when somebody waits for it and ``each`` says so: real sockets are used
+    in between.
     """
     running = asyncio.create_task(run(atelier, **changes))
     while not running.done():
@@ -75,7 +75,7 @@ def last_message(events: list[StreamEvent]) -> dict[str, Any]:
 
 
 def talk_of(body: dict[str, Any]) -> list[tuple[str, str]]:
-    """Roles and texts of a request, whatever the kind of server calls them; without a system prompt."""
+    """Roles and texts of a request, for any kind of server; without a system prompt."""
     said = [
         (each["role"], each.get("content", each.get("parts")))
         for each in body.get("messages") or body.get("contents") or body["input"]

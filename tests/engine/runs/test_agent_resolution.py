@@ -1,5 +1,5 @@
-"""What is chosen for a workflow answers in it until another is chosen: each message, an edited one, one answered again;
-after a restart.
+"""The agent and model chosen for a workflow answer every message, edited or regenerated, also after a restart,
+until another is chosen.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def answered(atelier: Atelier, run_id: str) -> str:
         return (await atelier.runs.wait(run_id)).id
 
 
-async def test_a_chosen_model_holds_through_messages_edits_and_a_restart(open_atelier: Opener) -> None:
+async def test_a_chosen_model_is_used_for_messages_edits_and_after_a_restart(open_atelier: Opener) -> None:
     model = ScriptedModel(["a", "b", "c", "d"])
     async with open_atelier(model) as atelier:
         workflow_id, _agent = await made(atelier, BIG)
@@ -53,7 +53,7 @@ async def test_a_chosen_model_holds_through_messages_edits_and_a_restart(open_at
     assert again.requests[1].enable_thinking is False
 
 
-async def test_a_message_that_waits_is_answered_by_whom_was_chosen_meanwhile(open_atelier: Opener) -> None:
+async def test_a_queued_message_is_answered_by_the_agent_chosen_meanwhile(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["a", "b"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -69,7 +69,7 @@ async def test_a_message_that_waits_is_answered_by_whom_was_chosen_meanwhile(ope
     assert [request.model for request in model.requests] == ["small", "big"]
 
 
-async def test_bounds_approvals_and_instructions_of_the_workflow_are_in_force(open_atelier: Opener) -> None:
+async def test_limits_approvals_and_instructions_of_the_workflow_apply(open_atelier: Opener) -> None:
     model = ScriptedModel(["a"])
     choices = Choices(
         thinking=Thinking.HIGH, approval=ApprovalMode.MANUAL, budget=Budget(max_cost=0.5), instructions="In French."
@@ -94,7 +94,7 @@ async def test_another_agent_comes_with_its_own_model(open_atelier: Opener) -> N
     assert [request.model for request in model.requests] == ["tiny"]
 
 
-async def test_what_cannot_be_chosen_says_so(open_atelier: Opener) -> None:
+async def test_an_invalid_choice_is_refused_with_the_reason(open_atelier: Opener) -> None:
     async with open_atelier([]) as atelier:
         workflow_id, agent = await made(atelier)
         with pytest.raises(NotFoundError):

@@ -1,4 +1,4 @@
-"""Agents whose answers have a form: what goes over the wire, what comes out, and what a person is told."""
+"""Agents with an answer schema: requests, results, and messages to people."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def answered(atelier: Atelier, config: AgentConfig | None = None) -> list[
 
 
 @pytest.mark.parametrize("text", [FITS, f"```json\n{FITS}\n```"])
-async def test_the_object_is_reported_at_the_end(open_atelier: Opener, text: str) -> None:
+async def test_the_object_is_in_the_final_event(open_atelier: Opener, text: str) -> None:
     model = ScriptedModel([text])
     async with open_atelier(model) as atelier:
         events = await answered(atelier)
@@ -51,7 +51,7 @@ async def test_tools_come_before_the_answer(open_atelier: Opener) -> None:
     assert [bool(request.tools) for request in model.requests] == [True, True]
 
 
-async def test_one_that_does_not_fit_is_asked_for_again(open_atelier: Opener) -> None:
+async def test_a_mismatch_is_asked_for_again(open_atelier: Opener) -> None:
     model = ScriptedModel([WRONG, FITS])
     async with open_atelier(model) as atelier:
         events = await answered(atelier)
@@ -65,7 +65,7 @@ async def test_one_that_does_not_fit_is_asked_for_again(open_atelier: Opener) ->
     assert "misfit" not in kinds
 
 
-async def test_one_that_never_fits_stands_and_is_reported_to(open_atelier: Opener) -> None:
+async def test_a_repeated_mismatch_is_accepted_and_reported(open_atelier: Opener) -> None:
     steps: list[Step] = [WRONG, WRONG]
     async with open_atelier(steps) as atelier:
         events = await answered(atelier)
@@ -82,7 +82,7 @@ async def test_one_that_never_fits_stands_and_is_reported_to(open_atelier: Opene
     assert "The answer does not match its schema" in text
 
 
-async def test_a_sub_agent_answers_its_parent_in_its_form(open_atelier: Opener) -> None:
+async def test_a_sub_agent_answers_its_parent_in_its_schema(open_atelier: Opener) -> None:
     counter = agent(name="Counter", answer_schema=SCHEMA)
     delegate = ToolCall(
         id="s", name="DelegateTaskTool", arguments={"operation": "delegate", "agent_id": "Counter", "prompt": "Count."}
@@ -97,7 +97,7 @@ async def test_a_sub_agent_answers_its_parent_in_its_form(open_atelier: Opener) 
     assert lead.requests[0].response_schema is None
 
 
-async def test_a_sub_agent_made_up_by_one_with_a_form_answers_freely(open_atelier: Opener) -> None:
+async def test_a_temporary_sub_agent_has_no_schema(open_atelier: Opener) -> None:
     models = scripts(Lead=[[spawn("s", "Helper")], FITS], Helper=["In words."])
     async with open_atelier(model_factory=models) as atelier:
         events = await answered(atelier, leader(name="Lead", answer_schema=SCHEMA))
@@ -105,7 +105,7 @@ async def test_a_sub_agent_made_up_by_one_with_a_form_answers_freely(open_atelie
     assert of(events, ChunkType.WORKFLOW_COMPLETE)[0]["answer"] == {"total": 3}
 
 
-async def test_an_agent_keeps_its_schema_and_its_file_has_it(open_atelier: Opener) -> None:
+async def test_an_agents_schema_is_stored_and_in_its_file(open_atelier: Opener) -> None:
     schema = {"type": "object", "properties": {"why": {"type": "string"}, "answer": {"type": "integer"}}}
     async with open_atelier() as atelier:
         kept = await atelier.agents.save(agent(answer_schema=schema))
@@ -128,11 +128,11 @@ WHERE = {
     "responses": lambda body: body.get("text", {}).get("format", {}).get("schema"),
 }
 BESIDE_TOOLS = {"mistral", "anthropic", "google", "responses"}
-"""Kinds that take both at once; a server under the ``openai`` kind that is not OpenAI's holds calls to the form too."""
+"""Kinds that accept both at once; an ``openai`` server that is not OpenAI's forces calls into the schema as well."""
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_the_schema_is_on_the_wire_of_every_kind(kind: str, tmp_path: Path) -> None:
+async def test_every_kind_of_server_gets_the_schema(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="Three."), Reply(text=FITS))
         events = await run(atelier, answer_schema=SCHEMA, tools=("CalculatorTool",), tool_dialect="native")

@@ -1,4 +1,4 @@
-"""What an agent reads about a call that a person did not allow."""
+"""The result of a rejected call, as the agent reads it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from atelier_desk.engine.runs.answering import rejection
         ("", "write_file was rejected by the user. Do not try"),
     ],
 )
-def test_a_persons_reason_stands_as_a_sentence_of_its_own(note: str, said: str) -> None:
+def test_a_persons_reason_is_a_sentence_of_its_own(note: str, said: str) -> None:
     asked = ApprovalRequest(
         workflow_id="w", run_id="r", call_id="c", kind=ApprovalKind.FILE_OP, tool="write_file", reason="selective"
     )

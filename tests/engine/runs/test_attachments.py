@@ -1,6 +1,4 @@
-"""Attachments through a whole turn: what is kept, what the model is given, and what stays with a workflow on all its
-ways.
-"""
+"""Attachments through a complete turn: what is stored, what the model gets, and what remains with a workflow."""
 
 from __future__ import annotations
 
@@ -33,19 +31,17 @@ async def said(atelier: Atelier, workflow_id: str, text: str, *attached: Any) ->
 
 
 async def made(name: str, content: bytes) -> PreparedAttachments:
-    """As the service does: a picture is opened in a process, which a thread waits for."""
+    """As the service does: an image is opened in a process, which a thread waits for."""
     return await asyncio.to_thread(of_bytes, name, content)
 
 
 async def attachments(atelier: Atelier, workflow_id: str) -> list[Attachment]:
-    """What the transcript shows at its first message."""
+    """The attachments at the first message of the transcript."""
     entry = (await atelier.workflows.transcript(workflow_id))[0]
     return [Attachment.model_validate(each) for each in entry.message.details["attachments"]]
 
 
-async def test_bytes_are_stored_by_their_hash_and_the_model_gets_picture_and_text(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_bytes_are_stored_by_hash_and_the_model_gets_image_and_text(open_atelier: Opener, tmp_path: Path) -> None:
     picture, model = png(), ScriptedModel(["ok", "still there"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -62,14 +58,14 @@ async def test_bytes_are_stored_by_their_hash_and_the_model_gets_picture_and_tex
         assert 'name="a.txt">\nThe sea is blue.\n' in asked.content
 
 
-async def test_the_same_thing_twice_is_one_and_what_is_only_named_the_same_is_two(open_atelier: Opener) -> None:
+async def test_equal_content_is_stored_once_and_equal_names_stay_distinct(open_atelier: Opener) -> None:
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
         await said(atelier, workflow.id, "Look", *(text_file("a", text) for text in ("x", "x", "y")))
         assert [each.text for each in await attachments(atelier, workflow.id)] == ["x", "y"]
 
 
-async def test_a_long_text_is_given_as_its_beginning_and_can_be_read_on(open_atelier: Opener) -> None:
+async def test_a_long_text_is_sent_in_part_and_can_be_read_further(open_atelier: Opener) -> None:
     text = "".join(f"line {number}\n" for number in range(100_000))
     where = text.index("line 90000\n")
     calls = [
@@ -100,7 +96,7 @@ async def test_a_long_text_is_given_as_its_beginning_and_can_be_read_on(open_ate
     assert "past the end" in past["error"]
 
 
-async def test_the_tool_is_offered_only_where_there_is_more_to_read(open_atelier: Opener) -> None:
+async def test_the_reading_tool_is_offered_only_where_there_is_more_to_read(open_atelier: Opener) -> None:
     model = ScriptedModel(["ok"])
     async with open_atelier(model) as atelier:
         await said(atelier, (await atelier.workflows.create()).id, "Look", text_file("a.txt", "short"))
@@ -108,7 +104,7 @@ async def test_the_tool_is_offered_only_where_there_is_more_to_read(open_atelier
 
 
 class Blind:
-    """A gateway whose models are known to see no pictures."""
+    """A gateway whose models are known to accept no images."""
 
     def __init__(self, gateway: Any) -> None:
         self._gateway = gateway
@@ -118,7 +114,7 @@ class Blind:
         return replace(opened, info=opened.info.model_copy(update={"supports_vision": False}))
 
 
-async def test_a_model_that_cannot_see_is_reported_so_and_the_inspector_shows_it(open_atelier: Opener) -> None:
+async def test_a_model_without_vision_is_told_and_the_inspector_shows_it(open_atelier: Opener) -> None:
     model = ScriptedModel(["I cannot see it", "now I do"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -136,7 +132,7 @@ async def test_a_model_that_cannot_see_is_reported_so_and_the_inspector_shows_it
         assert [image.name for image in model.requests[1].messages[1].images] == ["dot.png"]
 
 
-async def test_a_picture_whose_file_vanished_is_reported_and_the_turn_continues(open_atelier: Opener) -> None:
+async def test_an_image_whose_file_is_missing_is_reported_and_the_turn_continues(open_atelier: Opener) -> None:
     model = ScriptedModel(["ok", "ok"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -149,7 +145,7 @@ async def test_a_picture_whose_file_vanished_is_reported_and_the_turn_continues(
             await atelier.runs.regenerate(workflow.id, run_id)
 
 
-async def test_edited_regenerated_and_queued_messages_keep_what_went_with_them(open_atelier: Opener) -> None:
+async def test_edited_regenerated_and_queued_messages_keep_their_attachments(open_atelier: Opener) -> None:
     model = ScriptedModel(["one", "two", "three"])
     async with open_atelier(model) as atelier:
         workflow = await atelier.workflows.create()
@@ -161,7 +157,7 @@ async def test_edited_regenerated_and_queued_messages_keep_what_went_with_them(o
         assert "blue" in request.messages[-1].content
 
 
-async def test_a_message_that_waits_keeps_its_attachments_and_gives_them_back(open_atelier: Opener) -> None:
+async def test_a_queued_message_keeps_its_attachments_and_returns_them(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["one"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate).begin()
@@ -174,7 +170,9 @@ async def test_a_message_that_waits_keeps_its_attachments_and_gives_them_back(op
         await busy.answer()
 
 
-async def test_copies_forks_and_files_of_a_workflow_have_its_attachments(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_copies_forks_and_exports_of_a_workflow_have_its_attachments(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     long = "x" * 200_000
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
@@ -199,7 +197,7 @@ async def test_copies_forks_and_files_of_a_workflow_have_its_attachments(open_at
             assert await atelier.attachments.text(copy, whole) == long
 
 
-async def test_a_draft_keeps_what_is_attached_over_a_restart_and_it_can_be_sent(
+async def test_a_draft_keeps_its_attachments_over_a_restart_and_can_be_sent(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("blue", "utf-8")
@@ -214,13 +212,13 @@ async def test_a_draft_keeps_what_is_attached_over_a_restart_and_it_can_be_sent(
         assert (again.draft, [each.name for each in again.draft_attachments]) == ("Look at", ["a.txt"])
         await said(atelier, workflow.id, "Look at", *again.draft_attachments)
         await atelier.workflows.set_draft(workflow.id, "")
-        assert len((await atelier.workflows.get(workflow.id)).draft_attachments) == 1  # the text alone was changed
+        assert len((await atelier.workflows.get(workflow.id)).draft_attachments) == 1  # only the text was changed
         await atelier.workflows.set_draft(workflow.id, "", ())
         assert (await atelier.workflows.get(workflow.id)).draft_attachments == ()
     assert "blue" in model.requests[0].messages[-1].content
 
 
-async def test_what_a_draft_no_longer_has_is_deleted_unless_a_message_has_it(open_atelier: Opener) -> None:
+async def test_a_removed_attachment_is_deleted_unless_a_message_has_it(open_atelier: Opener) -> None:
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
         sent, gone, twin = (
@@ -242,7 +240,7 @@ async def test_what_a_draft_no_longer_has_is_deleted_unless_a_message_has_it(ope
             await atelier.attachments.text(workflow.id, kept[1])
 
 
-async def test_what_is_removed_stays_for_whoever_kept_it_meanwhile(open_atelier: Opener) -> None:
+async def test_a_removed_attachment_stays_if_it_was_stored_elsewhere_meanwhile(open_atelier: Opener) -> None:
     async with open_atelier([]) as atelier:
         workflow = await atelier.workflows.create()
         first = await atelier.attachments.store(workflow.id, text_file("a", "blue"))
@@ -253,14 +251,14 @@ async def test_what_is_removed_stays_for_whoever_kept_it_meanwhile(open_atelier:
         await atelier.workflows.set_draft(workflow.id, "", ())
         await atelier.attachments.drop(workflow.id, again)
         assert not atelier.repos.artefacts.has(workflow.id, first.sha256)
-        # What a tool made is on the disk before the event that names it.
+        # A tool's file is on the disk before the event that names it.
         draft = await atelier.attachments.store(workflow.id, text_file("a", "blue"))
         made = await atelier.repos.artefacts.store(workflow.id, "made.txt", b"blue", "text/plain")
         await atelier.attachments.drop(workflow.id, draft)
         assert await atelier.repos.artefacts.read(workflow.id, made) == b"blue"
 
 
-async def test_importing_over_a_workflow_mends_its_damaged_files(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_importing_over_a_workflow_repairs_its_damaged_files(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier(["ok"]) as atelier:
         workflow = await atelier.workflows.create()
         await said(atelier, workflow.id, "Look", text_file("a", "blue"))
@@ -273,7 +271,7 @@ async def test_importing_over_a_workflow_mends_its_damaged_files(open_atelier: O
 
 
 @pytest.mark.parametrize("digest", ["..", "../../database", "CON", "", "A" * 64])
-async def test_a_file_of_a_workflow_whose_hash_is_none_is_refused(open_atelier: Opener, digest: str) -> None:
+async def test_an_export_with_an_invalid_hash_is_refused(open_atelier: Opener, digest: str) -> None:
     call = ToolCall(id="1", name="TodoTool", arguments={"operation": "create", "name": "Weed"})
     async with open_atelier([[call], "ok"]) as atelier:
         workflow = await atelier.workflows.create()

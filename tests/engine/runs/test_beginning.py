@@ -1,4 +1,4 @@
-"""A run that is asked for while its start is being committed is the one that begins, and gets one driver."""
+"""A run requested while its start is being committed is that run, and gets one driver."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ from tests.engine.team.conftest import Cast, begin, spawn, team_rows
 
 
 class Acknowledgement:
-    """Holds the first commit with which an agent's run begins when it is on the disk and whoever wrote it does not know
-    that yet.
-    """
+    """Holds the first commit that starts an agent's run when it is on the disk but its writer does not know yet."""
 
     def __init__(self, atelier: Atelier, agent: str) -> None:
         self.reached = asyncio.Event()
@@ -58,13 +56,13 @@ async def read_what_waits(atelier: Atelier, workflow_id: str, run_id: str) -> No
 
 
 async def resumed(atelier: Atelier, workflow_id: str, run_id: str) -> None:
-    with pytest.raises(ConflictError):  # it is running already
+    with pytest.raises(ConflictError):  # it is active already
         await atelier.runs.steering.resume(run_id)
 
 
 @pytest.fixture
 def driven(monkeypatch: pytest.MonkeyPatch) -> list[RunHandle]:
-    """The runs that got a driver, once for each that they got."""
+    """The runs that got a driver, once for each driver."""
     handles: list[RunHandle] = []
 
     def driver(env: RunEnvironment, handle: RunHandle, teams: Teams, slots: Slots) -> Driver:
@@ -105,7 +103,7 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
         run_id = (await atelier.repos.workflows.get(workflow.id)).head_run_id
         assert run_id is not None
         asking = asyncio.create_task(ask_for(atelier, workflow.id, run_id))
-        # Whoever asks gets as far as it can: it would have read the journal by now.
+        # The request gets as far as it can: it would have read the journal by now.
         for _look in range(20):
             await atelier.repos.journal.events(run_id)
         gate.open.set()

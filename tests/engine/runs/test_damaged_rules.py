@@ -1,4 +1,4 @@
-"""While something that may forbid is damaged no run continues, whoever starts it; settled, it does."""
+"""While a damaged row may hide a restriction no run continues, whoever starts it; after a repair it does."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DENIED = "run_command(touch:*)"
 
 
 async def deny(atelier: Atelier, text: str = DENIED) -> None:
-    """Deny it with a rule whose text on the disk is ``text`` then."""
+    """Deny it with a rule whose text on the disk is then ``text``."""
     rule = PermissionRule(text=DENIED, action=Action.DENY)
     await atelier.permissions.add(rule)
     if text != DENIED:

@@ -1,4 +1,4 @@
-"""Runs whose work was cut off: by a person who ended the command, by the end of the program, by a kill."""
+"""Interrupted runs: by Ctrl-C in a command, by the end of the program, by a kill."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def stuck() -> ScriptedModel:
 
 
 async def killed(atelier: Atelier) -> None:
-    """Closing writes nothing of the runs, as after a kill."""
+    """Closing writes nothing about runs, as after a kill."""
 
     async def nothing(*given: object) -> None:
         return None
@@ -49,7 +49,7 @@ async def ended_by(atelier: Atelier, run_id: str) -> list[str | None]:
     return [body.ended for body in await bodies(atelier, run_id, "run_paused") if isinstance(body, RunPaused)]
 
 
-async def test_an_interrupted_run_keeps_what_was_received_and_continues(open_atelier: Opener) -> None:
+async def test_an_interrupted_run_keeps_the_partial_answer_and_continues(open_atelier: Opener) -> None:
     model = ScriptedModel(["an answer that never ends", "Done."], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         workflow_id, run_id, seen = await at_work(atelier)
@@ -76,7 +76,7 @@ async def test_an_interrupted_run_keeps_what_was_received_and_continues(open_ate
         assert (await atelier.workflows.get(workflow_id)).status is WorkflowStatus.COMPLETED
 
 
-async def test_the_end_of_the_program_is_written_down_and_the_next_start_continues(open_atelier: Opener) -> None:
+async def test_the_end_of_the_program_is_recorded_and_the_next_start_continues(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
     async with open_atelier(["here"]) as atelier:
@@ -87,10 +87,8 @@ async def test_the_end_of_the_program_is_written_down_and_the_next_start_continu
 
 
 @pytest.mark.parametrize("how", ["program", "killed", "command", "next_start"])
-async def test_the_start_of_the_window_continues_with_nothing_that_its_person_did_not_choose(
-    open_atelier: Opener, how: str
-) -> None:
-    """A run costs money: the next start continued with every one that the program's end had cut off."""
+async def test_opening_the_window_continues_only_what_its_person_chose(open_atelier: Opener, how: str) -> None:
+    """A run costs money: earlier, the next start continued every run that the program's end had interrupted."""
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
         assert await atelier.runs.at_work() == {run_id: "w"}
@@ -124,10 +122,12 @@ KILLED_AT = (
 
 
 @pytest.mark.parametrize("at", KILLED_AT)
-async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
+async def test_wherever_a_team_is_killed_opening_the_window_costs_nothing(
     open_atelier: Opener, at: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the plan of its sub-agents and their start a run waited for nobody: the next start continued with it."""
+    """Between the plan of its sub-agents and their start a run waited for nobody: earlier, the next start
+    continued it.
+    """
     cast = Cast(Lead=[[batch("b", ("Poet", "One."))], "Done."], Poet=[[calculate("k")], "A verse."])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.agents.save(worker("Poet", tools=("CalculatorTool",)))
@@ -157,7 +157,7 @@ async def test_wherever_a_team_is_killed_the_start_of_the_window_costs_nothing(
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_run_whose_command_a_person_ended_waits_for_a_resume(open_atelier: Opener) -> None:
+async def test_a_run_interrupted_by_its_person_waits_for_a_resume(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         _, run_id, _ = await at_work(atelier)
         await atelier.runs.live.interrupt(run_id, "command")
@@ -183,7 +183,7 @@ async def test_after_a_kill_the_next_process_marks_it_once_and_counts_no_time(op
             assert [cut.content for cut in await bodies(atelier, run_id, "reply_cut_off")] == ["an ans"]
 
 
-async def test_a_listing_sees_a_killed_run_as_interrupted_and_starts_nothing_otherwise(open_atelier: Opener) -> None:
+async def test_a_listing_shows_a_killed_run_as_interrupted_and_starts_nothing(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
         await killed(atelier)
@@ -224,7 +224,7 @@ async def test_a_team_is_interrupted_as_one_and_resumed_from_its_root(open_ateli
         assert {row.status for row in await atelier.repos.runs.list(workflow_id)} == {RunStatus.COMPLETED}
 
 
-async def test_a_message_lets_it_continue(open_atelier: Opener) -> None:
+async def test_a_message_resumes_it(open_atelier: Opener) -> None:
     model = ScriptedModel(["an answer that never ends", "First.", "Second."], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
@@ -252,8 +252,8 @@ async def test_a_stepping_run_still_waits_for_its_person_at_each_step(open_ateli
         assert resumed.steps == 1
 
 
-async def test_the_same_message_is_sent_once_whoever_sends_it_again(open_atelier: Opener) -> None:
-    """What a command looks for before it says anything a second time."""
+async def test_a_repeated_message_is_sent_once_whoever_repeats_it(open_atelier: Opener) -> None:
+    """What a command checks before it sends a message a second time."""
     async with open_atelier(["here"]) as atelier:
         workflow = await atelier.workflows.create("w", id="0" * 32)
         run_id = await atelier.runs.send(workflow.id, "go", agent=agent(), message_id="0" * 32)
@@ -263,7 +263,7 @@ async def test_the_same_message_is_sent_once_whoever_sends_it_again(open_atelier
         assert (await atelier.repos.messages.get("0" * 32)).run_id == run_id
 
 
-async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
+async def test_the_state_is_derived_from_the_journal(open_atelier: Opener) -> None:
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)
         await atelier.runs.live.interrupt(run_id)
@@ -279,9 +279,9 @@ async def test_the_state_follows_from_the_journal(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize("how", ["import", "duplicate", "fork", "lie"])
-async def test_no_start_takes_up_a_copy_of_an_interrupted_run(open_atelier: Opener, how: str) -> None:
-    """The file may be an untrusted one's, and its agent with it; "lie": the run's row says that it waits, its journal
-    that it works.
+async def test_no_start_resumes_a_copy_of_an_interrupted_run(open_atelier: Opener, how: str) -> None:
+    """The file may come from an untrusted source, and its agent with it; "lie": the run's row says that it waits,
+    its journal that it works.
     """
     async with open_atelier(stuck()) as atelier:
         workflow_id, run_id, _ = await at_work(atelier)

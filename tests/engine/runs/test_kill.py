@@ -1,4 +1,4 @@
-"""A sample of ``tests/chaos``: what a call changes is there once, whenever the process is killed."""
+"""A sample of ``tests/chaos``: the change of a call is stored exactly once, whenever the process is killed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from tests.chaos.kills import World
 
 
-async def test_a_task_is_there_once_when_the_process_is_killed_before_its_commit(
+async def test_a_task_is_created_once_when_the_process_is_killed_before_its_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATELIER_CALLS", "2")

@@ -1,4 +1,4 @@
-"""Runs over a real database: steered, stopped, interrupted and resumed."""
+"""Runs with a real database: steered, stopped, interrupted and resumed."""
 
 # judges: app/atelier_desk/engine/run/driver.py
 from __future__ import annotations
@@ -53,7 +53,7 @@ async def start(atelier: Atelier, text: str = "hello", **options: Any) -> tuple[
     return workflow.id, run_id
 
 
-async def test_a_turn_with_a_tool_is_streamed_and_kept(open_atelier: Opener) -> None:
+async def test_a_turn_with_a_tool_is_streamed_and_stored(open_atelier: Opener) -> None:
     model = ScriptedModel([[calculate("c1", "12*7")], "It is 84."])
     async with open_atelier(model) as atelier:
         events = [event async for event in atelier.run("What is 12*7?", agent=agent())]
@@ -153,7 +153,7 @@ async def test_cancel_in_the_middle_of_a_reply_keeps_the_partial_and_is_quick(op
 
 
 class Blocking(Tool):
-    """Waits until it is cancelled, and says so."""
+    """Waits until it is cancelled, and reports that."""
 
     name: ClassVar[str] = "blocking"
     section: ClassVar[str] = "core_ops"
@@ -253,7 +253,7 @@ async def test_silent_message_is_read_with_the_next_request(open_atelier: Opener
     assert model.requests[1].messages[-1].content == "for your information"
 
 
-async def test_pause_holds_at_the_border_of_a_step(open_atelier: Opener) -> None:
+async def test_pause_takes_effect_between_steps(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[calculate("c", "1+1")], "two"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -270,7 +270,7 @@ async def test_pause_holds_at_the_border_of_a_step(open_atelier: Opener) -> None
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_stepping_takes_one_step_at_a_time(open_atelier: Opener) -> None:
+async def test_stepping_executes_one_step_at_a_time(open_atelier: Opener) -> None:
     async with open_atelier([[calculate("c", "1+1")], "two"]) as atelier:
         seen = Recorder(atelier)
         _, run_id = await start(atelier, mode=RunMode.STEPPING)
@@ -329,7 +329,7 @@ async def test_loop_warns_then_pauses(open_atelier: Opener) -> None:
         assert "3 times" in model.requests[3].messages[-1].content
 
 
-async def test_provider_error_fails_visibly_and_can_be_tried_again(open_atelier: Opener) -> None:
+async def test_provider_error_fails_visibly_and_can_be_retried(open_atelier: Opener) -> None:
     error = ProviderError("The server {name} cannot be reached.", name="x", code="unreachable", recoverable=True)
     async with open_atelier([error, "back again"]) as atelier:
         events = [event async for event in atelier.run("go", agent=agent())]
@@ -361,7 +361,7 @@ async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) 
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
 
 
-async def test_window_that_fills_is_compacted_with_an_event(open_atelier: Opener) -> None:
+async def test_a_full_context_is_compacted_with_an_event(open_atelier: Opener) -> None:
     long = "word " * 3500
     model = ScriptedModel(
         [*(f"answer {number} {long}" for number in range(8)), "They talked.", *("x" for _ in range(9))]
@@ -389,7 +389,7 @@ async def test_unknown_disabled_and_broken_calls_become_errors_for_the_model(ope
     async with open_atelier(model) as atelier:
         _, run_id = await start(atelier)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
-    # They run together and may end in any order.
+    # They run in parallel and may end in any order.
     results = {message.tool_call_id: message.content for message in model.requests[1].messages if message.tool_call_id}
     assert "CalculatorTool" in results["a"]
     assert "not available to you" in results["b"]
@@ -438,7 +438,7 @@ async def test_open_task_is_asked_about_once(open_atelier: Opener) -> None:
     assert "write tests" in model.requests[2].messages[-1].content
 
 
-async def test_run_that_was_cut_off_continues_after_a_restart(open_atelier: Opener) -> None:
+async def test_an_interrupted_run_continues_after_a_restart(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel([[calculate("c", "1+1")], "never finished"], gate=gate)) as atelier:
         seen = Recorder(atelier)
@@ -455,7 +455,7 @@ async def test_run_that_was_cut_off_continues_after_a_restart(open_atelier: Open
     assert [message.role.value for message in model.requests[0].messages] == ["system", "user", "assistant", "tool"]
 
 
-async def test_call_that_was_cut_off_is_not_done_twice(open_atelier: Opener) -> None:
+async def test_an_interrupted_call_is_not_repeated(open_atelier: Opener) -> None:
     tool = Blocking()
     async with open_atelier([[ToolCall(id="c", name="blocking")]]) as atelier:
         atelier.registry.register(tool)
@@ -473,7 +473,7 @@ async def test_call_that_was_cut_off_is_not_done_twice(open_atelier: Opener) -> 
     assert "effect is unknown" in model.requests[0].messages[-1].content
 
 
-async def test_only_so_many_runs_work_at_once(open_atelier: Opener) -> None:
+async def test_the_number_of_parallel_runs_is_limited(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["x"] * 5, gate=gate)
     async with open_atelier(model) as atelier:
@@ -500,7 +500,7 @@ async def test_a_run_continues_without_a_section_that_no_longer_exists(open_atel
     ]
 
 
-async def test_bad_messages_are_refused(open_atelier: Opener) -> None:
+async def test_invalid_messages_are_refused(open_atelier: Opener) -> None:
     async with open_atelier([]) as atelier:
         workflow = await atelier.workflows.create()
         with pytest.raises(UsageError, match="empty"):
@@ -511,7 +511,7 @@ async def test_bad_messages_are_refused(open_atelier: Opener) -> None:
             await atelier.runs.send("nothing", "hello", agent=agent())
 
 
-async def test_steering_a_run_that_has_ended_says_so(open_atelier: Opener) -> None:
+async def test_steering_an_ended_run_is_refused(open_atelier: Opener) -> None:
     async with open_atelier(["done"]) as atelier:
         _, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
@@ -532,7 +532,7 @@ async def test_call_ids_are_unique_in_a_run(open_atelier: Opener) -> None:
         assert [execution.result["result"] for execution in executions] == [2, 4]
 
 
-async def test_journal_keeps_the_agent_as_it_was(open_atelier: Opener) -> None:
+async def test_journal_records_the_agent_as_it_was(open_atelier: Opener) -> None:
     async with open_atelier([ChatReply(content="hi", model="m")]) as atelier:
         _, run_id = await start(atelier, agent=agent(system_prompt="Be kind."))
         await atelier.runs.wait(run_id)

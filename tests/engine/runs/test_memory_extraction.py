@@ -1,4 +1,4 @@
-"""What a turn is remembered for, by the model: asked once, counted, proposed and never stored silently."""
+"""Memories that the model extracts from a turn: requested once, counted, proposed and never stored silently."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def agent(**changes: Any) -> AgentConfig:
 
 
 async def turn(atelier: Atelier, text: str = TOLD, workflow_id: str = "", **changes: Any) -> tuple[str, str]:
-    """The workflow and the run of a turn, when whatever the model is asked after it is answered."""
+    """The workflow and the run of a turn, when all requests to the model after it are answered."""
     workflow_id = workflow_id or (await atelier.workflows.create("w")).id
     run_id = await atelier.runs.send(workflow_id, text, agent=agent(**changes))
     await atelier.runs.wait(run_id)
@@ -67,7 +67,7 @@ async def begun(model: ScriptedModel, requests: int) -> None:
         await asyncio.sleep(0)
 
 
-async def test_what_the_model_says_waits_on_the_card_of_the_turn_for_an_approval(open_atelier: Opener) -> None:
+async def test_extracted_memories_wait_for_approval_on_the_turns_card(open_atelier: Opener) -> None:
     model = ScriptedModel(["The T3.", facts()])
     async with open_atelier(model) as atelier:
         atelier.runs.remembering.watch()
@@ -84,7 +84,7 @@ async def test_what_the_model_says_waits_on_the_card_of_the_turn_for_an_approval
         model.assert_complete()
 
 
-async def test_also_when_agents_remember_without_asking_it_waits_for_an_approval(open_atelier: Opener) -> None:
+async def test_they_wait_even_when_agents_store_memories_without_approval(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", facts()]) as atelier:
         atelier.runs.remembering.watch()
         await atelier.settings.update(memories_ask=False)
@@ -102,7 +102,9 @@ async def test_also_when_agents_remember_without_asking_it_waits_for_an_approval
         ("off", TOLD, False),
     ],
 )
-async def test_when_it_is_asked_is_the_owners_choice(open_atelier: Opener, when: str, said: str, asked: bool) -> None:
+async def test_the_owner_chooses_when_memories_are_extracted(
+    open_atelier: Opener, when: str, said: str, asked: bool
+) -> None:
     model = ScriptedModel(["The T3.", facts()])
     async with open_atelier(model) as atelier:
         atelier.runs.remembering.watch()
@@ -111,14 +113,14 @@ async def test_when_it_is_asked_is_the_owners_choice(open_atelier: Opener, when:
         assert len(model.requests) == 1 + asked
 
 
-async def test_it_is_asked_when_something_was_reported_unless_the_owner_says_otherwise(open_atelier: Opener) -> None:
+async def test_by_default_extraction_happens_when_the_user_said_something_personal(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         assert (await atelier.settings.get()).memories_at_end == "told"
         with pytest.raises(UsageError, match="memories_at_end"):
             await atelier.settings.set("memories_at_end", "sometimes")
 
 
-async def test_a_workflow_without_memory_a_sub_agent_and_a_stopped_run_are_not_asked_about(
+async def test_without_memory_in_a_sub_agent_or_a_stopped_run_nothing_is_extracted(
     open_atelier: Opener,
 ) -> None:
     start = [spawn("s", "Bo", "I like tea. Say hello.")]
@@ -159,7 +161,7 @@ async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelie
         assert len(await atelier.memories.proposed(workflow_id)) == 1
 
 
-async def test_a_cap_without_room_and_the_names_request_next_to_it(open_atelier: Opener) -> None:
+async def test_it_respects_a_reached_limit_and_the_title_request(open_atelier: Opener) -> None:
     spent = ChatReply(content="The T3.", usage=Usage(tokens_input=3000, tokens_output=900))
     model = ScriptedModel([spent])
     async with open_atelier(model) as atelier:
@@ -172,7 +174,7 @@ async def test_a_cap_without_room_and_the_names_request_next_to_it(open_atelier:
             await atelier.runs.remembering.ask(workflow_id)
 
 
-async def test_the_request_is_bounded_whatever_was_said(open_atelier: Opener) -> None:
+async def test_the_request_has_a_limited_length(open_atelier: Opener) -> None:
     long = "I said: " + "many words " * 5_000
     model = ScriptedModel([long, facts()])
     async with open_atelier(model) as atelier:
@@ -187,7 +189,7 @@ async def test_the_request_is_bounded_whatever_was_said(open_atelier: Opener) ->
         assert estimate(INSTRUCTIONS) + asked.max_tokens < 800
 
 
-async def test_what_is_known_or_was_deleted_is_not_proposed(open_atelier: Opener) -> None:
+async def test_known_or_deleted_memories_are_not_proposed(open_atelier: Opener) -> None:
     told = [
         FACT,
         {"type": "user_pref", "content": "The user likes tea."},
@@ -220,7 +222,7 @@ async def test_what_is_known_or_was_deleted_is_not_proposed(open_atelier: Opener
         model.assert_complete()
 
 
-async def test_an_answer_given_again_takes_its_proposal_over(open_atelier: Opener) -> None:
+async def test_a_regenerated_answer_takes_over_its_proposal(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", facts(), "The tram T3.", facts()]) as atelier:
         atelier.runs.remembering.watch()
         workflow_id, first = await turn(atelier)
@@ -231,7 +233,7 @@ async def test_an_answer_given_again_takes_its_proposal_over(open_atelier: Opene
         assert [(each.id, each.turn_id) for each in await atelier.memories.proposed()] == [(before.id, second)]
 
 
-async def test_what_was_read_from_outside_before_marks_the_proposal(open_atelier: Opener) -> None:
+async def test_outside_content_read_before_marks_the_proposal(open_atelier: Opener) -> None:
     listed = [ToolCall(id="m", name="MemoryTool", arguments={"operation": "list"})]
     async with open_atelier([listed, "The T3.", facts()]) as atelier:
         atelier.runs.remembering.watch()
@@ -241,7 +243,7 @@ async def test_what_was_read_from_outside_before_marks_the_proposal(open_atelier
         assert [each.tainted for each in await atelier.memories.of_turns([run_id])] == [("evil.example",)]
 
 
-async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) -> None:
+async def test_stop_and_the_end_of_the_program_cancel_it(open_atelier: Opener) -> None:
     model = ScriptedModel(["The T3.", facts(), "The T3.", facts()])
     async with open_atelier(model) as atelier:
         atelier.runs.remembering.watch()
@@ -266,7 +268,7 @@ async def test_stop_and_the_end_of_the_program_give_it_up(open_atelier: Opener) 
             unsubscribe()
 
 
-async def test_a_failure_is_reported_quietly_and_leaves_the_answer_alone(open_atelier: Opener) -> None:
+async def test_a_failure_is_reported_quietly_and_does_not_affect_the_answer(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", ProviderError("The server is away.", code="offline"), facts()]) as atelier:
         atelier.runs.remembering.watch()
         workflow_id, run_id = await turn(atelier)
@@ -277,7 +279,7 @@ async def test_a_failure_is_reported_quietly_and_leaves_the_answer_alone(open_at
         assert await atelier.runs.remembering.pending_turns([run_id]) == []
 
 
-async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
+async def test_a_person_requests_it(open_atelier: Opener) -> None:
     async with open_atelier(["The T3.", facts(), "No list here"]) as atelier:
         workflow_id = (await atelier.workflows.create("w")).id
         with pytest.raises(UsageError, match="no finished answer"):
@@ -308,11 +310,11 @@ async def test_a_person_asks_for_it(open_atelier: Opener) -> None:
         (json.dumps([{"content": "x" * 501}]), []),
     ],
 )
-def test_what_is_taken_of_a_reply(reply: str, found: list[str]) -> None:
+def test_the_usable_part_of_a_reply(reply: str, found: list[str]) -> None:
     assert [each.content for each in facts_of(reply)] == found
 
 
-def test_a_key_is_never_a_fact() -> None:
+def test_a_key_is_never_extracted() -> None:
     secrets.remember("sk-abcdefgh-123")
     assert (
         facts_of('[{"content": "The key is sk-abcdefgh-123."}, {"content": "The user has a key."}]')[0].content
@@ -321,7 +323,7 @@ def test_a_key_is_never_a_fact() -> None:
 
 
 @given(st.text(max_size=300))
-def test_any_reply_gives_a_few_facts_or_none(reply: str) -> None:
+def test_any_reply_gives_a_few_memories_or_none(reply: str) -> None:
     assert len(facts_of(f"[{reply}]")) <= MOST
 
 
@@ -329,12 +331,12 @@ def test_any_reply_gives_a_few_facts_or_none(reply: str) -> None:
     "text",
     ["My dog is called Rex", "réponds toujours en français", "C’est à nous de voir", "I’m in Lyon", "je vis à Lyon"],
 )
-def test_what_tells_of_a_person(text: str) -> None:
+def test_messages_about_the_person_are_recognised(text: str) -> None:
     assert is_self_description(text)
 
 
 @pytest.mark.parametrize(
     "text", ["Fix the failing test in src/main.py", "Traduis ce texte en anglais", "Images/marie.png", ""]
 )
-def test_what_does_not(text: str) -> None:
+def test_other_messages_are_not(text: str) -> None:
     assert not is_self_description(text)

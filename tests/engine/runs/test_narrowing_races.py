@@ -1,4 +1,4 @@
-"""What is removed while a team grows is taken from the sub-agent that begins at that moment too."""
+"""Rights removed while a team grows are also removed from a sub-agent that starts at that moment."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
 @pytest.mark.parametrize("deep", [False, True])
-async def test_a_sub_agent_whose_start_is_being_written(
+async def test_a_sub_agent_whose_start_is_being_committed(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, deep: bool
 ) -> None:
     (tmp_path / "work").mkdir()
@@ -61,7 +61,7 @@ async def test_a_sub_agent_whose_start_is_being_written(
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("stricter", [False, True])
-async def test_a_stored_agent_that_became_stricter_since_it_was_planned(
+async def test_a_stored_agent_that_became_stricter_after_it_was_planned(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stricter: bool
 ) -> None:
     (tmp_path / "work").mkdir()

@@ -1,4 +1,6 @@
-"""The short way from Python: a prompt, functions as tools, an answer; and a folder that is gone afterwards."""
+"""The short Python interface: a prompt, functions as tools, an answer; and a data folder that is deleted
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ def calling(name: str, **arguments: Any) -> list[ToolCall]:
     return [ToolCall(id="c1", name=name, arguments=arguments)]
 
 
-async def test_a_plain_function_is_a_tool_of_the_run_and_of_no_other(open_atelier: Opener) -> None:
+async def test_a_plain_function_is_a_tool_of_only_this_run(open_atelier: Opener) -> None:
     model = ScriptedModel([calling("word_count", text="one two"), "Two words.", "Hello."])
     async with open_atelier(model) as atelier:
         answer = await atelier.ask("How many words?", agent=agent(tools=()), tools=[word_count])
@@ -52,7 +54,7 @@ async def test_a_plain_function_is_a_tool_of_the_run_and_of_no_other(open_atelie
         assert not [spec for spec in model.requests[-1].tools if spec.name == "word_count"]
 
 
-async def test_the_stream_takes_functions_too_besides_the_agents_own_tools(open_atelier: Opener) -> None:
+async def test_the_stream_accepts_functions_besides_the_agents_own_tools(open_atelier: Opener) -> None:
     @tool(name="shout", category="agent", section="core_ops", effect="read", risk="low")
     async def loud(text: str) -> str:
         """Writes in capitals."""
@@ -71,7 +73,7 @@ async def test_the_stream_takes_functions_too_besides_the_agents_own_tools(open_
         assert (await atelier.agents.by_name("Poet")).config.tools == ("CalculatorTool",)
 
 
-async def test_two_runs_may_give_functions_of_the_same_name_at_once(open_atelier: Opener) -> None:
+async def test_two_runs_may_use_functions_of_the_same_name_at_once(open_atelier: Opener) -> None:
     both = asyncio.Barrier(2)
 
     def of(owner: str) -> Any:
@@ -104,7 +106,7 @@ async def test_two_runs_may_give_functions_of_the_same_name_at_once(open_atelier
         ([tool(word_count, section="nowhere")], NotFoundError, "core_ops"),
     ],
 )
-async def test_what_cannot_be_a_tool_is_refused_before_anything_is_made(
+async def test_an_unusable_function_is_refused_before_anything_is_created(
     open_atelier: Opener, given: list[Any], error: type[Exception], text: str
 ) -> None:
     async with open_atelier() as atelier:
@@ -121,12 +123,12 @@ async def test_what_cannot_be_a_tool_is_refused_before_anything_is_made(
         ({"risk": "none"}, "risk.*low, medium, high"),
     ],
 )
-def test_what_a_tool_can_be_is_named_in_the_error(options: dict[str, Any], text: str) -> None:
+def test_the_error_names_what_can_be_a_tool(options: dict[str, Any], text: str) -> None:
     with pytest.raises(UsageError, match=text):
         tool(word_count, **options)
 
 
-async def test_stop_returns_at_once_from_a_function_that_hangs_and_drops_its_result(open_atelier: Opener) -> None:
+async def test_stop_returns_at_once_from_a_hanging_function_and_drops_its_result(open_atelier: Opener) -> None:
     began, release, cancelled = asyncio.Event(), threading.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -161,7 +163,7 @@ async def test_stop_returns_at_once_from_a_function_that_hangs_and_drops_its_res
         assert cancelled.is_set()
 
 
-async def test_a_run_that_waits_says_so_and_keeps_its_functions_until_it_has_ended(open_atelier: Opener) -> None:
+async def test_a_waiting_run_reports_it_and_keeps_its_functions_until_its_end(open_atelier: Opener) -> None:
     asks = calling("UserQuestionTool", operation="ask", question="Colour?", questionType="text")
     model = ScriptedModel([asks, calling("word_count", text="deep blue"), "Two."])
     async with open_atelier(model) as atelier:
@@ -174,7 +176,7 @@ async def test_a_run_that_waits_says_so_and_keeps_its_functions_until_it_has_end
         assert not atelier.registry.has("word_count")
 
 
-async def test_a_run_that_fails_raises_with_its_code(open_atelier: Opener) -> None:
+async def test_a_failing_run_raises_with_its_code(open_atelier: Opener) -> None:
     refused = ProviderError("The key was refused.", code="auth")
     async with open_atelier(ScriptedModel([refused])) as atelier:
         with pytest.raises(AtelierError, match="The key was refused") as caught:
@@ -183,7 +185,7 @@ async def test_a_run_that_fails_raises_with_its_code(open_atelier: Opener) -> No
 
 
 @pytest.mark.parametrize("then", ["resume", "start", "start with functions"])
-async def test_a_run_that_failed_keeps_its_functions_until_the_next_one_starts(open_atelier: Opener, then: str) -> None:
+async def test_a_failed_run_keeps_its_functions_until_the_next_one_starts(open_atelier: Opener, then: str) -> None:
     refused = ProviderError("The key was refused.", code="auth")
     async with open_atelier(ScriptedModel([refused, calling("word_count", text="deep blue"), "Two."])) as atelier:
         workflow_id = (await atelier.workflows.create()).id
@@ -215,7 +217,7 @@ async def test_a_run_that_failed_keeps_its_functions_until_the_next_one_starts(o
         ("It is **84**.", "84", "It is **84**."),
     ],
 )
-async def test_what_the_agent_hands_over_is_the_answer(
+async def test_a_result_given_by_the_finishing_tool_is_the_answer(
     open_atelier: Opener, summary: str, result: str, text: str
 ) -> None:
     async with open_atelier(ScriptedModel([calling("task_complete", summary=summary, result=result)])) as atelier:
@@ -251,14 +253,14 @@ async def test_a_temporary_atelier_leaves_nothing_behind(monkeypatch: pytest.Mon
             pass
 
 
-def test_a_vault_of_the_session_never_touches_the_keyring() -> None:
+def test_a_session_vault_never_touches_the_keyring() -> None:
     vault = KeyVault(session=True)
     assert not vault.persistent
     assert vault.set("p", "sk-only-here-1234") is False
     assert vault.get("p") == "sk-only-here-1234"
 
 
-async def test_an_answer_that_is_not_whole_says_so(open_atelier: Opener) -> None:
+async def test_an_incomplete_answer_is_marked(open_atelier: Opener) -> None:
     model = ScriptedModel(
         [ChatReply(content="One, two,", finish_reason=FinishReason.LENGTH), ChatReply(content=""), "All."]
     )
@@ -268,7 +270,7 @@ async def test_an_answer_that_is_not_whole_says_so(open_atelier: Opener) -> None
     assert {answer.status for answer in answers} == {"completed"}
 
 
-async def test_the_answer_of_an_agent_with_a_form_is_data_too(open_atelier: Opener) -> None:
+async def test_the_answer_of_an_agent_with_a_schema_is_also_data(open_atelier: Opener) -> None:
     config = agent(answer_schema={"type": "object", "required": ["total"]})
     async with open_atelier(ScriptedModel(['```json\n{"total": 3}\n```', "Three.", "Three!"])) as atelier:
         assert (await atelier.ask("Count", agent=config)).data == {"total": 3}

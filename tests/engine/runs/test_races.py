@@ -1,6 +1,4 @@
-"""What comes between: commands that arrive while a step or a commit is under way, waits that are abandoned, disks that
-are full.
-"""
+"""Race conditions: commands during a step or a commit, cancelled waits, full disks."""
 
 # judges: app/atelier_desk/engine/run/driver.py
 # judges: app/atelier_desk/engine/journal/journal.py
@@ -43,7 +41,7 @@ from tests.engine.runs.test_manager import Blocking, agent, ask, calculate, star
 
 
 class Gate:
-    """Holds the first commit that fits until it is released; sees every commit."""
+    """Holds the first matching commit until it is released; records every commit."""
 
     def __init__(self, atelier: Atelier, fits: Callable[[RunEvent], bool], error: Exception | None = None) -> None:
         self.reached = asyncio.Event()
@@ -85,7 +83,7 @@ async def bodies(atelier: Atelier, run_id: str) -> list[Any]:
     return [event.body for event in events]
 
 
-async def test_message_that_arrives_while_the_run_ends_is_answered(open_atelier: Opener) -> None:
+async def test_a_message_that_arrives_while_the_run_ends_is_answered(open_atelier: Opener) -> None:
     model = ScriptedModel(["first", "second"])
     async with open_atelier(model) as atelier:
         gate = Gate(atelier, holds(RunFinished))
@@ -101,8 +99,8 @@ async def test_message_that_arrives_while_the_run_ends_is_answered(open_atelier:
         assert isinstance((await bodies(atelier, run_id))[-1], RunFinished)
 
 
-async def test_message_that_was_written_before_the_end_keeps_the_run_going(open_atelier: Opener) -> None:
-    """The last reply waits for the message that is being written; with it, the run would have ended."""
+async def test_a_message_stored_before_the_end_keeps_the_run_active(open_atelier: Opener) -> None:
+    """The last reply waits for the message being stored; committed with it, the run would have ended."""
     answered = asyncio.Event()
     model = ScriptedModel(["first", "second"], gate=answered)
     async with open_atelier(model) as atelier:
@@ -139,7 +137,7 @@ async def test_cancel_during_a_commit_leaves_memory_and_disk_the_same(open_ateli
         assert replayed == list(range(1, len(replayed) + 1))
 
 
-async def test_reply_that_was_stored_whole_is_not_kept_again_as_interrupted(open_atelier: Opener) -> None:
+async def test_a_completely_stored_reply_is_not_stored_again_as_interrupted(open_atelier: Opener) -> None:
     async with open_atelier(["the whole reply"]) as atelier:
         gate = Gate(atelier, holds(ModelReplied))
         workflow_id, run_id = await start(atelier)
@@ -154,7 +152,7 @@ async def test_reply_that_was_stored_whole_is_not_kept_again_as_interrupted(open
         assert [message.kind for message in replies] == ["reply"]
 
 
-async def test_sender_who_gives_up_leaves_a_run_that_is_driven(open_atelier: Opener) -> None:
+async def test_a_sender_that_gives_up_leaves_an_active_run(open_atelier: Opener) -> None:
     model = ScriptedModel(["answer"])
     async with open_atelier(model) as atelier:
         gate = Gate(atelier, holds(UserMessage))
@@ -171,7 +169,7 @@ async def test_sender_who_gives_up_leaves_a_run_that_is_driven(open_atelier: Ope
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
-async def test_question_is_answered_by_the_first_of_two_and_cancel_keeps_one_end(open_atelier: Opener) -> None:
+async def test_a_question_is_answered_by_the_first_of_two_and_cancelling_stores_one_end(open_atelier: Opener) -> None:
     async with open_atelier([[ask("q1")], "thanks"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
@@ -187,7 +185,7 @@ async def test_question_is_answered_by_the_first_of_two_and_cancel_keeps_one_end
         assert (await atelier.repos.workflows.get(workflow_id)).pending_questions == 0
 
 
-async def test_interrupt_and_answer_at_once_close_the_question_once(open_atelier: Opener) -> None:
+async def test_an_interrupt_and_an_answer_at_once_close_the_question_once(open_atelier: Opener) -> None:
     async with open_atelier([[ask("q1")], "fine", "fine", "fine"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
@@ -213,7 +211,7 @@ async def test_two_resumes_raise_a_limit_once(open_atelier: Opener) -> None:
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
-async def test_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open_atelier: Opener) -> None:
+async def test_a_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[ask("q1")], "thanks"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -233,7 +231,7 @@ async def test_pause_during_a_call_that_asks_holds_the_run_after_the_answer(open
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
-async def test_pause_that_has_not_come_yet_is_undone(open_atelier: Opener) -> None:
+async def test_a_pending_pause_is_undone(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([[calculate("a", "1+1")], "two"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -247,7 +245,7 @@ async def test_pause_that_has_not_come_yet_is_undone(open_atelier: Opener) -> No
 
 
 class Stubborn(Blocking):
-    """Does not let itself be cancelled."""
+    """Resists cancellation."""
 
     name = "stubborn"  # type: ignore[misc]
 
@@ -260,7 +258,7 @@ class Stubborn(Blocking):
             return ToolResult.ok(stubborn=True)
 
 
-async def test_tool_that_swallows_its_cancellation_does_not_keep_the_run_going(open_atelier: Opener) -> None:
+async def test_a_tool_that_swallows_its_cancellation_does_not_keep_the_run_active(open_atelier: Opener) -> None:
     tool = Stubborn()
     async with open_atelier([[ToolCall(id="c", name="stubborn")], "not asked for"]) as atelier:
         atelier.registry.register(tool)
@@ -271,7 +269,7 @@ async def test_tool_that_swallows_its_cancellation_does_not_keep_the_run_going(o
         assert (await atelier.repos.runs.get(run_id)).status is RunStatus.CANCELLED
 
 
-async def test_slot_is_given_back_however_a_run_ends(open_atelier: Opener) -> None:
+async def test_a_slot_is_released_however_a_run_ends(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["x"] * 9, gate=gate)) as atelier:
         runs = [await start(atelier) for _ in range(5)]
@@ -296,7 +294,7 @@ async def test_waiting_for_a_slot_is_not_working_time(open_atelier: Opener, cloc
         assert (await ended(atelier, second)).status is RunStatus.COMPLETED
 
 
-async def test_full_disk_stops_the_run_says_so_and_lets_it_continue_later(open_atelier: Opener) -> None:
+async def test_a_full_disk_stops_the_run_with_a_message_and_it_continues_later(open_atelier: Opener) -> None:
     model = ScriptedModel(["lost", "kept"])
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
@@ -314,10 +312,12 @@ async def test_full_disk_stops_the_run_says_so_and_lets_it_continue_later(open_a
 
 
 @pytest.mark.parametrize("kept", [True, False])
-async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_was_stored(
+async def test_a_disk_failure_in_a_commit_stops_the_run_unless_the_commit_was_stored(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, kept: bool
 ) -> None:
-    """The engine under the store says that a commit failed; the database is opened again and asked whether it did."""
+    """The engine of the store reports that a commit failed; the database is reopened to find out whether it was
+    stored.
+    """
     model = ScriptedModel([[calculate("c", "6*7")], "two", "two"])
     async with open_atelier(model) as atelier:
         engine = atelier.store._engine
@@ -350,7 +350,7 @@ async def test_disk_that_fails_in_a_commit_stops_the_run_or_not_as_the_commit_wa
 
 
 def seems_to_fail(atelier: Atelier, kind: type) -> None:
-    """The next commit with an event of the kind is kept, and whoever waits for it is told that it was not."""
+    """The next commit with an event of the kind is stored, but its caller is told that it was not."""
     commit = atelier.repos.journal.commit
 
     async def unsure(what: Commit) -> None:
@@ -362,7 +362,7 @@ def seems_to_fail(atelier: Atelier, kind: type) -> None:
     atelier.repos.journal.commit = unsure  # type: ignore[method-assign]
 
 
-async def test_commit_that_was_stored_although_it_seemed_to_fail_is_not_done_again(open_atelier: Opener) -> None:
+async def test_a_commit_stored_despite_an_error_is_not_repeated(open_atelier: Opener) -> None:
     model = ScriptedModel([[calculate("c", "6*7")], "two"])
     async with open_atelier(model) as atelier:
         seems_to_fail(atelier, ModelReplied)
@@ -374,7 +374,7 @@ async def test_commit_that_was_stored_although_it_seemed_to_fail_is_not_done_aga
         assert [message.content for message in await atelier.repos.messages.page(workflow_id)] == ["hello", "", "two"]
 
 
-async def test_end_that_was_stored_although_it_seemed_to_fail_stands(open_atelier: Opener) -> None:
+async def test_an_end_stored_despite_an_error_is_final(open_atelier: Opener) -> None:
     async with open_atelier(["one", "two"]) as atelier:
         seems_to_fail(atelier, RunFinished)
         workflow_id, run_id = await start(atelier)
@@ -386,9 +386,10 @@ async def test_end_that_was_stored_although_it_seemed_to_fail_stands(open_atelie
         assert contents == ["hello", "one", "next", "two"]
 
 
-async def test_pause_that_arrives_while_calls_begin_lets_them_run(open_atelier: Opener) -> None:
-    """Their intents are written with the reply: paused before they ran, they would look as if a kill had cut them
-    off."""
+async def test_a_pause_that_arrives_while_calls_start_lets_them_run(open_atelier: Opener) -> None:
+    """Their start is recorded with the reply: paused before they ran, they would look as if a kill had interrupted
+    them.
+    """
     append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
     async with open_atelier([[append], "done", "done"]) as atelier:
         gate = Gate(atelier, holds(ToolCallStarted))
@@ -404,7 +405,7 @@ async def test_pause_that_arrives_while_calls_begin_lets_them_run(open_atelier: 
         assert [task.name for task in await atelier.tasks.list(workflow_id)] == ["once"]
 
 
-async def test_calls_do_not_begin_with_the_reply_when_a_pause_is_wanted(open_atelier: Opener) -> None:
+async def test_calls_do_not_start_with_the_reply_when_a_pause_is_pending(open_atelier: Opener) -> None:
     answered = asyncio.Event()
     async with open_atelier(ScriptedModel([[calculate("c", "6*7")], "done"], gate=answered)) as atelier:
         _, run_id = await start(atelier)
@@ -417,7 +418,7 @@ async def test_calls_do_not_begin_with_the_reply_when_a_pause_is_wanted(open_ate
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
-async def test_stop_that_arrives_while_calls_begin_keeps_them_from_running(open_atelier: Opener) -> None:
+async def test_a_stop_that_arrives_while_calls_start_prevents_them(open_atelier: Opener) -> None:
     append = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "never"})
     async with open_atelier([[append]]) as atelier:
         gate = Gate(atelier, holds(ToolCallStarted))
@@ -432,7 +433,7 @@ async def test_stop_that_arrives_while_calls_begin_keeps_them_from_running(open_
         assert await atelier.tasks.list(workflow_id) == []
 
 
-async def test_workflow_that_is_purged_under_its_run_ends_it_quietly(open_atelier: Opener) -> None:
+async def test_purging_the_workflow_of_an_active_run_ends_it_quietly(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["gone"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -449,7 +450,7 @@ async def test_workflow_that_is_purged_under_its_run_ends_it_quietly(open_atelie
             await atelier.runs.send(workflow_id, "hello", agent=agent())
 
 
-async def test_half_characters_do_not_stop_a_run(open_atelier: Opener) -> None:
+async def test_lone_surrogates_do_not_stop_a_run(open_atelier: Opener) -> None:
     broken = "half \ud83d, whole \U0001f600"
     call = ToolCall(id="c", name="TodoTool", arguments={"operation": "create", "name": "a \udc00 b"})
     async with open_atelier([[call], broken, "fine"]) as atelier:
@@ -460,7 +461,7 @@ async def test_half_characters_do_not_stop_a_run(open_atelier: Opener) -> None:
         assert "half \ufffd, whole \U0001f600" in contents
 
 
-async def test_message_that_waited_while_the_agent_finished_is_answered(open_atelier: Opener) -> None:
+async def test_a_message_queued_while_the_agent_finished_is_answered(open_atelier: Opener) -> None:
     tool = Blocking()
     calls = [ToolCall(id="a", name="blocking"), ToolCall(id="b", name="task_complete", arguments={"summary": "done"})]
     model = ScriptedModel([calls, "answer to the other"])
@@ -474,7 +475,7 @@ async def test_message_that_waited_while_the_agent_finished_is_answered(open_ate
     assert model.requests[1].messages[-1].content == "one more thing"
 
 
-async def test_failed_run_that_is_tried_again_is_the_active_one(open_atelier: Opener) -> None:
+async def test_a_retried_failed_run_is_the_active_one(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel([ValueError("odd"), "fine"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -487,7 +488,7 @@ async def test_failed_run_that_is_tried_again_is_the_active_one(open_atelier: Op
         assert (await ended(atelier, run_id)).status is RunStatus.COMPLETED
 
 
-async def test_turn_of_another_workflow_is_not_answered_again_here(open_atelier: Opener) -> None:
+async def test_a_turn_of_another_workflow_is_not_regenerated_here(open_atelier: Opener) -> None:
     async with open_atelier(["one"]) as atelier:
         _, run_id = await start(atelier)
         await ended(atelier, run_id)
@@ -496,7 +497,7 @@ async def test_turn_of_another_workflow_is_not_answered_again_here(open_atelier:
             await atelier.runs.regenerate(other.id, run_id)
 
 
-async def test_fork_that_fails_leaves_nothing_behind(open_atelier: Opener) -> None:
+async def test_a_failed_fork_leaves_nothing_behind(open_atelier: Opener) -> None:
     async with open_atelier(["one"]) as atelier:
         workflow_id, run_id = await start(atelier)
         await ended(atelier, run_id)
@@ -520,7 +521,7 @@ async def test_paused_fork_is_the_active_run_of_its_workflow(open_atelier: Opene
         assert len(await atelier.questions.pending()) == 1
 
 
-async def test_task_a_person_changes_after_the_end_does_not_end_the_stream_twice(open_atelier: Opener) -> None:
+async def test_a_task_changed_by_a_person_after_the_end_does_not_end_the_stream_twice(open_atelier: Opener) -> None:
     async with open_atelier(["fine"]) as atelier:
         workflow = await atelier.workflows.create()
         kinds = []
@@ -531,7 +532,7 @@ async def test_task_a_person_changes_after_the_end_does_not_end_the_stream_twice
         assert kinds.count(ChunkType.WORKFLOW_COMPLETE) == 1
 
 
-async def test_task_a_person_changes_while_a_tool_works_on_it_keeps_both_changes(open_atelier: Opener) -> None:
+async def test_a_task_changed_by_a_person_and_a_tool_keeps_both_changes(open_atelier: Opener) -> None:
     task = ""
 
     def complete(_request: ChatRequest) -> list[ToolCall]:

@@ -1,6 +1,4 @@
-"""Requests that a server refuses as they are: tools, pictures, lengths, from the wire to what is sent instead and
-remembered.
-"""
+"""Requests that a server refuses: tools, images, lengths; what is sent instead and remembered."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ WRITTEN = '<tool_call name="CalculatorTool">{"operation": "eval", "expression": 
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_refused_tools_are_written_as_text_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
+async def test_refused_tools_are_sent_as_text_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
     options: dict[str, Any] = {"tools": ("CalculatorTool",), "tool_dialect": "native"}
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Failure(400, REFUSALS[kind]), Reply(text=WRITTEN), Reply(text="It is 84."))
@@ -80,7 +78,7 @@ HERMES = (
 )
 
 
-async def test_a_model_nobody_knows_gets_native_tools_and_what_it_calls_is_remembered(tmp_path: Path) -> None:
+async def test_an_unknown_model_gets_native_tools_and_its_calls_are_remembered(tmp_path: Path) -> None:
     async with world("openai", tmp_path) as (server, atelier):
         assert (await atelier.models.info("server", "test-model")).supports_tools is None
         server.script(
@@ -94,7 +92,7 @@ async def test_a_model_nobody_knows_gets_native_tools_and_what_it_calls_is_remem
 
 
 async def without_tools(tmp_path: Path) -> int:
-    """Tokens of the request without its definitions, as our estimate has them."""
+    """Tokens of the request without its definitions, by our estimate."""
     async with world("openai", tmp_path / "measured") as (server, atelier):
         await atelier.models.edit("server", "test-model", supports_tools=True)
         server.script(Reply(text="Hello."))
@@ -107,10 +105,8 @@ MANY = ("CalculatorTool", "section:file_ops", "section:web_ops", "section:memory
 
 
 @pytest.mark.parametrize("how", ["written", "ignored"])
-async def test_a_model_that_cannot_be_given_native_tools_gets_them_as_text(how: str, tmp_path: Path) -> None:
-    """A server without a parser passes on what the model writes; one whose template has no place for tools leaves them
-    out.
-    """
+async def test_a_model_that_does_not_support_native_tools_gets_them_as_text(how: str, tmp_path: Path) -> None:
+    """A server without a parser passes on the model's text; one whose template has no tools omits them."""
     counted = {**COUNTED, "prompt_tokens": await without_tools(tmp_path)}
     first = Reply(text=HERMES) if how == "written" else Reply(text="I have no tools.", usage=counted)
     async with world("openai", tmp_path) as (server, atelier):
@@ -146,7 +142,9 @@ async def test_an_answer_without_calls_is_an_answer(text: str, usage: dict[str, 
 
 
 @pytest.mark.parametrize(("chosen", "sent"), [(True, [True]), (False, [False])])
-async def test_what_the_person_chose_for_the_model_is_used(chosen: bool, sent: list[bool], tmp_path: Path) -> None:
+async def test_the_tool_call_format_chosen_for_the_model_is_used(
+    chosen: bool, sent: list[bool], tmp_path: Path
+) -> None:
     async with world("openai", tmp_path) as (server, atelier):
         await atelier.models.edit("server", "test-model", supports_tools=chosen)
         server.script(Reply(text="Hello."))
@@ -155,7 +153,7 @@ async def test_what_the_person_chose_for_the_model_is_used(chosen: bool, sent: l
 
 
 ONLY_SOME = "Invalid content type. {} is only supported by certain models."
-# Ollama says beforehand which of its models see.
+# Ollama reports in advance which of its models accept images.
 BLIND = {
     "openai": {"error": {"message": ONLY_SOME.format("image_url"), "type": "invalid_request_error"}},
     "mistral": {
@@ -180,7 +178,7 @@ PICTURE = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode(
 
 
 @pytest.mark.parametrize("kind", BLIND)
-async def test_a_model_that_refuses_pictures_is_informed_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
+async def test_a_model_that_refuses_images_is_told_and_that_is_remembered(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Failure(400, BLIND[kind]), Reply(text="I see none."))
         events = await run(atelier, images=(PICTURE,))
@@ -199,7 +197,7 @@ async def test_a_model_that_refuses_pictures_is_informed_and_that_is_remembered(
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_temperature_is_sent_when_a_person_set_it_and_else_not(kind: str, tmp_path: Path) -> None:
+async def test_a_temperature_is_sent_only_when_a_person_set_it(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(*[Reply(text="Well.")] * 2)
         await run(atelier)
@@ -209,7 +207,7 @@ async def test_a_temperature_is_sent_when_a_person_set_it_and_else_not(kind: str
         assert "temperature': 0.3" in second
 
 
-async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_path: Path) -> None:
+async def test_a_looping_model_is_stopped_unless_disabled(tmp_path: Path) -> None:
     passage = "Let me look into the file once more, and then go on. "
     async with world("openai", tmp_path) as (server, atelier):
         server.script(Reply(text="Well. " + passage * 100), Reply(text="The rest."), Reply(text=passage * 100))
@@ -227,7 +225,7 @@ async def test_a_model_in_a_loop_is_stopped_unless_a_person_says_otherwise(tmp_p
         assert (whole["content"], whole.get("finish_reason")) == (passage * 100, "stop")
 
 
-# What one picture is refused for, in each server's own words: none of them is told to the program beforehand.
+# Refusals of an image in each server's own words; the program does not know them in advance.
 ONE_PICTURE = {
     "Anthropic": (
         400,
@@ -243,9 +241,7 @@ ONE_PICTURE = {
 
 
 @pytest.mark.parametrize("words", ONE_PICTURE)
-async def test_a_picture_that_is_refused_is_skipped_and_never_sent_to_that_model_again(
-    words: str, tmp_path: Path
-) -> None:
+async def test_a_refused_image_is_omitted_and_never_sent_to_that_model_again(words: str, tmp_path: Path) -> None:
     status, said = ONE_PICTURE[words]
     named = PICTURE.model_copy(update={"name": "plan.png"})
     async with world("openai", tmp_path) as (server, atelier):
@@ -265,7 +261,7 @@ async def test_a_picture_that_is_refused_is_skipped_and_never_sent_to_that_model
         assert (await atelier.models.info("server", "test-model")).supports_vision is None, "other pictures may be sent"
 
 
-async def test_a_refusal_that_was_not_about_the_picture_leaves_it_in_the_workflow(tmp_path: Path) -> None:
+async def test_a_refusal_for_another_reason_leaves_the_image_in_the_workflow(tmp_path: Path) -> None:
     other = Failure(400, {"error": {"message": "No."}})
     async with world("openai", tmp_path) as (server, atelier):
         server.script(other, other, Reply(text="I see it."))
@@ -277,7 +273,7 @@ async def test_a_refusal_that_was_not_about_the_picture_leaves_it_in_the_workflo
         assert [PICTURE.data in chat for chat in chats] == [True, False, True], "one more request at most"
 
 
-async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_shortened(tmp_path: Path) -> None:
+async def test_a_long_request_refused_without_a_reason_is_tried_once_shortened(tmp_path: Path) -> None:
     other = Failure(400, {"error": {"message": "No."}})
     async with world("openai", tmp_path) as (server, atelier):
         server.script(other, Reply(text="Shorter."), other, other)
@@ -295,9 +291,7 @@ async def test_a_long_request_that_is_refused_without_a_reason_is_tried_once_sho
         assert len([request for request in server.requests if is_chat(request)]) == short + 1
 
 
-async def test_that_tools_are_refused_is_reported_next_to_attempts_of_the_provider(
-    tmp_path: Path, clock: ManualClock
-) -> None:
+async def test_refused_tools_are_reported_besides_attempts_of_the_provider(tmp_path: Path, clock: ManualClock) -> None:
     busy = Failure(503, {"error": "busy"})
     async with world("openai", tmp_path, clock=clock) as (server, atelier):
         server.script(busy, Failure(400, REFUSALS["openai"]), busy, Reply(text="Done."))

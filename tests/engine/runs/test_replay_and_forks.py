@@ -71,7 +71,7 @@ async def test_fork_in_the_middle_of_a_run_is_paused(open_atelier: Opener) -> No
 
 
 async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> None:
-    """In the original the call began with the reply; in the copy it is only planned, and nothing of it was cut off."""
+    """In the original the call started with the reply; in the copy it is only planned, so nothing was interrupted."""
     create = ToolCall(id="t", name="TodoTool", arguments={"operation": "create", "name": "once"})
     async with open_atelier([[create], "done", "done", "done again", "done again"]) as atelier:
         workflow_id, run_id = await start(atelier)
@@ -90,7 +90,7 @@ async def test_fork_at_a_reply_makes_its_calls_afresh(open_atelier: Opener) -> N
         assert [task.name for task in await atelier.tasks.list(forked.id)] == ["once"]
 
 
-async def test_another_answer_is_a_branch_next_to_the_old_one(open_atelier: Opener) -> None:
+async def test_a_regenerated_answer_is_a_branch_next_to_the_old_one(open_atelier: Opener) -> None:
     model = ScriptedModel(["one", "two", "two again", "edited"])
     async with open_atelier(model) as atelier:
         workflow_id, first = await start(atelier, "first")

@@ -1,4 +1,4 @@
-"""What servers count and say of a model, and what is reckoned where they do not."""
+"""Token counts and context length reported by servers, and estimates where they report none."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.engine.runs.reply_servers import SERVERS, agent, of, rows, run, world
 from tests.support.servers.base import Failure, Reply
 
 
-async def test_the_window_a_server_names_is_stored_with_the_model(tmp_path: Path) -> None:
+async def test_the_context_length_reported_by_a_server_is_stored_with_the_model(tmp_path: Path) -> None:
     overflow = {
         "error": {
             "code": 400,
@@ -44,7 +44,7 @@ async def test_the_window_a_server_names_is_stored_with_the_model(tmp_path: Path
             await atelier.repos.models.get("server", "test-model")
 
 
-async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
+async def test_corrections_by_a_person_remain(tmp_path: Path) -> None:
     async with world("openai", tmp_path) as (_server, atelier):
         await atelier.models.edit("server", "test-model", context_window=9000)
         await atelier.models.learned("server", "test-model", context_window=4096)
@@ -54,7 +54,7 @@ async def test_what_a_person_corrected_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", SERVERS)
 @pytest.mark.parametrize("wrong", [-5, None, "many", 10**30, 7e9])
-async def test_counts_that_cannot_be_used_leave_the_estimate(kind: str, wrong: Any, tmp_path: Path) -> None:
+async def test_unusable_counts_are_replaced_by_the_estimate(kind: str, wrong: Any, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(
             Reply(
@@ -69,7 +69,7 @@ async def test_counts_that_cannot_be_used_leave_the_estimate(kind: str, wrong: A
     assert 0 < usage["tokens_output"] < 100
 
 
-async def test_a_sub_agents_cut_report_does_not_pass_for_a_whole_one() -> None:
+async def test_a_sub_agents_truncated_report_is_marked() -> None:
     from atelier_desk.engine.run.reducer.steps import Finish, next_step
     from tests.support.runs import Script, reply
 
@@ -87,7 +87,7 @@ async def test_a_sub_agents_cut_report_does_not_pass_for_a_whole_one() -> None:
     assert told.ending.result == "[The agent ended with an empty reply.]"
 
 
-async def test_that_a_model_is_loaded_is_an_event_and_no_part_of_the_transcript(open_atelier: Opener) -> None:
+async def test_loading_a_model_is_an_event_outside_of_the_transcript(open_atelier: Opener) -> None:
     class Loading(ScriptedModel):
         async def stream(self, request: Any) -> AsyncIterator[Any]:
             yield RetryDelta(attempt=1, delay_s=0.0, reason=LOADING)
@@ -101,7 +101,7 @@ async def test_that_a_model_is_loaded_is_an_event_and_no_part_of_the_transcript(
 
 
 class Endless:
-    """A server that does not keep to ``max_tokens`` and never stops writing."""
+    """A server that ignores ``max_tokens`` and never stops writing."""
 
     def __init__(self) -> None:
         self.asked: list[int] = []
@@ -118,7 +118,7 @@ class Endless:
             self.closed = True
 
 
-async def test_a_server_that_never_stops_writing_is_cut_at_what_was_reserved(open_atelier: Opener) -> None:
+async def test_an_endless_reply_is_cut_at_the_reserved_length(open_atelier: Opener) -> None:
     model = Endless()
     async with open_atelier(model_factory=lambda _agent: model) as atelier:
         workflow = await atelier.workflows.create()

@@ -1,4 +1,4 @@
-"""Replies that go wrong, from the wire of each kind of server to what the journal and the events say."""
+"""Faulty replies, from the protocol of each kind of server to journal and events."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from tests.support.servers.openai import FakeOpenAI
         (Reply(reasoning="I should answer."), "empty"),
     ],
 )
-async def test_a_reply_that_is_not_whole_is_reported_everywhere(
+async def test_an_incomplete_reply_is_reported_everywhere(
     kind: str, reply: Reply, expected: str, tmp_path: Path
 ) -> None:
     async with world(kind, tmp_path) as (server, atelier):
@@ -67,7 +67,7 @@ async def test_a_filtered_reply(kind: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_continuing_sends_what_there_is_and_a_message(kind: str, tmp_path: Path) -> None:
+async def test_continuing_sends_the_partial_reply_and_a_message(kind: str, tmp_path: Path) -> None:
     async with world(kind, tmp_path) as (server, atelier):
         server.script(Reply(text="One, two,", finish="length"), Reply(text=""), Reply(text=" three."))
         first = await run(atelier)
@@ -76,7 +76,7 @@ async def test_continuing_sends_what_there_is_and_a_message(kind: str, tmp_path:
             await atelier.runs.wait(await atelier.runs.send(workflow_id, words, agent=agent()))
         talked = talk_of(server.requests[-1].json)
         shown = [entry.message for entry in await atelier.workflows.transcript(workflow_id)]
-    # No server takes an empty answer, so the two messages around it are one.
+    # No server accepts an empty answer, so the two messages around it are merged.
     assert [role for role, _text in talked] == ["user", "assistant", "user"]
     assert talked[1][1] == "One, two,"
     assert "where you stopped" in talked[2][1]
@@ -84,7 +84,7 @@ async def test_continuing_sends_what_there_is_and_a_message(kind: str, tmp_path:
     assert [(row.content, row.details) for row in shown][-1] == (" three.", {})
 
 
-async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
+async def test_a_complete_reply_is_reported_as_complete(open_atelier: Opener) -> None:
     async with open_atelier(["Done."]) as atelier:
         events = await run(atelier, provider="local", model="scripted")
         assert last_message(events)["finish_reason"] == "stop"
@@ -93,9 +93,7 @@ async def test_a_whole_reply_says_so_too(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_dropped_connection_is_repaired_twice_and_no_more(
-    kind: str, tmp_path: Path, clock: ManualClock
-) -> None:
+async def test_a_dropped_connection_is_retried_at_most_twice(kind: str, tmp_path: Path, clock: ManualClock) -> None:
     cut = Reply(text="It is a long story", cut_after=3)
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
         server.script(cut, cut, Reply(text="It is short."))
@@ -108,7 +106,7 @@ async def test_a_dropped_connection_is_repaired_twice_and_no_more(
             True,
             True,
         ]
-        # What is shown afterwards is what was shown live, in the same order and under the same names.
+        # The later transcript equals what was shown live, with the same order and names.
         shown = [(row.kind, row.id) for row in await rows(atelier, events)]
         assert [kind for kind, _id in shown] == ["queue", "cut_off", "retry", "cut_off", "retry", "reply"]
         assert [id for kind, id in shown if kind == "retry"] == [
@@ -120,7 +118,7 @@ async def test_a_dropped_connection_is_repaired_twice_and_no_more(
         assert of(events, ChunkType.ERROR)[0]["code"] == "truncated"
 
 
-async def test_a_person_who_tries_again_gets_all_attempts(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_retry_by_a_person_gets_all_attempts(open_atelier: Opener, clock: ManualClock) -> None:
     class Dropping(ScriptedModel):
         async def stream(self, request: Any) -> AsyncIterator[Any]:
             async for delta in super().stream(request):
@@ -140,8 +138,8 @@ async def test_a_person_who_tries_again_gets_all_attempts(open_atelier: Opener, 
 
 
 @pytest.mark.parametrize("kind", ["text", "call"])
-async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualClock, kind: str) -> None:
-    """Against the run's caps, and in every sum: the next attempt gets what is left."""
+async def test_usage_of_an_interrupted_reply_counts(open_atelier: Opener, clock: ManualClock, kind: str) -> None:
+    """Against the run's limits, and in every total: the next attempt gets the remainder."""
 
     class Dropping(ScriptedModel):
         async def stream(self, request: Any) -> AsyncIterator[Any]:
@@ -174,7 +172,7 @@ async def test_what_a_cut_reply_used_counts(open_atelier: Opener, clock: ManualC
         assert kinds == ["queue", *(["cut_off"] if kind == "text" else []), "retry", "reply"]
 
 
-async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_usage_of_a_stopped_reply_counts_once(open_atelier: Opener, clock: ManualClock) -> None:
     class Dropping(ScriptedModel):
         async def stream(self, request: Any) -> AsyncIterator[Any]:
             async for delta in super().stream(request):
@@ -192,11 +190,11 @@ async def test_what_a_stopped_reply_used_counts_once(open_atelier: Opener, clock
         assert (await atelier.repos.runs.get(run_id)).usage.tokens_input == cut.tokens_input > 0
 
 
-async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, clock: ManualClock) -> None:
+async def test_a_sub_agent_waits_as_long_for_a_loading_model(tmp_path: Path, clock: ManualClock) -> None:
     loading = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
     spawn = Call("SpawnAgentTool", {"operation": "spawn", "name": "Helper", "prompt": "Do it."}, id="abcdef123")
     async with world("openai", tmp_path, clock=clock) as (server, atelier):
-        # Time passes while the sockets are running, too.
+        # Time passes while the sockets are active, too.
         await atelier.settings.update(inactivity_s=3600)
         server.script(Reply(calls=(spawn,)), *[loading] * 12, Reply(text="It is done."), Reply(text="All is done."))
         events = await run_on(clock, atelier, tools=("SpawnAgentTool",), approval="auto")
@@ -206,8 +204,8 @@ async def test_a_sub_agent_waits_as_long_for_a_model_that_loads(tmp_path: Path, 
 
 
 class Pinging(FakeOpenAI):
-    """Begins its first reply, then sends comments alone, one each time ``tick`` is set; the next one is as the script
-    says.
+    """Starts its first reply, then sends only comments, one each time ``tick`` is set; the next reply follows the
+    script.
     """
 
     def __init__(self, begin: bool) -> None:
@@ -247,7 +245,7 @@ async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: 
 
         def begun() -> bool:
             server.tick.set()
-            # Its first word is there, or it has none.
+            # It has sent its first word, or has none.
             return server.pings > 0 and (not begin or "token" in [event.chunk_type.value for event in seen.events])
 
         events = await run_on(clock, atelier, begun)
@@ -261,7 +259,7 @@ async def test_comments_do_not_keep_a_silent_reply_alive(begin: bool, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(
+async def test_a_server_that_never_answers_gets_the_configured_time(
     kind: str, tmp_path: Path, clock: ManualClock
 ) -> None:
     async with world(kind, tmp_path, clock=clock) as (server, atelier):
@@ -274,7 +272,7 @@ async def test_a_server_that_never_answers_is_given_the_time_of_the_setting(
 
 
 @pytest.mark.parametrize("kind", SERVERS)
-async def test_after_a_silence_the_reply_of_a_server_that_speaks_again_is_taken(
+async def test_after_a_timeout_the_reply_of_a_recovered_server_is_used(
     kind: str, tmp_path: Path, clock: ManualClock
 ) -> None:
     async with world(kind, tmp_path, clock=clock) as (server, atelier):

@@ -1,5 +1,5 @@
-"""What a person forbids while a run works is not done: the newer, stricter state decides, also about a call that is
-being judged.
+"""What a person forbids while a run works is not done: the newer, stricter state decides, even for a call being
+judged.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Change = Callable[[Atelier, str, str], Awaitable[object]]
 
 
 class Held:
-    """Holds up the judging of the first call, in its thread, after all facts were looked up."""
+    """Delays the judging of the first call, in its thread, after all facts were collected."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._judged, self._go_on = threading.Event(), threading.Event()
@@ -60,7 +60,7 @@ class Held:
     async def judged(self) -> None:
         assert await asyncio.to_thread(self._judged.wait, 60)
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         self._go_on.set()
 
 
@@ -72,7 +72,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Held:
 async def begun(
     atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.AUTO, *, approval: ApprovalMode | None = None
 ) -> str:
-    """A run that makes a command's call; gives its id."""
+    """A run that makes a command's call; returns its id."""
     folder.mkdir(exist_ok=True)
     stored: Agent = await atelier.agents.save(
         agent(name="Worker", tools=("run_command", "UserQuestionTool"), approval=mode)
@@ -163,7 +163,7 @@ CHANGES: list[tuple[Change, ApprovalMode, str]] = [
     (stop, FREE, "cancelled"),
     (delete, FREE, "cancelled"),
 ]
-"""What a person changes while the call is judged, under which profile, and what becomes of the call."""
+"""The person's change while the call is judged, under which profile, and the outcome of the call."""
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
@@ -177,7 +177,7 @@ async def test_a_change_while_a_call_is_judged(
         await held.judged()
         workflow_id = (await atelier.repos.runs.get(run_id)).workflow_id
         await change(atelier, workflow_id, run_id)
-        held.go_on()
+        held.resume()
         row = await atelier.runs.wait(run_id)
         asked = await atelier.approvals.pending()
         ends = await bodies(atelier, run_id, "tool_call_finished")
@@ -199,9 +199,7 @@ async def test_a_change_while_a_call_is_judged(
             assert (tmp_path / "work" / "seen").exists()
 
 
-async def test_a_profile_that_was_given_for_one_turn_stays_when_nothing_is_changed(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_a_profile_given_for_one_turn_stays_when_nothing_changes(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier([[ask_user("q")], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work", ASK, approval=FREE)
         await forbid(atelier, "", run_id)
@@ -227,9 +225,7 @@ async def test_sub_agents_may_do_no_more_than_their_parent(open_atelier: Opener)
             assert "run_command(touch:*)" in [rule.text for rule in handle.current.approvals.rules], row.agent_name
 
 
-async def test_an_approval_that_was_given_before_does_not_stand_against_a_later_no(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_an_earlier_approval_does_not_override_a_later_deny(open_atelier: Opener, tmp_path: Path) -> None:
     """The person approves, and before the run continues forbids it."""
     async with open_atelier([[TOUCH], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work", ApprovalMode.MANUAL)
@@ -243,9 +239,7 @@ async def test_an_approval_that_was_given_before_does_not_stand_against_a_later_
         assert not (tmp_path / "work" / "seen").exists()
 
 
-async def test_a_failed_run_that_is_taken_up_again_is_bound_by_the_rules_of_now(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_a_resumed_failed_run_is_bound_by_the_current_rules(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier([ProviderError("gone", code="auth"), [TOUCH], "done"]) as atelier:
         run_id = await begun(atelier, tmp_path / "work")
         assert (await atelier.runs.wait(run_id)).status is RunStatus.ERROR
@@ -255,7 +249,7 @@ async def test_a_failed_run_that_is_taken_up_again_is_bound_by_the_rules_of_now(
         assert not (tmp_path / "work" / "seen").exists()
 
 
-async def test_a_call_that_was_cut_off_is_not_made_again_against_a_rule(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_interrupted_call_is_not_repeated_against_a_rule(open_atelier: Opener, tmp_path: Path) -> None:
     read = ToolCall(id="r", name="read_file", arguments={"path": ".env"})
     (tmp_path / "work").mkdir()
     (tmp_path / "work" / ".env").write_text("KEY=secret")
@@ -282,7 +276,7 @@ async def test_a_call_that_was_cut_off_is_not_made_again_against_a_rule(open_ate
         assert (end.code, "secret" in end.model_dump_json()) == ("denied", False)
 
 
-def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
+def test_the_conversation_records_what_was_removed_and_when() -> None:
     script = Script()
     allowed = PermissionRule(text="run_command(make)", action=Action.ALLOW)
     before = evolve(script.state, approvals=script.state.approvals.model_copy(update={"rules": (allowed,)}))
@@ -306,7 +300,7 @@ def test_the_conversation_says_what_was_taken_and_from_where_on() -> None:
     }  # fmt: skip
 
 
-def test_the_event_never_gives_anything() -> None:
+def test_the_event_never_grants_anything() -> None:
     script = Script()
     free = RightsNarrowed(
         rules=(PermissionRule(text="*", action=Action.ALLOW),),
@@ -318,7 +312,7 @@ def test_the_event_never_gives_anything() -> None:
     assert (after.mode, after.rules, after.flags) == (before.mode, before.rules, before.flags)
 
 
-def test_of_two_settings_the_one_that_asks_more_counts() -> None:
+def test_of_two_settings_the_stricter_one_counts() -> None:
     held = ApprovalPolicy(risks={"a": "low", "b": "high", "c": "low"})
     chosen = ApprovalSettings(
         flags={"tools": True, "mcp": False}, auto_approve_low=False, risks={"a": "medium", "d": "high", "e": "low"}
@@ -339,17 +333,17 @@ BEGINNING = [
 
 
 @pytest.mark.parametrize(("change", "mode"), BEGINNING, ids=[row[0].__name__ for row in BEGINNING])
-async def test_a_change_while_a_turn_begins(
+async def test_a_change_while_a_turn_starts(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, mode: ApprovalMode
 ) -> None:
     async with open_atelier([[TOUCH], "done"]) as atelier:
         await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
-        reached, go_on = asyncio.Event(), asyncio.Event()
+        reached, resume = asyncio.Event(), asyncio.Event()
         real = atelier.environment.skills.catalogue
 
         async def catalogue(folders: Sequence[str]) -> object:
             reached.set()
-            await go_on.wait()
+            await resume.wait()
             return await real(folders)
 
         monkeypatch.setattr(atelier.environment.skills, "catalogue", catalogue)
@@ -361,7 +355,7 @@ async def test_a_change_while_a_turn_begins(
         changing = asyncio.create_task(change(atelier, workflow_id, ""))  # type: ignore[arg-type]
         await announced.wait()  # it is stored then
         stop()
-        go_on.set()
+        resume.set()
         run_id = await beginning
         await changing
         await atelier.runs.wait(run_id)
@@ -388,15 +382,15 @@ async def take_up(atelier: Atelier, run_id: str) -> None:
 @pytest.mark.parametrize(
     ("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)]
 )
-async def test_a_change_while_nobody_has_the_run_in_memory(
+async def test_a_change_while_the_run_is_not_in_memory(
     open_atelier: Opener,
     tmp_path: Path,
     change: Change,
     mode: ApprovalMode,
     goes_on: Callable[[Atelier, str], Awaitable[None]],
 ) -> None:
-    """However it goes on: an answer and a message set a run going too, and of a profile that was changed nothing but
-    its journal knows.
+    """However it continues: an answer and a message resume a run too, and only its journal records a changed
+    profile.
     """
     async with open_atelier([[ask_user("q")]]) as atelier:
         await atelier.permissions.add(PermissionRule(text=ALLOWED, action=Action.ALLOW))
@@ -413,7 +407,7 @@ async def test_a_change_while_nobody_has_the_run_in_memory(
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
-async def test_a_sub_agent_that_is_answered_alone_is_bound_by_what_its_team_may_do_now(
+async def test_a_sub_agent_answered_alone_is_bound_by_its_teams_current_rights(
     open_atelier: Opener, tmp_path: Path, change: Change
 ) -> None:
     (tmp_path / "work").mkdir()
@@ -429,9 +423,7 @@ async def test_a_sub_agent_that_is_answered_alone_is_bound_by_what_its_team_may_
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
-async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_changes(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_a_change_loads_no_run_unless_its_profile_changes(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier([[ask_user("q")]]) as atelier:
         run_id = await begun(atelier, tmp_path / "work")
         await atelier.runs.wait(run_id)
@@ -445,7 +437,7 @@ async def test_a_change_reads_no_run_that_is_not_in_memory_unless_its_profile_ch
         assert state.current.approvals.mode is ApprovalMode.PLAN
 
 
-async def test_settings_that_change_while_they_are_read_are_read_again(
+async def test_settings_changed_while_they_are_read_are_read_again(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(["one", "two"]) as atelier:
@@ -457,7 +449,7 @@ async def test_settings_that_change_while_they_are_read_are_read_again(
             reads.append(1)
             if len(reads) > 1:
                 return await real(self)
-            atelier.bus.changed("settings", "max_depth")  # somebody changes them, and this reading was too early for it
+            atelier.bus.changed("settings", "max_depth")  # somebody changes them, and this read was too early
             return old
 
         await atelier.settings.update(max_depth=2)

@@ -1,5 +1,4 @@
-"""Random commands at random moments, restarts among them: whatever happens, the journal stays whole and nothing
-hangs."""
+"""Random commands at random moments, including restarts: the journal stays consistent and nothing hangs."""
 
 from __future__ import annotations
 
@@ -51,7 +50,7 @@ ID = re.compile(r"\b(?:[0-9a-f]{24}|[0-9a-f]{32})\b")
 
 
 def script(seed: int) -> Callable[[ChatRequest], Step]:
-    """Replies at random, the same for the same seed."""
+    """Random replies, the same for the same seed."""
     chance = random.Random(seed)
 
     def reply(request: ChatRequest) -> Step:
@@ -92,7 +91,7 @@ def spawn(id: str, *, wait: bool) -> ToolCall:
 
 
 def answer(request: ChatRequest) -> Step | None:
-    """Answers the sub-agent that was named last, whoever waits by now."""
+    """Answers the sub-agent named last, whoever waits by then."""
     found = re.findall(r'child_id"?:? "?([0-9a-f]{24})', " ".join(message.content for message in request.messages))
     return (
         [ToolCall(id="a", name="answer_child", arguments={"child_id": found[-1], "message": "You may."})]
@@ -102,7 +101,7 @@ def answer(request: ChatRequest) -> Step | None:
 
 
 class World:
-    """An engine that can be restarted, what it published, and the commands."""
+    """An engine that can be restarted, its published events, and the commands."""
 
     def __init__(self, folder: Path, seed: int) -> None:
         self._folder = folder
@@ -137,7 +136,7 @@ class World:
             await self._stack.aclose()
 
     async def do(self, command: str) -> None:
-        """One command, to its end; what cannot be done now says so."""
+        """Perform one command completely; commands that are impossible now are refused."""
         try:
             async with asyncio.timeout(20):
                 await self._do(command)
@@ -259,7 +258,7 @@ class World:
 
 
 async def check(world: World) -> None:
-    """What must hold whenever nothing moves."""
+    """What must hold whenever nothing is active."""
     atelier = world.atelier
     rows = await atelier.repos.runs.list(world.workflow_id)
     pending = await atelier.questions.pending(world.workflow_id)
@@ -269,7 +268,7 @@ async def check(world: World) -> None:
         state = fold(events)
         assert state is not None
         assert (row.status, row.last_seq) == (state.status, len(events))
-        # Only what a person changes of the conversation's context may follow an end.
+        # Only a person's changes of the conversation's context may follow an end.
         work = [event.body.type for event in events if event.body.type not in ("entry_pinned", "compaction_undone")]
         assert "run_finished" not in work[:-1]
         if row.status.final and not state.failed:
@@ -295,7 +294,7 @@ async def check(world: World) -> None:
 
 
 async def check_family(atelier: Atelier, row: Run, rows: list[Run], events: list[RunEvent]) -> None:
-    """A run and its sub-agents know the same of each other, and each ended for its parent at most once."""
+    """Check that a run and its sub-agents agree about each other, and that each ended for its parent at most once."""
     state = fold(events)
     assert state is not None
     own = {each.id: each for each in rows if each.parent_run_id == row.id}
@@ -336,13 +335,13 @@ async def play(folder: Path, seed: int, moves: list[tuple[str, int]]) -> None:
         st.tuples(st.sampled_from(COMMANDS), st.sampled_from((0, 1, 3, 10, 40, 150))), min_size=3, max_size=14
     ),
 )
-def test_whatever_is_done_to_runs_the_journal_stays_whole(seed: int, moves: list[tuple[str, int]]) -> None:
+def test_the_journal_stays_consistent_whatever_is_done_to_runs(seed: int, moves: list[tuple[str, int]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(play(Path(folder), seed, [("send_queue", 0), *moves]))
 
 
 def shape(value: Any, names: dict[str, str]) -> Any:
-    """A journal without what differs from run to run: identifiers by the order they come in, no times."""
+    """A journal without what differs from run to run: ids by order of appearance, no times."""
     if isinstance(value, dict):
         left_out = ("time", "created_at", "updated_at", "completed_at", "duration_ms", "reasoning_ms")
         return {key: shape(each, names) for key, each in value.items() if key not in left_out}

@@ -7,7 +7,7 @@ import asyncio
 from atelier_desk.engine.runs.slots import Slots
 
 
-async def test_slots_are_handed_out_in_the_order_of_asking() -> None:
+async def test_slots_are_assigned_in_the_order_of_requests() -> None:
     slots = Slots(1)
     order: list[int] = []
 
@@ -22,7 +22,7 @@ async def test_slots_are_handed_out_in_the_order_of_asking() -> None:
     assert slots.in_use == 0
 
 
-async def test_who_gives_up_waiting_takes_no_slot_along() -> None:
+async def test_a_cancelled_wait_takes_no_slot() -> None:
     slots = Slots(1)
     assert await slots.acquire("first") is False
     waiting = [asyncio.create_task(slots.acquire(str(number))) for number in range(3)]
@@ -36,7 +36,7 @@ async def test_who_gives_up_waiting_takes_no_slot_along() -> None:
     assert slots.in_use == 1
 
 
-async def test_more_slots_wake_who_waits() -> None:
+async def test_additional_slots_wake_waiting_runs() -> None:
     slots = Slots(1)
     await slots.acquire("one")
     waiting = asyncio.create_task(slots.acquire("other"))
@@ -60,7 +60,7 @@ async def test_a_team_shares_one_slot() -> None:
     assert slots.in_use == 1
 
 
-async def test_who_waits_shares_a_slot_its_team_got_meanwhile() -> None:
+async def test_a_waiting_run_shares_a_slot_its_team_got_meanwhile() -> None:
     slots = Slots(1)
     await slots.acquire("first")
     waiting = [asyncio.create_task(slots.acquire("team")) for _ in range(2)]

@@ -1,4 +1,4 @@
-"""Names by the model: asked for once, counted, never in the way, never over a person's own."""
+"""Generated titles: requested once, counted, never blocking, and never replacing a person's title."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def agent(**changes: Any) -> AgentConfig:
 
 
 async def turn(atelier: Atelier, workflow_id: str = "", text: str = ASKED, **changes: Any) -> Workflow:
-    """One turn, and whatever the model is asked after it."""
+    """One turn, and all requests to the model after it."""
     workflow_id = workflow_id or (await atelier.workflows.create()).id
     run_id = await atelier.runs.send(workflow_id, text, agent=agent(**changes))
     run = await atelier.runs.wait(run_id)
@@ -41,7 +41,7 @@ async def turn(atelier: Atelier, workflow_id: str = "", text: str = ASKED, **cha
     return await atelier.workflows.get(workflow_id)
 
 
-async def test_the_model_names_a_workflow_once_after_its_first_answer(open_atelier: Opener) -> None:
+async def test_a_workflow_is_titled_once_after_its_first_answer(open_atelier: Opener) -> None:
     model = ScriptedModel(["Done.", TITLE, "Again."])
     async with open_atelier(model) as atelier:
         atelier.runs.titles.watch()
@@ -89,7 +89,7 @@ async def test_a_poor_or_failed_title_leaves_the_first_words(open_atelier: Opene
         assert (row.name, row.named_by) == (WORDS, "words")
 
 
-async def test_a_name_a_person_gave_stays_also_when_it_was_given_meanwhile(open_atelier: Opener) -> None:
+async def test_a_title_given_by_a_person_stays_even_when_given_meanwhile(open_atelier: Opener) -> None:
     model = ScriptedModel(["Done.", TITLE])
     async with open_atelier(model) as atelier:
         atelier.runs.titles.watch()
@@ -113,7 +113,7 @@ async def test_a_name_a_person_gave_stays_also_when_it_was_given_meanwhile(open_
         model.assert_complete()
 
 
-async def test_nothing_is_asked_when_it_is_not_wanted_or_a_cap_has_no_room(open_atelier: Opener) -> None:
+async def test_no_title_is_requested_when_disabled_or_a_limit_is_reached(open_atelier: Opener) -> None:
     model = ScriptedModel(["Done.", ChatReply(content="Done.", usage=Usage(tokens_input=3000, tokens_output=900))])
     async with open_atelier(model) as atelier:
         atelier.runs.titles.watch()
@@ -124,7 +124,7 @@ async def test_nothing_is_asked_when_it_is_not_wanted_or_a_cap_has_no_room(open_
         model.assert_complete()
 
 
-async def test_several_at_once_stay_within_the_cap_of_the_run(open_atelier: Opener) -> None:
+async def test_several_at_once_stay_within_the_limit_of_the_run(open_atelier: Opener) -> None:
     used = ChatReply(content="Isolating the tools", usage=Usage(tokens_input=600, tokens_output=100))
     async with open_atelier(
         [ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=20)), *[used] * 9]
@@ -152,7 +152,7 @@ async def test_the_end_of_the_program_does_not_wait_for_a_title(open_atelier: Op
         assert (await atelier.workflows.get(workflow.id)).name == WORDS
 
 
-async def test_a_person_asks_for_a_title_and_keeps_it(open_atelier: Opener) -> None:
+async def test_a_person_requests_a_title_and_keeps_it(open_atelier: Opener) -> None:
     async with open_atelier(["Done.", TITLE, "Two\nlines"]) as atelier:
         workflow = await atelier.workflows.create("Old")
         with pytest.raises(UsageError, match="no messages yet"):
@@ -174,7 +174,7 @@ async def test_a_person_asks_for_a_title_and_keeps_it(open_atelier: Opener) -> N
         ("…", ""),
     ],
 )
-def test_what_models_put_around_a_title_is_taken_off(reply: str, title: str) -> None:
+def test_decorations_around_a_title_are_removed(reply: str, title: str) -> None:
     assert title_of(reply) == title
 
 

@@ -36,7 +36,7 @@ DAMAGE = {
 
 
 async def damaged(open_atelier: Opener, folder: Path, waits: str, damage: str) -> tuple[str, str]:
-    """A workflow and its run, which waits and whose journal is damaged while the program is closed."""
+    """A workflow and its waiting run, whose journal is damaged while the program is closed."""
     async with open_atelier([WAITS[waits]]) as atelier:
         workflow = await atelier.workflows.create("broken", workspace=(str(folder),))
         run_id = await atelier.runs.send(workflow.id, "Paint it.", agent=ASKED)
@@ -83,7 +83,7 @@ async def test_a_run_without_its_events_is_ended_and_the_workflow_continues(
         assert (await atelier.runs.wait(again)).status is RunStatus.COMPLETED
 
 
-async def test_its_workflow_is_deleted_restored_and_deleted_for_good(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_its_workflow_is_deleted_restored_and_permanently_deleted(open_atelier: Opener, tmp_path: Path) -> None:
     workflow_id, run_id = await damaged(open_atelier, tmp_path, "question", "all lost")
     async with open_atelier([]) as atelier:
         await atelier.workflows.delete(workflow_id)
@@ -94,7 +94,7 @@ async def test_its_workflow_is_deleted_restored_and_deleted_for_good(open_atelie
 
 
 @pytest.mark.parametrize("broken", ["Boss", "Helper"])
-async def test_a_team_with_a_broken_run_is_ended_as_a_whole(open_atelier: Opener, broken: str) -> None:
+async def test_a_team_with_a_broken_run_is_ended_completely(open_atelier: Opener, broken: str) -> None:
     models = scripts(Boss=[[spawn("s", "Helper", "Ask.")]] * 9, Helper=[[ask_user("q", "Which?")]] * 9)
     async with open_atelier(model_factory=models) as atelier:
         workflow = await atelier.workflows.create("team")
@@ -118,7 +118,7 @@ async def test_a_run_that_was_stopped_stays_in_the_conversation(open_atelier: Op
         assert (row.status, row.unread) == (RunStatus.CANCELLED, False)
 
 
-async def test_who_waits_for_a_broken_sub_agent_that_is_stopped_continues(open_atelier: Opener) -> None:
+async def test_the_parent_of_a_stopped_broken_sub_agent_continues(open_atelier: Opener) -> None:
     models = scripts(Boss=[[spawn("s", "Helper", "Ask.")], "Then without it."], Helper=[[ask_user("q", "Which?")]])
     async with open_atelier(model_factory=models) as atelier:
         workflow = await atelier.workflows.create("team")

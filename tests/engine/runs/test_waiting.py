@@ -1,5 +1,5 @@
-"""Messages that wait their turn: seen, changed, taken back, sent now; after a stop, after a restart, in a copy and on
-another branch.
+"""Queued messages: listed, edited, removed, sent now; after a stop, after a restart, in a copy and on another
+branch.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.engine.runs.test_manager import agent, start
 
 
 class Busy:
-    """A workflow whose first turn is running until ``answer``, with messages that wait behind it."""
+    """A workflow whose first turn is active until ``answer``, with queued messages."""
 
     def __init__(self, atelier: Atelier, gate: asyncio.Event, *waiting: str) -> None:
         self.atelier, self._gate, self._waiting = atelier, gate, waiting
@@ -49,11 +49,11 @@ class Busy:
 
 
 def asked(model: ScriptedModel, number: int) -> list[str]:
-    """What a request had after the system message, as text."""
+    """The texts of a request after the system message."""
     return [str(message.content) for message in model.requests[number].messages[1:]]
 
 
-async def test_what_waits_is_no_part_of_the_transcript_until_its_turn_comes(open_atelier: Opener) -> None:
+async def test_a_queued_message_is_not_in_the_transcript_until_its_turn(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["one", "two", "three"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate, "second", "third").begin()
@@ -71,7 +71,7 @@ async def test_what_waits_is_no_part_of_the_transcript_until_its_turn_comes(open
         ]
 
 
-async def test_it_is_edited_moved_and_undone(open_atelier: Opener) -> None:
+async def test_a_queued_message_is_edited_moved_and_removed(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["one", "two", "three"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -90,7 +90,7 @@ async def test_it_is_edited_moved_and_undone(open_atelier: Opener) -> None:
         assert asked(model, 2)[-1] == "A, better"
 
 
-async def test_one_is_sent_now_and_the_others_continue_waiting(open_atelier: Opener) -> None:
+async def test_one_is_sent_now_and_the_others_stay_queued(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["never whole", "to b", "to a"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -101,7 +101,7 @@ async def test_one_is_sent_now_and_the_others_continue_waiting(open_atelier: Ope
         assert said == ["hello", "b", "to b", "a", "to a"]
 
 
-async def test_after_a_stop_they_wait_on_and_can_be_sent(open_atelier: Opener) -> None:
+async def test_after_a_stop_they_stay_queued_and_can_be_sent(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     model = ScriptedModel(["never", "to a", "to b"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -128,7 +128,7 @@ async def test_after_a_stop_another_message_goes_first(open_atelier: Opener) -> 
         assert (await busy.shown())[-4:] == ["this", "to this", "a", "to a"]
 
 
-async def test_they_survive_a_restart_and_can_be_undone_then(open_atelier: Opener) -> None:
+async def test_they_survive_a_restart_and_can_then_be_removed(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["never"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate, "a", "b").begin()
@@ -143,8 +143,8 @@ async def test_they_survive_a_restart_and_can_be_undone_then(open_atelier: Opene
         assert await busy.queue() == ["b"]
 
 
-async def test_a_turn_that_took_them_over_has_them_alone(open_atelier: Opener) -> None:
-    """The stopped turn can be shown again; what it had waiting was answered in another one."""
+async def test_only_the_turn_that_took_them_over_has_them(open_atelier: Opener) -> None:
+    """The stopped turn can be shown again; its queued messages were answered in another one."""
     gate = asyncio.Event()
     model = ScriptedModel(["never", "again", "to a"], gate=gate)
     async with open_atelier(model) as atelier:
@@ -159,9 +159,9 @@ async def test_a_turn_that_took_them_over_has_them_alone(open_atelier: Opener) -
         assert await busy.queue() == []
 
 
-async def test_a_turn_of_several_messages_is_answered_again_up_to_the_one_that_is_meant(open_atelier: Opener) -> None:
-    """What was said before it is said again; it alone is changed, and its versions are shown at the message that began
-    the turn.
+async def test_a_turn_of_several_messages_is_regenerated_up_to_the_chosen_one(open_atelier: Opener) -> None:
+    """Earlier messages of the turn are sent again; only the chosen one is changed, and its versions are shown at
+    the message that started the turn.
     """
     gate = asyncio.Event()
     model = ScriptedModel(
@@ -191,7 +191,7 @@ async def test_a_turn_of_several_messages_is_answered_again_up_to_the_one_that_i
             await runs.edit_and_resend(workflow_id, again, "x", two.id)
 
 
-async def test_a_copy_and_an_import_have_what_waits(open_atelier: Opener) -> None:
+async def test_a_copy_and_an_import_have_the_queued_messages(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["never"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate, "a").begin()
@@ -202,7 +202,7 @@ async def test_a_copy_and_an_import_have_what_waits(open_atelier: Opener) -> Non
         assert [each.content for each in await atelier.runs.waiting.list(fork.id)] == ["a"]
 
 
-async def test_a_note_is_no_message_that_waits(open_atelier: Opener) -> None:
+async def test_a_note_is_not_a_queued_message(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     async with open_atelier(ScriptedModel(["one"], gate=gate)) as atelier:
         busy = await Busy(atelier, gate).begin()

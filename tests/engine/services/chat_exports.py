@@ -1,4 +1,4 @@
-"""Exports of other programs, as small as their shapes allow."""
+"""Exports of other programs, as small as their formats allow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def gpt_chat(*nodes: dict[str, Any], id: str = "c1", title: str = "Bread", curre
 
 
 def bread(*more: dict[str, Any], current: str = "") -> dict[str, Any]:
-    """A question with two answers, of which the first was followed up; then the question was asked in other words."""
+    """A question with two answers, the first of which was followed up; then the question was edited."""
     return gpt_chat(
         gpt_node("s", "root", "system", "You are ChatGPT"),
         gpt_node("u1", "s", "user", "How long does bread bake?", 1_700_000_000.5),

@@ -1,4 +1,4 @@
-"""A folder of code that is read as a project."""
+"""A folder of code that is indexed as a project."""
 
 from __future__ import annotations
 

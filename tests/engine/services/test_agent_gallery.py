@@ -1,4 +1,4 @@
-"""The gallery: every ready agent works at once, in both languages, with tools that exist and are offered."""
+"""The gallery: every agent works at once, in both languages, with existing tools."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "minutes": ("write_file", {"path": "minutes.md", "content": "# Minutes\n"}),
     "tutor": SUM,
 }
-"""What each calls when it is tried."""
+"""The calls of each agent in the test."""
 NO_SKILLS = {"activate_skill"}
 """Offered where there is a skill."""
 READERS = {"researcher", "fact-checker", "summarizer", "planner", "reviewer", "code-guide", "tutor"}
-"""They are for looking: nothing they have changes a file or runs a command."""
+"""Read-only agents: none of their tools changes a file or runs a command."""
 
 
-def test_there_are_more_than_twelve_and_each_is_distinguished_from_the_others() -> None:
+def test_there_are_more_than_twelve_distinct_agents() -> None:
     assert len(READY) >= 14
     assert len({each.key for each in READY}) == len({each.name for each in READY}) == len(READY) == len(CALLS)
     assert all(re.fullmatch(r"[a-z]+(-[a-z]+)*", each.key) for each in READY)
@@ -75,7 +75,7 @@ def test_the_first_two_are_those_of_a_fresh_installation() -> None:
 
 
 @pytest.mark.parametrize("key", sorted(READERS))
-def test_who_only_looks_can_change_nothing(key: str) -> None:
+def test_read_only_agents_cannot_change_anything(key: str) -> None:
     registry = create_default_tool_registry()
     [ready] = [each for each in READY if each.key == key]
     tools = [registry.get_tool(name) for name in ready.config(registry, "p", "m").tools]
@@ -119,7 +119,7 @@ async def test_each_works_at_once_with_its_tools(open_atelier: Opener, tmp_path:
     model.assert_complete()
 
 
-async def test_a_copy_has_the_default_model_and_a_name_of_its_own(open_atelier: Opener) -> None:
+async def test_a_copy_has_the_default_model_and_a_unique_name(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         default = (await atelier.agents.default()).config
         config = await atelier.agents.ready("writer")

@@ -1,4 +1,4 @@
-"""Agents: unique names, files as docs/python.md shows them, the built-in one."""
+"""Agents: unique names, files as documented in docs/python.md, the built-in one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FILE = {
 }  # fmt: skip
 
 
-async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier: Opener) -> None:
+async def test_the_first_start_creates_the_assistant_with_the_starter_model(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         assistant, lead = await atelier.agents.list()
         assert (assistant.name, assistant.config.provider, assistant.config.model) == ("Assistant", "local", STARTER)
@@ -64,14 +64,14 @@ async def test_the_first_opening_makes_the_assistant_on_the_starter(open_atelier
         assert [agent.id for agent in await atelier.agents.list()] == [assistant.id, lead.id]
 
 
-async def test_an_agent_file_comes_back_as_it_was(open_atelier: Opener) -> None:
+async def test_an_exported_agent_file_can_be_imported_unchanged(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         agent = await atelier.agents.import_json(json.dumps(FILE))
         assert json.loads(await atelier.agents.export_json(agent.id)) == FILE
 
 
 @pytest.mark.parametrize(("rule", "names"), [("skip", 3), ("overwrite", 3), ("rename", 4)])
-async def test_a_name_that_is_taken(open_atelier: Opener, rule: str, names: int) -> None:
+async def test_an_existing_name_is_refused(open_atelier: Opener, rule: str, names: int) -> None:
     async with open_atelier() as atelier:
         first = await atelier.agents.import_json(json.dumps(FILE))
         second = await atelier.agents.import_json(json.dumps({**FILE, "temperature": 1.0}), rule)
@@ -103,7 +103,7 @@ async def test_a_bad_file_names_the_field(open_atelier: Opener, change: dict[str
         assert len(await atelier.agents.list()) == 2
 
 
-async def test_files_that_are_too_big_or_no_json(open_atelier: Opener) -> None:
+async def test_too_large_files_and_invalid_json_are_refused(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         with pytest.raises(LimitError):
             await atelier.agents.import_json(" " * (limits.IMPORT_FILE + 1))
@@ -112,7 +112,7 @@ async def test_files_that_are_too_big_or_no_json(open_atelier: Opener) -> None:
                 await atelier.agents.import_json(text)
 
 
-async def test_deleting_keeps_one_and_forgets_the_default(open_atelier: Opener) -> None:
+async def test_the_last_agent_cannot_be_deleted_and_a_deleted_one_is_not_the_default(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         assistant, lead = await atelier.agents.list()
         await atelier.agents.delete(lead.id)
@@ -131,7 +131,7 @@ async def test_deleting_keeps_one_and_forgets_the_default(open_atelier: Opener) 
             await atelier.agents.by_name("Nobody")
 
 
-async def test_the_builtin_agent_speaks_the_language_of_the_screen(
+async def test_the_builtin_agent_uses_the_language_of_the_window(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(i18n, "system_language", lambda: "fr")
@@ -172,7 +172,7 @@ async def test_the_prompt_costs_least_where_fewest_definitions_are_sent(open_ate
 
 
 @pytest.mark.parametrize(("known", "window"), [("unheard of", DEFAULT_WINDOW), ("gpt-4o", 128_000)])
-async def test_what_the_form_shows_is_what_is_sent_where_there_is_a_folder(
+async def test_with_a_folder_the_form_shows_what_is_sent(
     open_atelier: Opener, tmp_path: Path, known: str, window: int
 ) -> None:
     model = ScriptedModel(["hi"] * 3)
@@ -193,7 +193,7 @@ async def test_what_the_form_shows_is_what_is_sent_where_there_is_a_folder(
             assert cost[mode] == estimate_request(bare)
 
 
-async def test_what_looks_into_projects_is_offered_once_there_is_one(open_atelier: Opener) -> None:
+async def test_project_tools_are_offered_once_there_is_a_project(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         lookup = [tool.name for tool in atelier.registry.get_tools_by_section("rag_ops")]
         tools = (await atelier.agents.default()).config.tools
@@ -212,7 +212,7 @@ async def test_what_looks_into_projects_is_offered_once_there_is_one(open_atelie
 
 
 @pytest.mark.parametrize("sections", [("nope_ops",), ("file_ops", "File_ops"), ("core_ops", "")])
-async def test_unknown_sections_are_refused_with_those_that_there_are(
+async def test_unknown_sections_are_refused_with_the_known_ones(
     open_atelier: Opener, sections: tuple[str, ...]
 ) -> None:
     async with open_atelier() as atelier:
@@ -231,7 +231,7 @@ async def test_unknown_sections_are_refused_with_those_that_there_are(
             assert "core_ops, planning_ops, file_ops" in str(error.value)
 
 
-async def test_known_sections_and_those_of_servers_are_taken_and_one_that_no_longer_exists_holds_up_no_change(
+async def test_a_section_that_no_longer_exists_does_not_block_changes(
     open_atelier: Opener,
 ) -> None:
     async with open_atelier() as atelier:

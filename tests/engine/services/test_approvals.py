@@ -1,4 +1,4 @@
-"""Approvals: what a person may decide, how often, for how long, and what happens when nobody does."""
+"""Approvals: what a person may decide, how often, how far it reaches, and what happens without a decision."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 
 
 class Runs:
-    """Decides as the run manager does: once, in the request's row, and rules are announced."""
+    """Decides like the run manager: once, in the request's row, and rules are announced."""
 
     def __init__(self, repos: Repositories, bus: EventBus) -> None:
         self._repos, self._bus = repos, bus
@@ -46,7 +46,7 @@ class Runs:
         self.env, self.live = SimpleNamespace(), SimpleNamespace(slots=SimpleNamespace())
 
     async def apply(self) -> None:
-        """No run is running."""
+        """No run is active."""
 
     async def decide_approval(self, approval_id: str, decision: Decision) -> None:
         asked = await self._repos.approvals.get(approval_id)
@@ -116,7 +116,7 @@ async def test_an_approval_counts_once(engine: Engine) -> None:
     assert await engine.approvals.pending(asked.workflow_id) == []
 
 
-async def test_what_does_not_exist_is_not_found(engine: Engine) -> None:
+async def test_an_unknown_approval_is_not_found(engine: Engine) -> None:
     for attempt in (
         engine.approvals.get("x"),
         engine.approvals.approve("x"),
@@ -127,7 +127,7 @@ async def test_what_does_not_exist_is_not_found(engine: Engine) -> None:
             await attempt
 
 
-async def test_changed_arguments_are_checked_before_anything_is_decided(engine: Engine) -> None:
+async def test_edited_arguments_are_validated_before_anything_is_decided(engine: Engine) -> None:
     asked = await engine.asked()
     for wrong, problem in (
         ({"operation": "eval"}, "expression is required"),
@@ -155,7 +155,7 @@ async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
     assert engine.runs.decided[0][1].arguments is None
 
 
-async def test_a_reason_is_stored_and_bounded(engine: Engine) -> None:
+async def test_a_reason_is_stored_with_a_length_limit(engine: Engine) -> None:
     asked = await engine.asked()
     with pytest.raises(LimitError, match="2000"):
         await engine.approvals.reject(asked.id, "x" * 2001)
@@ -175,20 +175,20 @@ async def test_only_visible_time_uses_up_the_timeout(engine: Engine) -> None:
     assert await engine.approvals.seen(asked.id, 1000) is None
 
 
-async def test_a_machine_that_slept_does_not_use_up_the_timeout(engine: Engine) -> None:
+async def test_sleep_of_the_machine_does_not_use_up_the_timeout(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=100)
     assert await engine.approvals.seen(asked.id, 8 * 3600 * 1000) == pytest.approx(40.0)
     with pytest.raises(LimitError):
         await engine.approvals.seen(asked.id, -1)
 
 
-async def test_nobody_decided_and_the_owner_said_yes(engine: Engine) -> None:
+async def test_on_timeout_the_owners_setting_can_approve(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.APPROVE)
     assert await engine.approvals.seen(asked.id, 30_000) == 0.0
     assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.APPROVED, decided_by="timeout"))]
 
 
-async def test_nobody_decided_and_it_is_asked_again(engine: Engine) -> None:
+async def test_on_timeout_the_owners_setting_can_ask_again(engine: Engine) -> None:
     asked = await engine.asked(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN)
     for round in (2, 3):
         assert await engine.approvals.seen(asked.id, 30_000) == 0.0
@@ -205,7 +205,7 @@ async def test_without_a_timeout_it_waits_forever(engine: Engine) -> None:
     assert engine.runs.decided == []
 
 
-async def test_a_person_who_was_faster_than_the_timeout_wins(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_decision_just_before_the_timeout_wins(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = await engine.asked(timeout_s=30)
 
     async def too_late(*given: Any, **named: Any) -> None:
@@ -236,7 +236,7 @@ async def test_always_stores_a_rule_once_and_it_can_be_undone(engine: Engine) ->
         await engine.permissions.remove(tool.id)
 
 
-async def test_a_rule_leaves_the_other_settings_alone(engine: Engine) -> None:
+async def test_a_rule_does_not_change_the_other_settings(engine: Engine) -> None:
     kept = ApprovalSettings(timeout_s=0, always_confirm_high=True, risks={"CalculatorTool": "high"})
     await engine.repos.settings.save(Settings(approvals=kept, font_scale=150))
     await engine.approvals.approve((await engine.asked()).id, scope=ApprovalScope.ALWAYS)
@@ -256,7 +256,7 @@ async def test_a_rule_leaves_the_other_settings_alone(engine: Engine) -> None:
         (ApprovalScope.ONCE, "CalculatorTool", "always"),
     ],
 )
-async def test_a_rule_that_does_not_fit_is_refused(
+async def test_a_rule_that_does_not_match_the_call_is_refused(
     engine: Engine, scope: ApprovalScope, rule: str, problem: str
 ) -> None:
     asked = await engine.asked()
@@ -277,9 +277,7 @@ async def test_a_rule_that_does_not_fit_is_refused(
         {"run_id": "r2"},
     ],
 )
-async def test_what_must_be_decided_alone_is_not_allowed_along_with_others(
-    engine: Engine, fields: dict[str, Any]
-) -> None:
+async def test_a_call_to_be_decided_alone_is_not_approved_with_others(engine: Engine, fields: dict[str, Any]) -> None:
     plain: dict[str, Any] = {"reason": "manual", "risk": "medium", "always": ("CalculatorTool",)}
     first = await engine.asked(**plain)
     second = await engine.asked(**(plain | fields))

@@ -1,4 +1,4 @@
-"""What an approval of a call does to the run that waits for it."""
+"""The effect of an approval on the run that waits for it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ async def requested(atelier: Atelier) -> ApprovalRequest:
     return asked
 
 
-async def test_the_call_runs_with_what_the_person_made_of_it(office: Opener) -> None:
+async def test_the_call_runs_with_the_persons_edits(office: Opener) -> None:
     model = ScriptedModel([letter(), "Done."])
     async with office(model) as atelier:
         asked = await requested(atelier)
@@ -116,7 +116,7 @@ async def test_the_reason_of_a_rejection_reaches_the_model(office: Opener) -> No
         assert ran == []
 
 
-async def test_the_time_outlives_a_restart_and_is_applied(office: Opener) -> None:
+async def test_the_timeout_survives_a_restart_and_is_applied(office: Opener) -> None:
     async with office([letter()]) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30))
         asked = await requested(atelier)
@@ -134,7 +134,7 @@ async def test_the_time_outlives_a_restart_and_is_applied(office: Opener) -> Non
 
 
 @pytest.mark.parametrize("on_timeout", [OnTimeout.APPROVE, OnTimeout.ASK_AGAIN])
-async def test_what_the_owner_wants_when_nobody_decides(office: Opener, on_timeout: OnTimeout) -> None:
+async def test_the_owners_setting_applies_when_nobody_decides(office: Opener, on_timeout: OnTimeout) -> None:
     async with office([letter(), "Done."]) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=on_timeout))
         asked = await requested(atelier)
@@ -162,7 +162,7 @@ async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
         assert (await atelier.approvals.get(asked.id)).round == 2
 
 
-async def test_how_far_an_approval_reaches(office: Opener) -> None:
+async def test_the_reach_of_an_approval(office: Opener) -> None:
     async with office(
         [letter(), letter("Bob", "c2"), "Done.", letter("Cy"), letter("Di", "c2"), "Done.", letter("Ed"), "Done."]
     ) as atelier:
@@ -181,7 +181,7 @@ async def test_how_far_an_approval_reaches(office: Opener) -> None:
         assert ran == ["Cy:1", "Di:1", "Ed:1"]
 
 
-async def test_a_rule_that_was_undone_does_not_come_back_with_a_copy(office: Opener) -> None:
+async def test_a_revoked_rule_does_not_return_with_a_copy(office: Opener) -> None:
     async with office([letter(), "Done."]) as atelier:
         asked = await requested(atelier)
         await atelier.approvals.approve(asked.id, scope=ApprovalScope.ALWAYS)
@@ -193,7 +193,7 @@ async def test_a_rule_that_was_undone_does_not_come_back_with_a_copy(office: Ope
         assert await atelier.permissions.rules() == ()
 
 
-async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
+async def test_a_stopped_run_asks_for_nothing(office: Opener) -> None:
     async with office([letter()]) as atelier:
         asked = await requested(atelier)
         await atelier.runs.cancel(asked.run_id)
@@ -205,7 +205,7 @@ async def test_a_stopped_run_asks_no_more(office: Opener) -> None:
         assert ran == []
 
 
-async def test_what_a_call_would_change_is_reported_before_it_is_allowed(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_effect_of_a_call_is_shown_before_its_approval(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "ws"
     folder.mkdir()
     (folder / "a.py").write_text("one = 1\ntwo = 2\n")
@@ -238,7 +238,9 @@ async def test_what_a_call_would_change_is_reported_before_it_is_allowed(open_at
         assert (folder / "a.py").read_text() == "one = 1\ntwo = 2\n"
 
 
-async def test_an_approval_forever_to_a_command_holds_in_its_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_permanent_approval_of_a_command_applies_only_in_its_folder(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
     def make(id: str) -> list[ToolCall]:
         return [ToolCall(id=id, name="run_command", arguments={"command": "true > made.txt", "modifies_files": True})]
 
@@ -267,7 +269,7 @@ async def test_an_approval_forever_to_a_command_holds_in_its_folder_alone(open_a
         assert again.holds == (RuleScope.FOLDER, str(tmp_path / "there"))
 
 
-async def test_an_approval_forever_in_a_folder_does_not_go_along_when_a_link_is_turned_to_another(
+async def test_a_permanent_approval_in_a_folder_does_not_follow_a_changed_link(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     for name in ("here", "there"):
@@ -288,7 +290,7 @@ async def test_an_approval_forever_in_a_folder_does_not_go_along_when_a_link_is_
         ).action is Action.ALLOW
 
 
-async def test_an_approval_forever_to_one_command_does_not_let_the_others_run_that_wait_next_to_it(
+async def test_a_permanent_approval_of_one_command_does_not_approve_those_waiting_next_to_it(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     lines = ("touch one.txt", "touch one.txt", "touch two.txt", "echo $(touch three.txt)")
@@ -327,7 +329,7 @@ async def several(atelier: Atelier) -> list[ApprovalRequest]:
     return await atelier.approvals.pending(workflow.id)
 
 
-async def test_one_yes_allows_what_is_listed_and_nothing_else(office: Opener) -> None:
+async def test_one_approval_covers_exactly_the_listed_calls(office: Opener) -> None:
     async with office([lettered("Ann", "Bob", "Cy"), "Done."]) as atelier:
         ann, bob, cy = await several(atelier)
         decided = await atelier.approvals.approve_together([ann.id, bob.id])
@@ -344,7 +346,7 @@ async def test_one_yes_allows_what_is_listed_and_nothing_else(office: Opener) ->
         assert sorted(ran) == ["Ann:1", "Bob:1"]
 
 
-async def test_what_was_decided_meanwhile_stays_as_it_was(office: Opener) -> None:
+async def test_decisions_made_meanwhile_are_unchanged(office: Opener) -> None:
     async with office([lettered("Ann", "Bob"), "Done."]) as atelier:
         ann, bob = await several(atelier)
         await atelier.approvals.reject(ann.id)

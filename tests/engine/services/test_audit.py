@@ -1,6 +1,4 @@
-"""The audit trail: an entry for each call that is decided about, read in pages, filtered, and written for a
-spreadsheet.
-"""
+"""The audit trail: an entry for each decision on a call, read in pages, filtered, and exported as a spreadsheet."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ def write(path: str) -> tuple[str, dict[str, Any]]:
     return "write_file", {"path": path, "content": "x"}
 
 
-async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_a_run_leaves_one_entry_for_each_call_with_its_reason(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "garden"
     folder.mkdir()
     (folder / "a.txt").write_text("a")
@@ -99,7 +95,7 @@ async def test_a_run_leaves_one_entry_for_each_call_that_says_what_decided_it(
         assert await entries(atelier) == [], "what is deleted for good leaves nothing behind"
 
 
-async def test_a_stopped_run_says_that_nobody_decided(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_stopped_run_is_recorded_as_undecided(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier([calls(write("b.txt"))]) as atelier:
         workflow = await atelier.workflows.create(workspace=(str(tmp_path),))
         agent = AgentConfig(name="Ada", provider="p", model="m", tools=("write_file",), approval=ApprovalMode.SELECTIVE)
@@ -142,7 +138,7 @@ async def filled(atelier: Atelier, count: int = 0) -> tuple[str, str]:
     return garden.id, house.id
 
 
-async def test_the_trail_is_filtered_by_who_what_decision_words_and_time(open_atelier: Opener) -> None:
+async def test_the_trail_is_filtered_by_actor_decision_words_and_time(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         garden, house = await filled(atelier)
         now = atelier.clock.now()
@@ -165,7 +161,7 @@ async def test_the_trail_is_filtered_by_who_what_decision_words_and_time(open_at
             assert [entry.detail for entry in await entries(atelier, **fields)] == details, fields
 
 
-async def test_the_setting_says_how_far_back_it_goes_and_nothing_is_deleted(open_atelier: Opener) -> None:
+async def test_the_setting_limits_the_shown_period_and_deletes_nothing(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await filled(atelier)
         for days, count in ((30, 3), (2, 2), (60, 4), (0, 4), (30, 3)):
@@ -176,7 +172,7 @@ async def test_the_setting_says_how_far_back_it_goes_and_nothing_is_deleted(open
             )
 
 
-async def test_pages_give_each_entry_once_also_those_of_one_moment(open_atelier: Opener) -> None:
+async def test_pages_contain_each_entry_once_even_with_equal_times(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         garden, _house = await filled(atelier, 50)
         seen: list[str] = []
@@ -201,7 +197,7 @@ async def test_pages_give_each_entry_once_also_those_of_one_moment(open_atelier:
                 await atelier.audit.page(AuditFilter(), None, limit)
 
 
-async def test_the_pages_come_from_an_index(open_atelier: Opener) -> None:
+async def test_the_pages_are_read_through_an_index(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await filled(atelier)
         for condition, index in (("recency > 5", "newest"), ("workflow = workflow:a AND recency > 5", "by_workflow")):
@@ -214,7 +210,7 @@ async def test_the_pages_come_from_an_index(open_atelier: Opener) -> None:
             assert "Sort" not in plan
 
 
-async def test_a_spreadsheet_gets_every_entry_and_no_formula(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_spreadsheet_has_every_entry_and_no_formula(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         await filled(atelier, 1200)
         file = tmp_path / "trail.csv"

@@ -1,4 +1,4 @@
-"""Chats of other programs: all versions of their turns come in, nothing twice, and a hostile file harms nothing."""
+"""Imported chats: all versions of their turns, no duplicates, and no harm by a hostile file."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ SHAPES: list[tuple[str, Any, str, list[tuple[str, str]], int]] = [
 
 
 @pytest.mark.parametrize(("key", "export", "name", "said", "count"), SHAPES, ids=[each[0] for each in SHAPES])
-async def test_a_chat_comes_in_with_its_versions(
+async def test_a_chat_is_imported_with_its_versions(
     atelier: Atelier, tmp_path: Path, key: str, export: Any, name: str, said: list[tuple[str, str]], count: int
 ) -> None:
     file = write(tmp_path / "export.json", export)
@@ -106,7 +106,7 @@ async def test_times_are_those_of_the_chat(atelier: Atelier, tmp_path: Path) -> 
     assert (await atelier.workflows.get(workflow_id("chatgpt:c1"))).updated_at.year == 2023
 
 
-async def test_imported_again_there_is_nothing_twice_and_what_is_new_is_added(atelier: Atelier, tmp_path: Path) -> None:
+async def test_a_second_import_duplicates_nothing_and_adds_what_is_new(atelier: Atelier, tmp_path: Path) -> None:
     old = write(tmp_path / "old.json", [bread()])
     await atelier.chats.import_(old)
     before = await shown(atelier, "chatgpt:c1")
@@ -126,7 +126,7 @@ async def test_imported_again_there_is_nothing_twice_and_what_is_new_is_added(at
     assert (await atelier.chats.import_(new)).unchanged == 1
 
 
-async def test_what_a_person_deleted_or_continued_with_stays_so(atelier: Atelier, tmp_path: Path) -> None:
+async def test_what_a_person_deleted_or_continued_is_unchanged(atelier: Atelier, tmp_path: Path) -> None:
     file = write(
         tmp_path / "export.json", [bread(), gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2", title="Other")]
     )
@@ -140,14 +140,14 @@ async def test_what_a_person_deleted_or_continued_with_stays_so(atelier: Atelier
     assert (await atelier.workflows.get(other)).deleted_at is None
 
 
-async def test_only_what_was_chosen_comes_in(atelier: Atelier, tmp_path: Path) -> None:
+async def test_only_chosen_chats_are_imported(atelier: Atelier, tmp_path: Path) -> None:
     file = write(tmp_path / "export.json", [bread(), claude()])
     done = await atelier.chats.import_(file, ["claude:cl1"])
     assert done.created == (workflow_id("claude:cl1"),)
     assert len(await atelier.workflows.list()) == 1
 
 
-async def test_a_zip_of_several_files_is_read_and_nothing_is_unpacked(atelier: Atelier, tmp_path: Path) -> None:
+async def test_a_zip_of_several_files_is_read_without_unpacking(atelier: Atelier, tmp_path: Path) -> None:
     files = {
         "export/conversations-000.json": [bread()],
         "../../conversations-001.json": [gpt_chat(gpt_node("u", "root", "user", "Hi"), id="c2")],
@@ -161,7 +161,9 @@ async def test_a_zip_of_several_files_is_read_and_nothing_is_unpacked(atelier: A
     assert sorted(tmp_path.parent.rglob("*.json")) == before
 
 
-async def test_a_stop_in_the_middle_loses_nothing_and_is_made_good(atelier: Atelier, tmp_path: Path) -> None:
+async def test_an_import_stopped_in_the_middle_loses_nothing_and_can_be_completed(
+    atelier: Atelier, tmp_path: Path
+) -> None:
     many = [gpt_chat(gpt_node("u", "root", "user", "x" * 30_000), id=f"c{number}") for number in range(120)]
     file = write(tmp_path / "export.json", many)
     heard: list[tuple[int, int]] = []
@@ -182,7 +184,7 @@ async def test_a_stop_in_the_middle_loses_nothing_and_is_made_good(atelier: Atel
     assert len(await atelier.workflows.list(limit=None)) == 120
 
 
-async def test_a_chat_of_which_half_was_written_is_completed(
+async def test_a_half_written_chat_is_completed(
     atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
@@ -282,7 +284,7 @@ STRANGE: dict[str, tuple[Any, int, int]] = {
 
 
 @pytest.mark.parametrize("what", STRANGE)
-async def test_a_strange_file_is_read_as_far_as_it_goes(atelier: Atelier, tmp_path: Path, what: str) -> None:
+async def test_a_strange_file_is_imported_as_far_as_possible(atelier: Atelier, tmp_path: Path, what: str) -> None:
     export, chats, count = STRANGE[what]
     file = write(tmp_path / "export.json", export)
     preview = await atelier.chats.preview(file)
@@ -304,7 +306,7 @@ def _bomb(path: Path) -> Path:
 
 
 def _lying(path: Path) -> Path:
-    """Its list says that the file is small."""
+    """Its directory declares a small file."""
     zipped(path, {"conversations.json": json.dumps([bread()])})
     data = bytearray(path.read_bytes())
     at = data.rindex(b"PK\x01\x02")
@@ -330,7 +332,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("what", REFUSED)
-async def test_what_is_no_export_is_refused_in_words(atelier: Atelier, tmp_path: Path, what: str) -> None:
+async def test_a_file_that_is_no_export_is_refused_with_a_message(atelier: Atelier, tmp_path: Path, what: str) -> None:
     file = REFUSED[what](tmp_path / "export.zip")
     for work in (atelier.chats.preview, atelier.chats.import_):
         with pytest.raises(AtelierError) as caught:
@@ -339,7 +341,7 @@ async def test_what_is_no_export_is_refused_in_words(atelier: Atelier, tmp_path:
     assert await atelier.workflows.list() == []
 
 
-async def test_a_chat_that_is_too_large_is_skipped_alone(
+async def test_only_a_too_large_chat_is_skipped(
     atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(chat_file, "ENTRY_MOST", 100_000)
@@ -349,15 +351,13 @@ async def test_a_chat_that_is_too_large_is_skipped_alone(
     assert done.skipped == {"too_large": 1}
 
 
-async def test_a_file_that_is_too_large_is_refused(
-    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_too_large_file_is_refused(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_file, "FILE_MOST", 1_000)
     with pytest.raises(AtelierError, match="GB"):
         await atelier.chats.preview(write(tmp_path / "export.json", [bread()]))
 
 
-async def test_an_imported_chat_continues_with_all_that_was_said(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_imported_chat_continues_with_its_complete_conversation(open_atelier: Opener, tmp_path: Path) -> None:
     model = ScriptedModel(["Also forty.", "Fifty."])
     async with open_atelier(model) as atelier:
         await atelier.chats.import_(write(tmp_path / "export.json", [bread()]))

@@ -1,4 +1,4 @@
-"""Commands in the background, as the window gets them: announced, listed, ended."""
+"""Background commands in the window: announced, listed, ended."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def test_a_command_is_listed_until_it_is_stopped(open_atelier: Opener, tmp
             await atelier.commands.stop("w", listed[0].id)
 
 
-async def test_the_command_of_a_call_is_stopped_and_its_agent_is_informed(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_command_of_a_call_is_stopped_and_its_agent_is_told(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "wait.sh").write_text("echo ready; sleep 60\n")
     async with open_atelier() as atelier:
         said: list[str] = []
@@ -70,7 +70,7 @@ async def test_the_command_of_a_call_is_stopped_and_its_agent_is_informed(open_a
             await atelier.commands.stop_call(**ids)
 
 
-async def test_a_person_writes_to_a_command_in_the_background(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_person_writes_to_a_background_command(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "ask.sh").write_text('echo ready; read answer; echo "got $answer"; sleep 60\n')
     async with open_atelier() as atelier:
         context = ToolContext(workflow_id="w", run_id="r", call_id="c", workspace=tmp_path)
@@ -91,7 +91,7 @@ async def test_a_person_writes_to_a_command_in_the_background(open_atelier: Open
 
 
 @pytest.mark.parametrize("whole", [False, True])
-async def test_a_command_that_a_person_stops_is_stopped_and_not_failed_and_says_how_long_it_ran(
+async def test_a_command_stopped_by_a_person_is_shown_as_stopped_with_its_duration(
     open_atelier: Opener, tmp_path: Path, whole: bool
 ) -> None:
     (folder := tmp_path / "work").mkdir()

@@ -1,4 +1,4 @@
-"""Trying a model: one short request, and what goes wrong with it in words."""
+"""The connection test of a model: one short request, and failures explained in words."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.clock import ManualClock
 
 
 class Server:
-    """A provider that says its words, then ends, or never does."""
+    """A provider that sends its words, then ends, or never does."""
 
     def __init__(self, *words: str, ends: bool = True) -> None:
         self.words, self.ends = words, ends
@@ -36,12 +36,12 @@ async def test_an_answer_is_one_line() -> None:
     assert (await try_model(server("Hello\n ", "there."), "m", ManualClock())).text == "Hello there."
 
 
-async def test_an_empty_answer_is_no_answer() -> None:
+async def test_an_empty_answer_is_a_failure() -> None:
     with pytest.raises(ProviderError, match="did not answer"):
         await try_model(server("  "), "m", ManualClock())
 
 
-async def test_a_silent_server_is_an_error_in_words() -> None:
+async def test_a_silent_server_is_an_error_with_a_message() -> None:
     clock = ManualClock()
     trial = asyncio.create_task(try_model(server("Hel", ends=False), "m", clock))
     async with asyncio.timeout(20):
@@ -51,7 +51,7 @@ async def test_a_silent_server_is_an_error_in_words() -> None:
         await trial
 
 
-async def test_a_server_that_never_ends_is_cut() -> None:
+async def test_an_endless_reply_is_cut() -> None:
     async with asyncio.timeout(20):
         assert (await try_model(server(*["word "] * 10_000, ends=False), "m", ManualClock())).text.startswith(
             "word word"

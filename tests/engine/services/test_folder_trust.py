@@ -1,4 +1,4 @@
-"""Folders a person trusts: what their files tell agents is sent to the model, and nothing of the others."""
+"""Trusted folders: the model gets their instruction files, and nothing of other folders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def said(atelier: Atelier, model: ScriptedModel, workflow_id: str, text: s
     return model.requests[before].messages[0].content
 
 
-async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_undone(
+async def test_only_instructions_of_a_trusted_folder_are_sent_and_trust_can_be_revoked(
     open_atelier: Opener, project: Path
 ) -> None:
     model = ScriptedModel(["one", "two", "three"])
@@ -49,9 +49,7 @@ async def test_instructions_are_sent_only_of_a_trusted_folder_and_trust_can_be_u
         assert await atelier.files.unread((str(project),)) == [], "who said no is not asked again"
 
 
-async def test_the_nearest_decision_above_counts_and_links_are_followed_first(
-    open_atelier: Opener, project: Path
-) -> None:
+async def test_the_nearest_decision_above_counts_after_resolving_links(open_atelier: Opener, project: Path) -> None:
     link = project.parent / "link"
     link.symlink_to(project)
     async with open_atelier([]) as atelier:
@@ -63,7 +61,7 @@ async def test_the_nearest_decision_above_counts_and_links_are_followed_first(
             await atelier.files.trust("relative", True)
 
 
-async def test_sub_agents_get_what_their_parent_got_and_the_inspector_shows_the_part(
+async def test_sub_agents_get_their_parents_instructions_and_the_inspector_shows_them(
     open_atelier: Opener, project: Path
 ) -> None:
     spawn = ToolCall(
@@ -82,7 +80,7 @@ async def test_sub_agents_get_what_their_parent_got_and_the_inspector_shows_the_
         assert parts["system"].estimate > 0
 
 
-async def test_a_folder_that_is_moved_between_two_turns_is_missing_and_announced_when_the_next_begins(
+async def test_a_folder_moved_between_two_turns_is_announced_as_missing_when_the_next_starts(
     open_atelier: Opener, project: Path
 ) -> None:
     async with open_atelier(["one", "two"]) as atelier:

@@ -1,4 +1,4 @@
-"""A project is read: what is found, what changes, what is left out, and what comes back after it was cut off."""
+"""Indexing a project: what is found, what changes, what is left out, and how it continues after an interruption."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def read(atelier: Atelier, project: Project, *paths: str, force: bool = Fa
 
 
 async def named(atelier: Atelier, project: Project, name: str) -> str:
-    """The id of the only entity of that name that is no import."""
+    """The id of the only entity of that name that is not an import."""
     found = await atelier.projects.find(name, project_ids=[project.id], kinds=[EntityKind.SCOPE, EntityKind.FILE])
     [one] = [each.entity.id for each in found if each.entity.name == name]
     return one
@@ -63,17 +63,17 @@ async def test_code_and_documents_are_found_and_related(open_atelier: Opener, co
 
 
 @pytest.mark.parametrize("below", [(), ("store.py", "use.py", "docs")])
-async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(
+async def test_an_emptied_folder_deletes_nothing_without_confirmation(
     open_atelier: Opener, code: Path, below: Sequence[str]
 ) -> None:
-    """The empty place of a drive that was removed looks like one whose files were deleted."""
+    """The empty mount point of a removed drive looks like a folder whose files were deleted."""
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
         before = await atelier.projects.statistics(project.id)
         away = code.rename(code.with_name("away"))
         code.mkdir()
-        for force in (False, True):  # reading again is what agents may ask for, too
+        for force in (False, True):  # agents may request another indexing, too
             await atelier.projects.ingest(project.id, below, force=force)
             state = await atelier.projects.wait(project.id)
             assert state is not None
@@ -94,7 +94,7 @@ async def test_an_emptied_folder_takes_nothing_along_until_somebody_says_so(
 
 
 @pytest.mark.parametrize("below", [(), ("docs",), ("docs/guide.md",)])
-async def test_a_folder_that_the_system_closes_is_named_and_what_is_known_of_it_stays(
+async def test_a_folder_that_becomes_unreadable_is_named_and_its_entities_stay(
     open_atelier: Opener, code: Path, below: Sequence[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = ConfinedRoot.names
@@ -116,13 +116,13 @@ async def test_a_folder_that_the_system_closes_is_named_and_what_is_known_of_it_
             "use.py",
         ]
         problems = {each.path: each for each in await atelier.projects.problems(project.id)}
-        if below != ("docs/guide.md",):  # of the one file that changed there nothing is said
+        if below != ("docs/guide.md",):  # nothing is reported about the one file that changed there
             assert "cannot be read" in problems["docs"].reason
         await read(atelier, project)
         assert [each.path for each in await atelier.projects.problems(project.id)] == ["secrets.json"]
 
 
-async def test_what_is_asked_for_while_it_is_read_is_done_as_it_was_asked_for(open_atelier: Opener, code: Path) -> None:
+async def test_a_request_during_indexing_is_performed_afterwards(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
@@ -133,7 +133,7 @@ async def test_what_is_asked_for_while_it_is_read_is_done_as_it_was_asked_for(op
         assert (state.stage, state.changed) == (IngestStage.DONE, 1)
 
 
-async def test_only_what_changed_is_read_again_and_ids_stay(open_atelier: Opener, code: Path) -> None:
+async def test_only_changed_files_are_indexed_again_and_ids_stay(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
@@ -169,7 +169,7 @@ async def test_another_start_finds_the_same(open_atelier: Opener, code: Path) ->
         assert sorted(again.relations, key=str) == sorted(seen.relations, key=str)
 
 
-async def test_a_deletion_leaves_no_row(open_atelier: Opener, code: Path) -> None:
+async def test_deleting_a_project_leaves_no_row(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         before = await atelier.store.counts()
         project = await atelier.projects.create("code", str(code))
@@ -180,7 +180,7 @@ async def test_a_deletion_leaves_no_row(open_atelier: Opener, code: Path) -> Non
         assert await atelier.projects.find("check") == []
 
 
-async def test_a_pause_keeps_what_was_read_and_the_next_start_continues(open_atelier: Opener, code: Path) -> None:
+async def test_a_pause_keeps_what_was_indexed_and_the_next_start_continues(open_atelier: Opener, code: Path) -> None:
     for number in range(200):
         (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
     async with open_atelier() as atelier:
@@ -199,7 +199,7 @@ async def test_a_pause_keeps_what_was_read_and_the_next_start_continues(open_ate
         assert len(await atelier.projects.files(project.id)) == 203
 
 
-async def test_a_file_that_comes_back_is_no_package_any_more(open_atelier: Opener, code: Path) -> None:
+async def test_a_restored_file_is_no_longer_an_external_package(open_atelier: Opener, code: Path) -> None:
     async def packages(atelier: Atelier, project: Project) -> set[str]:
         found, _total = await atelier.projects.query(project.id, EntityKind.PACKAGE, {}, "name")
         return {each.name for each in found}
@@ -219,7 +219,7 @@ async def test_a_file_that_comes_back_is_no_package_any_more(open_atelier: Opene
         assert await packages(atelier, project) == others
 
 
-async def test_nothing_outside_the_folder_is_read(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+async def test_nothing_outside_the_folder_is_indexed(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
     (tmp_path / "outside.py").write_text("def outside(): pass\n")
     (code / "link.py").symlink_to(tmp_path / "outside.py")
     async with open_atelier() as atelier:
@@ -231,7 +231,7 @@ async def test_nothing_outside_the_folder_is_read(open_atelier: Opener, code: Pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
-async def test_a_name_that_is_no_text_is_skipped_and_named_and_stops_nothing(open_atelier: Opener, code: Path) -> None:
+async def test_an_undecodable_name_is_skipped_and_reported(open_atelier: Opener, code: Path) -> None:
     with open(os.path.join(os.fsencode(code), b"bad\xff.py"), "wb") as file:  # noqa: PTH118, PTH123 - the name is bytes
         file.write(b"def bad(): pass\n")
     async with open_atelier() as atelier:
@@ -244,7 +244,7 @@ async def test_a_name_that_is_no_text_is_skipped_and_named_and_stops_nothing(ope
             assert "UTF-8" in problems["bad\\udcff.py"]
 
 
-async def test_what_looks_like_a_secret_only_by_a_later_rule_is_forgotten(
+async def test_files_matching_a_later_secret_rule_are_removed(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier() as atelier:
@@ -258,7 +258,7 @@ async def test_what_looks_like_a_secret_only_by_a_later_rule_is_forgotten(
         assert "store.py" in {each.path for each in await atelier.projects.problems(project.id)}
 
 
-async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path) -> None:
+async def test_a_changed_file_is_indexed_automatically(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)
@@ -271,13 +271,13 @@ async def test_a_changed_file_is_read_by_itself(open_atelier: Opener, code: Path
         )
         states[project.id] = states[project.id].model_copy(update={"changed": 0})
         async with asyncio.timeout(20):
-            while not done.is_set():  # until the watch is there
+            while not done.is_set():  # until the watch is active
                 (code / "fresh.py").write_text(f"def fresh():\n    return {asyncio.get_running_loop().time()}\n")
                 await asyncio.wait([asyncio.create_task(done.wait())], timeout=1)
         assert await named(atelier, project, "fresh")
 
 
-async def test_what_looks_like_a_secret_is_named_and_not_read(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_possible_secrets_are_named_and_not_indexed(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "keys"
     (folder / ".ssh").mkdir(parents=True)
     key = "-----BEGIN OPENSSH PRIVATE KEY-----\nheronheron\n-----END OPENSSH PRIVATE KEY-----\n"
@@ -305,7 +305,7 @@ async def test_what_looks_like_a_secret_is_named_and_not_read(open_atelier: Open
 
 
 @pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "empty", "gone"])
-async def test_a_damaged_index_is_made_again_from_the_database(
+async def test_a_damaged_index_is_rebuilt_from_the_database(
     open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
     monkeypatch.setattr(index_cache, "FILE_FROM", 1)
@@ -358,13 +358,15 @@ async def test_a_damaged_index_is_made_again_from_the_database(
         assert made == [], "the file is whole again"
 
 
-async def test_two_projects_of_the_same_content_stay_apart(open_atelier: Opener, code: Path, tmp_path: Path) -> None:
+async def test_two_projects_with_the_same_content_stay_separate(
+    open_atelier: Opener, code: Path, tmp_path: Path
+) -> None:
     twin = tmp_path / "deeper" / "code"
     shutil.copytree(code, twin)
     async with open_atelier() as atelier:
         first = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, first)
-        await atelier.projects.answer(str(tmp_path), yes=False)  # what was answered stays, as any setting
+        await atelier.projects.answer(str(tmp_path), yes=False)  # the decision remains, like any setting
         whole, alone = await atelier.projects.find("check", limit=100), await atelier.store.counts()
         offered = await atelier.projects.answer(str(twin), yes=True)
         assert offered is not None
@@ -387,7 +389,7 @@ async def test_two_projects_of_the_same_content_stay_apart(open_atelier: Opener,
         assert await atelier.store.counts() == alone
 
 
-async def test_a_process_that_ended_with_what_it_was_informed_is_told_again(
+async def test_a_worker_that_died_with_its_symbols_gets_them_again(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told = Reader.update_symbols
@@ -405,7 +407,7 @@ async def test_a_process_that_ended_with_what_it_was_informed_is_told_again(
         assert [each.entity.qualified for each in around.neighbours] == ["check"]
 
 
-async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_atelier: Opener, code: Path) -> None:
+async def test_a_too_large_file_is_not_reported_as_changed_each_time(open_atelier: Opener, code: Path) -> None:
     (code / "large.json").write_text("1" * (4 * 1024 * 1024 + 1))
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
@@ -415,7 +417,7 @@ async def test_a_file_that_is_too_large_is_not_told_as_changed_each_time(open_at
         assert "large.json" in [each.path for each in await atelier.projects.problems(project.id)]
 
 
-async def test_the_relations_among_entities_are_reported(open_atelier: Opener, code: Path) -> None:
+async def test_the_relations_among_entities_are_returned(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)

@@ -1,4 +1,4 @@
-"""The context inspector: what it shows is what the model was sent, exactly."""
+"""The context inspector shows exactly what the model was sent."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ async def inspected(atelier: Atelier, workflow_id: str) -> list[SentRequest]:
 
 
 def conversation_requests(*models: ScriptedModel) -> list[ChatRequest]:
-    """What the models were asked, requests for a summary left out."""
+    """The requests to models, without those for a summary."""
     return [
         request for model in models for request in model.requests if request.messages[0].content != SUMMARY_INSTRUCTIONS
     ]
 
 
 def assert_exact(shown: list[SentRequest], recorded: list[ChatRequest]) -> None:
-    """Every request that was answered is shown, and as it was recorded."""
+    """Check that every answered request is shown exactly as it was recorded."""
     left = list(recorded)
     for request in shown:
         match = next((each for each in left if (each.messages, each.tools) == (request.messages, request.tools)), None)
@@ -71,7 +71,7 @@ def spawn(id: str, name: str, prompt: str, **more: Any) -> ToolCall:
     )
 
 
-async def test_turns_tools_and_images_are_shown_as_they_were_sent(open_atelier: Opener) -> None:
+async def test_turns_tools_and_images_are_shown_as_sent(open_atelier: Opener) -> None:
     image = ImagePart(media_type="image/png", data=base64.b64encode(png()).decode())
     thought = ChatReply(
         content="", reasoning="hm", tool_calls=(calculate("c3", "1/0"),), usage=Usage(tokens_input=5, tokens_output=1)
@@ -93,7 +93,7 @@ async def test_turns_tools_and_images_are_shown_as_they_were_sent(open_atelier: 
         assert shown[3].items[-1].kind == "result"
 
 
-async def test_a_message_that_comes_while_the_model_answers_is_not_in_its_request(open_atelier: Opener) -> None:
+async def test_a_message_that_arrives_during_a_reply_is_not_in_its_request(open_atelier: Opener) -> None:
     model = ScriptedModel(["first", "second"], gate=asyncio.Event())
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
@@ -107,7 +107,7 @@ async def test_a_message_that_comes_while_the_model_answers_is_not_in_its_reques
         assert_exact(await inspected(atelier, workflow_id), conversation_requests(model))
 
 
-async def test_a_conversation_that_was_cut_and_summarised_says_what_was_left_out(open_atelier: Opener) -> None:
+async def test_a_cut_and_summarised_conversation_shows_what_was_left_out(open_atelier: Opener) -> None:
     long = "word " * 600
     steps: list[Step] = []
     for turn in range(6):
@@ -141,7 +141,7 @@ async def test_a_conversation_that_was_cut_and_summarised_says_what_was_left_out
         assert next(item for item in shown[-1].items if item.kind == "summary").origin == newest.origin
 
 
-async def test_a_cut_result_is_shown_before_and_after_and_an_undone_one_as_undone(open_atelier: Opener) -> None:
+async def test_a_cut_result_is_shown_before_and_after_and_an_undone_cut_as_undone(open_atelier: Opener) -> None:
     def write(id: str) -> ToolCall:
         return ToolCall(id=id, name="ReportTool", arguments={"operation": "read", "name": "long"})
 
@@ -180,7 +180,7 @@ async def test_a_cut_result_is_shown_before_and_after_and_an_undone_one_as_undon
         assert entry.before in [message.content for message in shown[-1].messages]
 
 
-async def test_pins_are_those_of_now_and_survive_the_next_turn(open_atelier: Opener) -> None:
+async def test_pins_are_the_current_ones_and_survive_the_next_turn(open_atelier: Opener) -> None:
     model = ScriptedModel(["one", "two"])
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, "remember me")
@@ -199,7 +199,7 @@ async def test_pins_are_those_of_now_and_survive_the_next_turn(open_atelier: Ope
         assert_exact(await inspected(atelier, workflow_id), conversation_requests(model))
 
 
-async def test_parts_add_up_to_the_servers_count(open_atelier: Opener) -> None:
+async def test_the_parts_add_up_to_the_servers_count(open_atelier: Opener) -> None:
     replied = ChatReply(content="Hi.", usage=Usage(tokens_input=1234, tokens_output=2), model="scripted")
     uncounted = ChatReply(content="Hi.", model="scripted")
     model = ScriptedModel([replied, uncounted])
@@ -217,7 +217,7 @@ async def test_parts_add_up_to_the_servers_count(open_atelier: Opener) -> None:
         assert all(part.tokens == part.estimate for part in estimated.parts)
 
 
-async def test_results_of_the_memory_tool_are_a_part_of_their_own_in_every_tool_mode(open_atelier: Opener) -> None:
+async def test_results_of_the_memory_tool_are_a_separate_part_in_every_tool_mode(open_atelier: Opener) -> None:
     arguments = {"operation": "list"}
     direct = ToolCall(id="m1", name="MemoryTool", arguments=arguments)
     invoked = ToolCall(id="m2", name="invoke_tool", arguments={"tool_name": "MemoryTool", "arguments": arguments})
@@ -235,7 +235,7 @@ async def test_results_of_the_memory_tool_are_a_part_of_their_own_in_every_tool_
 
 
 class XmlGateway(FactoryGateway):
-    """Speaks the xml dialect over the scripted model."""
+    """Uses the xml dialect on the scripted model."""
 
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         opened = await super().open(agent, language)
@@ -247,7 +247,7 @@ class XmlGateway(FactoryGateway):
         )
 
 
-async def test_under_the_xml_dialect_the_text_on_the_wire_is_shown_too(open_atelier: Opener) -> None:
+async def test_with_the_xml_dialect_the_sent_text_is_shown_too(open_atelier: Opener) -> None:
     written = f'<tool_call name="CalculatorTool">{json.dumps({"operation": "eval", "expression": "6*7"})}</tool_call>'
     model = ScriptedModel([written, "42."])
     async with open_atelier(model) as atelier:
@@ -281,7 +281,7 @@ async def test_sub_agents_requests_are_exact_too(open_atelier: Opener) -> None:
         assert {request.summary.agent_name for request in shown} == set(models)
 
 
-async def test_a_reply_of_an_older_version_is_made_again_and_marked(
+async def test_a_request_of_an_older_version_is_reconstructed_and_marked(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = ScriptedModel([[calculate("c1", "1+1")], "2"])
@@ -308,12 +308,10 @@ async def test_a_reply_of_an_older_version_is_made_again_and_marked(
         assert workflow_id
 
 
-async def test_a_request_whose_frame_was_lost_is_made_again_and_marked(
+async def test_a_request_whose_frame_is_missing_is_reconstructed_and_marked(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A workflow from a file that lacks what was sent with its conversation; a section of the agent's is gone by now,
-    too.
-    """
+    """An imported workflow without its sent requests; a section of the agent's no longer exists, either."""
     model = ScriptedModel(["hello"])
     async with open_atelier(model) as atelier:
         config = agent(tools=("CalculatorTool",), sections=("custom_ops",))
@@ -330,7 +328,7 @@ async def test_a_request_whose_frame_was_lost_is_made_again_and_marked(
         assert (request.messages, request.tools) == (model.requests[0].messages, model.requests[0].tools)
 
 
-async def test_what_is_no_reply_is_refused(open_atelier: Opener) -> None:
+async def test_an_event_that_is_no_reply_is_refused(open_atelier: Opener) -> None:
     async with open_atelier([ProviderError("busy", code="busy")]) as atelier:
         _workflow, run_id = await start(atelier)
         await atelier.runs.wait(run_id)
@@ -343,7 +341,7 @@ async def test_what_is_no_reply_is_refused(open_atelier: Opener) -> None:
             await atelier.inspector.requests("no such run")
 
 
-async def test_the_limit_of_a_reply_is_what_the_caps_had_room_for(open_atelier: Opener) -> None:
+async def test_the_reply_limit_is_what_the_limits_of_the_run_allowed(open_atelier: Opener) -> None:
     model = ScriptedModel([[calculate("c1", "12*7")], "Done."])
     async with open_atelier(model) as atelier:
         workflow_id, run_id = await start(atelier, agent=agent(max_tokens=8000, budget=Budget(max_tokens=8000)))

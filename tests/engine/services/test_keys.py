@@ -1,5 +1,5 @@
-"""The file of keys: there by choice alone, left out of whatever leaves the data folder, named by the diagnostics, and
-deleted again.
+"""The key file: created only on request, excluded from whatever leaves the data folder, named by the diagnostics,
+and deleted again.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ KEY = "sk-file-0123456789"
 
 
 def holding(folder: Path) -> list[str]:
-    """The files with the key in them, plain or packed; an archive is inspected by whoever made it."""
+    """The files that contain the key, plain or packed; archives are searched separately."""
     return sorted(path.name for path in folder.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes())
 
 
-async def test_keys_outlive_the_program_in_a_file_by_choice_alone(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_keys_survive_the_program_only_in_a_file_on_request(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral"))
         assert await atelier.providers.set_key("Mistral", KEY) is False
@@ -48,7 +48,7 @@ async def test_keys_outlive_the_program_in_a_file_by_choice_alone(open_atelier: 
         assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
 
 
-async def test_a_file_that_cannot_be_read_is_named_and_left(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_unreadable_key_file_is_named_and_left_alone(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         await atelier.providers.save(ProviderConfig(name="Mistral", kind="mistral", has_key=True))
         (tmp_path / "data" / "keys.json").write_text("{", "utf-8")
@@ -60,7 +60,7 @@ async def test_a_file_that_cannot_be_read_is_named_and_left(open_atelier: Opener
         assert (tmp_path / "data" / "keys.json").read_text("utf-8") == "{"
 
 
-async def test_what_a_kill_left_of_a_write_is_deleted_at_the_next_start(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_leftovers_of_a_killed_write_are_deleted_at_the_next_start(open_atelier: Opener, tmp_path: Path) -> None:
     class Killed(BaseException):
         pass
 
@@ -76,7 +76,7 @@ async def test_what_a_kill_left_of_a_write_is_deleted_at_the_next_start(open_ate
         assert holding(tmp_path) == []
 
 
-async def test_a_new_provider_has_no_key_that_was_left_under_its_name(open_atelier: Opener) -> None:
+async def test_a_new_provider_does_not_get_an_old_key_of_its_name(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         atelier.vault.set("Mistral", KEY)
         atelier.vault.set_header("Mistral", "X-Team", KEY)

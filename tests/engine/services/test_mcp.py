@@ -1,5 +1,5 @@
-"""MCP servers in the engine: agents get what was approved, servers that change are noticed, and every call is judged as
-one that leaves.
+"""MCP servers in the engine: agents get what was approved, changes of servers are noticed, and every call counts
+as external.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ async def added(atelier: Atelier, server: PlainServer, **fields: Any) -> None:
 
 
 async def ended(atelier: Atelier, config: Any, text: str = "Go") -> dict[str, Any]:
-    """What the first call of a run gave."""
+    """The result of the first call of a run."""
     events = [event async for event in atelier.run(text, agent=config)]
     return next(event.data for event in events if event.chunk_type is ChunkType.TOOL_END)
 
@@ -50,7 +50,7 @@ async def ended(atelier: Atelier, config: Any, text: str = "Go") -> dict[str, An
 FREE = agent(tools=(), mcp_servers=("plain",), approval=ApprovalMode.AUTO)
 
 
-async def test_another_address_gets_no_token_and_another_folder_no_approval_of_the_one_before(
+async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_approval(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     async with open_atelier() as atelier:
@@ -108,7 +108,7 @@ async def test_the_icon_of_a_server_is_stored_when_it_is_a_picture(open_atelier:
         assert (await atelier.mcp.get("plain")).known.icon == ""
 
 
-async def test_who_was_not_given_a_server_does_not_have_it(open_atelier: Opener, plain: Make) -> None:
+async def test_an_agent_without_the_server_does_not_get_its_tools(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier(SAYS) as atelier:
         await added(atelier, plain())
         assert (await ended(atelier, agent(approval=ApprovalMode.AUTO)))["result"]["code"] == "not_enabled"
@@ -119,7 +119,7 @@ async def test_who_was_not_given_a_server_does_not_have_it(open_atelier: Opener,
         assert (await atelier.agents.get(stored.id)).config.mcp_servers == ()
 
 
-async def test_what_a_server_says_of_a_tool_makes_no_call_freer(open_atelier: Opener, plain: Make) -> None:
+async def test_annotations_of_a_server_never_loosen_a_call(open_atelier: Opener, plain: Make) -> None:
     lies = {
         **ECHO,
         "annotations": {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False},
@@ -138,9 +138,7 @@ async def test_what_a_server_says_of_a_tool_makes_no_call_freer(open_atelier: Op
         )
 
 
-async def test_an_approval_for_the_whole_server_holds_for_its_calls_that_wait(
-    open_atelier: Opener, plain: Make
-) -> None:
+async def test_an_approval_for_the_complete_server_covers_its_waiting_calls(open_atelier: Opener, plain: Make) -> None:
     calls = [
         ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"}),
         ToolCall(id="c2", name="mcp__plain__more", arguments={}),
@@ -158,9 +156,7 @@ async def test_an_approval_for_the_whole_server_holds_for_its_calls_that_wait(
         assert (await atelier.runs.wait(first.run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say(
-    open_atelier: Opener, plain: Make
-) -> None:
+async def test_a_tool_changed_since_its_approval_asks_despite_rules(open_atelier: Opener, plain: Make) -> None:
     server = plain(tools=[ECHO])
     model = ScriptedModel([SAYS[0], "Refused.", SAYS[0], "Asked.", SAYS[0], "Done."])
     async with open_atelier(model) as atelier:
@@ -175,7 +171,7 @@ async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say
         assert not atelier.registry.has("mcp__plain__more"), (
             "what a server adds later is given to nobody before it is approved"
         )
-        # It asks even where everything is allowed, and models still read what was approved.
+        # It asks even where everything is allowed, and models still read the approved description.
         events = [event async for event in atelier.run("Go", agent=FREE)]
         assert events[-1].data["status"] == "waiting"
         (asked,) = await atelier.repos.approvals.pending()
@@ -190,7 +186,7 @@ async def test_a_tool_that_changed_since_it_was_approved_asks_whatever_rules_say
         assert atelier.registry.has("mcp__plain__more")
 
 
-async def test_a_server_that_tells_of_a_change_is_inspected_again(
+async def test_a_server_that_announces_a_change_is_inspected_again(
     open_atelier: Opener, plain: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("atelier_desk.engine.services.mcp.REREAD_DELAY_S", 0)
@@ -206,7 +202,7 @@ async def test_a_server_that_tells_of_a_change_is_inspected_again(
 
 
 def changed_to(atelier: Atelier, holds: Callable[[], bool]) -> asyncio.Future[None]:
-    """Done when the server's entry changed while this holds."""
+    """Done when the server's entry has changed and this is true."""
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def heard(topic: str, _name: str) -> None:
@@ -217,7 +213,7 @@ def changed_to(atelier: Atelier, holds: Callable[[], bool]) -> asyncio.Future[No
     return done
 
 
-async def test_arguments_are_held_against_the_servers_own_schema(open_atelier: Opener, plain: Make) -> None:
+async def test_arguments_are_validated_against_the_servers_own_schema(open_atelier: Opener, plain: Make) -> None:
     steps = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": 5})], "Sorry."]
     async with open_atelier(steps) as atelier:
         await added(atelier, plain())
@@ -226,9 +222,9 @@ async def test_arguments_are_held_against_the_servers_own_schema(open_atelier: O
         assert "text: 5 is not of type 'string'" in result["error"]
 
 
-async def test_definitions_that_cannot_be_used_are_skipped_with_the_reason(open_atelier: Opener, plain: Make) -> None:
+async def test_unusable_definitions_are_skipped_with_the_reason(open_atelier: Opener, plain: Make) -> None:
     deep: dict[str, Any] = {}
-    for _level in range(130):  # fewer than the protocol's library reads, and more than are checked
+    for _level in range(130):  # fewer than the protocol's library reads, and more than are validated
         deep = {"not": deep}
     bad = [
         {"name": "endless", "inputSchema": {"type": "object", "properties": {"a": {"$ref": "#/properties/a"}}}},
@@ -261,7 +257,7 @@ async def test_definitions_that_cannot_be_used_are_skipped_with_the_reason(open_
         assert health.left_out == ("tool no object: inputSchema.type is not what the protocol allows there",)
 
 
-async def test_a_tool_that_is_switched_off_and_a_server_that_is(open_atelier: Opener, plain: Make) -> None:
+async def test_a_disabled_tool_and_a_disabled_server(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier() as atelier:
         server = plain(tools=[ECHO, tool("more")])
         await added(atelier, server)
@@ -279,7 +275,7 @@ async def test_a_tool_that_is_switched_off_and_a_server_that_is(open_atelier: Op
             await atelier.mcp.switch("plain", True)
 
 
-async def test_secrets_go_to_the_keyring_alone(open_atelier: Opener, plain: Make) -> None:
+async def test_secrets_are_stored_only_in_the_keyring(open_atelier: Opener, plain: Make) -> None:
     server = plain()
     async with open_atelier() as atelier:
         with pytest.raises(UsageError, match="API_KEY"):
@@ -303,7 +299,7 @@ async def test_secrets_go_to_the_keyring_alone(open_atelier: Opener, plain: Make
         )
 
 
-async def test_a_server_of_the_same_name_in_another_data_folder_has_secrets_of_its_own(
+async def test_servers_of_the_same_name_in_two_data_folders_have_separate_secrets(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     vault = KeyVault(session=True)
@@ -319,9 +315,7 @@ async def test_a_server_of_the_same_name_in_another_data_folder_has_secrets_of_i
         assert vault.get(variable_resolution.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
 
 
-async def test_what_an_earlier_version_kept_is_imported_and_left_where_it_was(
-    open_atelier: Opener, plain: Make
-) -> None:
+async def test_secrets_of_an_earlier_version_are_copied_and_left_in_place(open_atelier: Opener, plain: Make) -> None:
     vault = KeyVault(session=True)
     old = plain(tools=[tool("environment")]).config(env={"TOKEN": ""})
     vault.store(variable_resolution.entry(old, "env", "TOKEN"), "from-before")
@@ -344,7 +338,7 @@ async def test_what_an_earlier_version_kept_is_imported_and_left_where_it_was(
         ]
 
 
-async def test_a_draft_is_tried_and_nothing_of_it_kept(open_atelier: Opener, plain: Make) -> None:
+async def test_testing_a_draft_stores_nothing(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier() as atelier:
         server = plain()
         health = await atelier.mcp.test_draft(server.config(env={"API_KEY": ""}), {"env:API_KEY": "a-key-for-a-trial"})
@@ -363,9 +357,7 @@ async def test_a_draft_is_tried_and_nothing_of_it_kept(open_atelier: Opener, pla
         assert (failed.ok, failed.code) == (False, "not_started")
 
 
-async def test_the_tools_seen_in_a_test_are_there_as_soon_as_the_server_is_saved(
-    open_atelier: Opener, plain: Make
-) -> None:
+async def test_tools_seen_in_a_test_are_available_when_the_server_is_saved(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier() as atelier:
         server = plain()
         assert (await atelier.mcp.test_draft(server.config())).ok
@@ -380,7 +372,7 @@ async def test_the_tools_seen_in_a_test_are_there_as_soon_as_the_server_is_saved
         assert not atelier.registry.has("mcp__plain__echo"), "that is not what was tested"
 
 
-async def test_another_command_under_the_same_name_has_to_be_approved_again(open_atelier: Opener, plain: Make) -> None:
+async def test_another_command_under_the_same_name_must_be_approved_again(open_atelier: Opener, plain: Make) -> None:
     async with open_atelier() as atelier:
         server = plain()
         await added(atelier, server)
@@ -404,9 +396,7 @@ async def test_a_subagent_gets_fewer_servers_never_more(open_atelier: Opener, pl
         assert "CalculatorTool" in names[1]
 
 
-async def test_a_resource_is_mentioned_and_who_reads_it_has_read_from_outside(
-    open_atelier: Opener, plain: Make
-) -> None:
+async def test_a_mentioned_resource_counts_as_outside_content(open_atelier: Opener, plain: Make) -> None:
     listed = {"resources": [{"uri": "note://one", "name": "First note"}, {"uri": "note://two", "name": "Second"}]}
     answers = {
         "resources/list": listed,
@@ -446,7 +436,7 @@ TEMPLATED = {
 }
 
 
-async def test_the_parts_of_an_address_are_filled_in_with_what_its_server_proposes(
+async def test_the_parts_of_an_address_are_completed_with_the_servers_suggestions(
     open_atelier: Opener, plain: Make
 ) -> None:
     server = plain(tools=[ECHO], answers=TEMPLATED, capabilities={"resources": {}, "completions": {}})
@@ -488,7 +478,7 @@ def told_of_servers(events: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-async def test_an_odd_tool_is_named_in_the_test_and_in_the_run_and_the_good_one_is_used(
+async def test_an_invalid_tool_is_named_in_test_and_run_and_the_valid_one_is_used(
     open_atelier: Opener, plain: Make
 ) -> None:
     server = plain(tools=[ECHO, {"name": "odd"}, tool("away", x={"$ref": "#/$defs/none"})])
@@ -513,7 +503,7 @@ async def test_an_odd_tool_is_named_in_the_test_and_in_the_run_and_the_good_one_
         ({"tools": [{"name": "odd"}]}, "nothing", "odd"),
     ],
 )
-async def test_a_server_that_gives_an_agent_nothing_is_named_in_its_run(
+async def test_a_server_that_provides_nothing_is_named_in_the_run(
     said: dict[str, Any], code: str, detail: str, open_atelier: Opener, plain: Make
 ) -> None:
     async with open_atelier(ScriptedModel(["Done.", "Done."])) as atelier:
@@ -526,7 +516,9 @@ async def test_a_server_that_gives_an_agent_nothing_is_named_in_its_run(
         assert kinds.count("servers_lacking") == 1
 
 
-async def test_servers_that_are_off_or_gone_are_named_and_good_ones_are_not(open_atelier: Opener, plain: Make) -> None:
+async def test_disabled_or_missing_servers_are_named_and_working_ones_are_not(
+    open_atelier: Opener, plain: Make
+) -> None:
     async with open_atelier(ScriptedModel(["Done.", "Done."])) as atelier:
         await added(atelier, plain())
         assert told_of_servers([event async for event in atelier.run("Go", agent=FREE)]) == []
@@ -536,7 +528,7 @@ async def test_servers_that_are_off_or_gone_are_named_and_good_ones_are_not(open
         assert [(each["server"], each["code"]) for each in found] == [("plain", "off"), ("gone", "unknown")]
 
 
-async def test_a_number_that_was_written_as_text_reaches_the_server_as_one_and_counts_as_repaired(
+async def test_a_number_sent_as_text_reaches_the_server_as_a_number_and_counts_as_repaired(
     open_atelier: Opener, plain: Make
 ) -> None:
     server = plain(tools=[tool("environment", n={"type": "integer"}, id={"type": "string"})])
@@ -549,7 +541,7 @@ async def test_a_number_that_was_written_as_text_reaches_the_server_as_one_and_c
                 "Go", agent=agent(tools=(), mcp_servers=("plain",), approval=ApprovalMode.AUTO)
             )
         ]
-        # Not as the model wrote it: a person looks at it, also where such calls are allowed.
+        # Not as the model wrote it: it needs approval even where such calls are allowed.
         (asked,) = await atelier.approvals.pending()
         assert (asked.arguments, asked.reason) == ({"n": 3, "id": "007"}, "repaired")
         await atelier.approvals.approve(asked.id)

@@ -1,5 +1,5 @@
-"""What MCP servers ask in the middle of a call: of both eras, over HTTP and standard input, answered, refused, and over
-a restart.
+"""Questions of MCP servers during a call: with both protocol versions, over HTTP and standard input, answered,
+refused, and across a restart.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tests.mcp.test_sdk_server import served
 from tests.support.runs import agent
 from tests.support.servers import mcp_asks
 
-# On a busy machine the HTTP client may drop a stream of the older protocol unread when the server of a test ends: its
-# own noise.
+# On a busy machine the HTTP client may drop an unread stream of the older protocol when the server of a test ends:
+# that is its own noise.
 pytestmark = pytest.mark.filterwarnings("ignore:.*AsyncResponseStream:pytest.PytestUnraisableExceptionWarning")
 
 FREE = agent(tools=(), mcp_servers=("asks",), approval=ApprovalMode.AUTO)
@@ -56,7 +56,7 @@ def era(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @asynccontextmanager
 async def at_server(atelier: Atelier, **fields: Any) -> AsyncIterator[list[Any]]:
-    """The server over HTTP, known to Atelier; yields what it was answered."""
+    """The server over HTTP, known to Atelier; yields the answers it received."""
     seen: list[Any] = []
     async with served(mcp_asks.made(seen.append).streamable_http_app()) as address:
         await atelier.mcp.save(McpServer(name="asks", transport="http", url=f"{address}/mcp", **fields), new=True)
@@ -72,7 +72,7 @@ def calling(tool: str, *more: Any) -> ScriptedModel:
 
 
 async def begun(atelier: Atelier, config: Any = FREE) -> str:
-    """A run of which the call has begun."""
+    """A run whose call has started."""
     workflow = await atelier.workflows.create("asks")
     return await atelier.runs.send(workflow.id, "Go", agent=config)
 
@@ -85,7 +85,7 @@ async def asked(atelier: Atelier) -> UserQuestion:
 
 
 async def result(atelier: Atelier, run_id: str) -> dict[str, Any]:
-    """What the call gave, once the run has ended."""
+    """The result of the call, once the run has ended."""
     async with asyncio.timeout(20):
         await atelier.runs.wait(run_id)
     events = [event.body for event in await run_events(atelier.repos, run_id)]
@@ -136,7 +136,7 @@ async def test_declining_and_cancelling_are_distinguished(
         assert seen == ([{"who": {"action": action}}] if era == "newest" else [{"action": action}])
 
 
-async def test_a_page_is_shown_with_its_host_and_never_fetched(open_atelier: Opener, era: str) -> None:
+async def test_a_page_is_shown_with_its_host_and_never_loaded(open_atelier: Opener, era: str) -> None:
     async with open_atelier(calling("pay")) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
         question = await asked(atelier)
@@ -146,7 +146,7 @@ async def test_a_page_is_shown_with_its_host_and_never_fetched(open_atelier: Ope
         assert seen == ([{"page": {"action": "accept"}}] if era == "newest" else [{"action": "accept"}])
 
 
-async def test_a_form_that_wants_a_secret_is_declined_without_asking(open_atelier: Opener, era: str) -> None:
+async def test_a_form_that_asks_for_a_secret_is_declined_automatically(open_atelier: Opener, era: str) -> None:
     async with open_atelier(calling("steal")) as atelier, at_server(atelier) as seen:
         given = await result(atelier, await begun(atelier))
         assert await atelier.questions.list((await atelier.workflows.list())[0].id) == []
@@ -155,7 +155,7 @@ async def test_a_form_that_wants_a_secret_is_declined_without_asking(open_atelie
         assert "secret" in (await atelier.mcp.log("asks"))[-1].text
 
 
-async def test_a_model_answers_for_a_server_once_it_was_allowed_and_it_counts(open_atelier: Opener, era: str) -> None:
+async def test_an_approved_model_request_is_answered_and_counted(open_atelier: Opener, era: str) -> None:
     model = calling("think", "Blue.")
     async with open_atelier(model) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
@@ -182,7 +182,7 @@ async def test_a_model_answers_for_a_server_once_it_was_allowed_and_it_counts(op
         assert usage.tokens_input > before.tokens_input + sampled.usage.tokens_input
 
 
-async def test_what_a_request_cost_counts_when_its_server_goes_away_meanwhile(
+async def test_a_model_request_is_counted_when_its_server_disconnects(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Connection, "mode", "legacy")
@@ -213,7 +213,7 @@ async def test_what_a_request_cost_counts_when_its_server_goes_away_meanwhile(
         assert (await atelier.repos.runs.get(run_id)).usage.tokens_input > spent.usage.tokens_input
 
 
-async def test_a_model_that_was_not_allowed_is_not_asked(open_atelier: Opener, era: str) -> None:
+async def test_a_model_request_without_approval_is_not_sent(open_atelier: Opener, era: str) -> None:
     model = calling("think")
     async with open_atelier(model) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
@@ -226,7 +226,7 @@ async def test_a_model_that_was_not_allowed_is_not_asked(open_atelier: Opener, e
         assert len(model.requests) == 2
 
 
-async def test_caps_of_the_run_hold_for_a_servers_request_too(
+async def test_limits_of_the_run_apply_to_a_servers_request_too(
     open_atelier: Opener, era: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = calling("think", "Blue.")
@@ -250,7 +250,7 @@ async def test_caps_of_the_run_hold_for_a_servers_request_too(
         assert (await result(atelier, run_id))["text"] == "think: done"
 
 
-async def test_folders_are_reported_where_the_owner_allows_it_and_a_run_was_granted_them(
+async def test_granted_folders_are_reported_where_the_owner_allows_it(
     open_atelier: Opener, era: str, tmp_path: Path
 ) -> None:
     allowed, other = tmp_path / "allowed", tmp_path / "other"
@@ -268,14 +268,14 @@ async def test_folders_are_reported_where_the_owner_allows_it_and_a_run_was_gran
         assert told == [{"roots": []}, {"roots": [{"uri": (allowed / "site").as_uri(), "name": "site"}]}]
 
 
-async def test_what_a_server_logs_is_stored_for_people(open_atelier: Opener, era: str) -> None:
+async def test_log_messages_of_a_server_are_stored_for_people(open_atelier: Opener, era: str) -> None:
     async with open_atelier(calling("talk")) as atelier, at_server(atelier):
         assert (await result(atelier, await begun(atelier)))["text"] == "talked"
         (line,) = await atelier.mcp.log("asks")
         assert (line.level, line.logger, line.text) == ("warning", "store", '{"disk": "nearly full"}')
 
 
-async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: Opener) -> None:
+async def test_several_questions_at_once_and_a_deferred_call(open_atelier: Opener) -> None:
     model = ScriptedModel(
         [
             [
@@ -307,9 +307,7 @@ async def test_several_things_at_once_and_a_call_that_is_put_off(open_atelier: O
         assert sorted(texts) == ["both: done", "ready after 2"]
 
 
-async def test_a_server_that_asks_without_end_is_abandoned(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_server_that_asks_endlessly_is_abandoned(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.engine.run.server_requests.MOST_ROUNDS", 2)
     async with open_atelier(calling("endless")) as atelier, at_server(atelier):
         run_id = await begun(atelier)
@@ -327,7 +325,7 @@ def stdio(notes: Path) -> McpServer:
     )
 
 
-async def test_input_is_given_after_the_program_ended_and_its_server_too(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_input_is_given_after_program_and_server_were_restarted(open_atelier: Opener, tmp_path: Path) -> None:
     notes = tmp_path / "notes"
     async with open_atelier(calling("book")) as atelier:
         await atelier.mcp.save(stdio(notes), new=True)
@@ -343,7 +341,7 @@ async def test_input_is_given_after_the_program_ended_and_its_server_too(open_at
     ]
 
 
-async def test_a_session_that_waited_no_longer_exists_with_the_program_and_the_call_says_so(
+async def test_a_waiting_session_is_lost_with_the_program_and_the_call_reports_it(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Connection, "mode", "legacy")
@@ -364,7 +362,7 @@ async def test_a_session_that_waited_no_longer_exists_with_the_program_and_the_c
         assert "MCP server asks" in given["error"]
 
 
-async def test_waiting_for_a_person_is_no_time_of_the_call(
+async def test_waiting_for_a_person_is_not_counted_as_time_of_the_call(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Connection, "mode", "legacy")
@@ -378,7 +376,7 @@ async def test_waiting_for_a_person_is_no_time_of_the_call(
         assert (await result(atelier, run_id))["text"] == "book: done"
 
 
-async def test_an_imported_workflow_makes_no_call_again_that_nobody_here_was_asked_about(open_atelier: Opener) -> None:
+async def test_an_imported_workflow_repeats_no_call_that_nobody_here_was_asked_about(open_atelier: Opener) -> None:
     async with open_atelier(calling("book")) as atelier, at_server(atelier) as seen:
         run_id = await begun(atelier)
         question = await asked(atelier)

@@ -26,7 +26,7 @@ class OtherEmbedder(WordEmbedder):
         return (await super().embed(texts, query=query))[:, :32]
 
 
-async def test_what_was_added_is_found_with_the_parts_of_its_score(open_atelier: Opener) -> None:
+async def test_an_added_memory_is_found_with_the_parts_of_its_score(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         memory = await atelier.memories.add("The server is called heron", tags=[" infra ", "infra", ""])
         assert (memory.source, memory.tags, memory.importance) == ("user", ("infra",), 0.6)
@@ -74,7 +74,7 @@ async def test_editing_and_deleting_with_undo(open_atelier: Opener) -> None:
             await atelier.memories.undo_delete(memory.id)
 
 
-async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_has_ended(
+async def test_a_deleted_memory_is_restorable_after_a_restart_until_it_expires(
     open_atelier: Opener, clock: ManualClock
 ) -> None:
     async with open_atelier(clock=clock) as atelier:
@@ -121,14 +121,14 @@ async def test_what_was_deleted_comes_back_after_a_restart_until_its_time_has_en
         {"content": "x", "type": "decision", "workflow_id": "missing"},
     ],
 )
-async def test_bad_memories_are_refused(open_atelier: Opener, wrong: dict[str, Any]) -> None:
+async def test_invalid_memories_are_refused(open_atelier: Opener, wrong: dict[str, Any]) -> None:
     async with open_atelier() as atelier:
         with pytest.raises(UsageError):
             await atelier.memories.add(**wrong)
         assert await atelier.memories.list() == []
 
 
-async def test_bad_searches_are_refused(open_atelier: Opener) -> None:
+async def test_invalid_searches_are_refused(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         for wrong in (
             {"query": " "},
@@ -142,7 +142,7 @@ async def test_bad_searches_are_refused(open_atelier: Opener) -> None:
             await atelier.memories.update("missing", workflow_id="x")
 
 
-async def test_an_imported_memory_takes_none_of_another_workflow(open_atelier: Opener) -> None:
+async def test_an_imported_memory_replaces_none_of_another_workflow(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         one, two = await atelier.workflows.create("one"), await atelier.workflows.create("two")
         memory = await atelier.memories.add("decided", "decision", one.id)
@@ -155,7 +155,7 @@ async def test_an_imported_memory_takes_none_of_another_workflow(open_atelier: O
 
 
 async def test_a_tag_is_found_at_the_threshold_of_agents(open_atelier: Opener) -> None:
-    """Its vector says nothing of the tag, and most of the certainty comes from there."""
+    """Its vector contains nothing of the tag, and most of the score comes from there."""
     async with open_atelier() as atelier:
         wanted = await atelier.memories.add("My dentist is Dr. Moreau in Lyon", tags=["health"])
         for number in range(8):
@@ -164,7 +164,7 @@ async def test_a_tag_is_found_at_the_threshold_of_agents(open_atelier: Opener) -
         assert found.hits[0].memory.id == wanted.id
 
 
-async def test_what_nobody_said_yes_to_is_not_made_general_by_an_import(open_atelier: Opener) -> None:
+async def test_an_unapproved_memory_does_not_become_general_by_an_import(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("gone here")
         memory = await atelier.memories.add("decided", "decision", workflow.id)
@@ -194,7 +194,7 @@ async def test_export_and_import(open_atelier: Opener, rule: str, counts: tuple[
                 await atelier.memories.import_(wrong)
 
 
-async def test_another_type_brings_its_own_expiry(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_another_type_sets_its_own_expiry(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         memory = await atelier.memories.add("The server is called heron", "context", workflow.id)
@@ -207,9 +207,7 @@ async def test_another_type_brings_its_own_expiry(open_atelier: Opener, clock: M
         assert (await atelier.memories.update(memory.id, type="context")).expires_at is None
 
 
-async def test_a_switched_embedder_computes_the_vectors_again(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_new_embedder_recomputes_the_vectors(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 

@@ -1,4 +1,4 @@
-"""Pinned messages, branches into a workflow of their own, deleted branches: over a real database."""
+"""Pinned messages, branches as new workflows, deleted branches: with a real database."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def said(atelier: Atelier, workflow_id: str) -> list[str]:
     return [entry.message.content for entry in await atelier.workflows.transcript(workflow_id)]
 
 
-async def test_a_pinned_message_is_stored_listed_exported_and_sent_whole(open_atelier: Opener) -> None:
+async def test_a_pinned_message_is_stored_listed_exported_and_sent_completely(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two."]) as atelier:
         workflow = await atelier.workflows.create("x")
         await turn(atelier, workflow.id, "first")
@@ -73,7 +73,7 @@ async def test_branch_here_continues_after_the_turn_of_the_message(open_atelier:
         assert await said(atelier, workflow.id) == ["first", "One.", "second", "Two."]
 
 
-async def test_a_deleted_version_shows_the_other_one_and_comes_back(open_atelier: Opener) -> None:
+async def test_a_deleted_version_shows_the_other_one_and_can_be_restored(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two.", "Anew: uno."]) as atelier:
         workflow = await atelier.workflows.create("x")
         first = await turn(atelier, workflow.id, "first")
@@ -92,7 +92,7 @@ async def test_a_deleted_version_shows_the_other_one_and_comes_back(open_atelier
         assert len(await atelier.workflows.search("uno")) == 1
 
 
-async def test_without_another_version_the_turn_and_all_after_it_go(open_atelier: Opener) -> None:
+async def test_without_another_version_the_turn_and_all_later_ones_are_deleted(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two.", "Three.", "New."]) as atelier:
         workflow = await atelier.workflows.create("x")
         runs = [await turn(atelier, workflow.id, text) for text in ("first", "second", "third")]
@@ -108,7 +108,7 @@ async def test_without_another_version_the_turn_and_all_after_it_go(open_atelier
             await atelier.workflows.delete_branch(workflow.id, "missing")
 
 
-async def test_a_deleted_branch_no_longer_exists_for_good_after_the_time_for_undo(
+async def test_a_deleted_branch_is_permanently_deleted_after_the_time_for_undo(
     open_atelier: Opener, clock: ManualClock
 ) -> None:
     async with open_atelier(["One.", "Two."], clock=clock) as atelier:
@@ -138,7 +138,7 @@ async def test_another_model_answers_once_and_the_workflow_keeps_its_own(open_at
         assert (await atelier.workflows.get(workflow.id)).agent_id == agent
 
 
-async def test_a_message_sent_while_its_branch_is_deleted_follows_nothing_that_goes(
+async def test_a_message_sent_while_its_branch_is_deleted_follows_no_deleted_turn(
     open_atelier: Opener, clock: ManualClock
 ) -> None:
     for ticks in (0, 1, 3, 9):
@@ -160,7 +160,7 @@ async def test_a_message_sent_while_its_branch_is_deleted_follows_nothing_that_g
             assert (await said(atelier, workflow.id))[:2] == ["first", "One."]
 
 
-async def test_a_deleted_turn_is_not_answered_again(open_atelier: Opener) -> None:
+async def test_a_deleted_turn_is_not_regenerated(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two."]) as atelier:
         workflow = await atelier.workflows.create("x")
         runs = [await turn(atelier, workflow.id, text) for text in ("first", "second")]
@@ -169,7 +169,7 @@ async def test_a_deleted_turn_is_not_answered_again(open_atelier: Opener) -> Non
             await atelier.runs.regenerate(workflow.id, runs[1])
 
 
-async def test_what_was_spent_stays_when_branch_and_workflow_no_longer_exist_for_good(
+async def test_costs_remain_when_branch_and_workflow_are_permanently_deleted(
     open_atelier: Opener, clock: ManualClock
 ) -> None:
     async with open_atelier(["One.", "Two.", "Three."], clock=clock) as atelier:

@@ -1,5 +1,5 @@
-"""Own tools: a dropped file is used by an agent once its hash was confirmed, and nothing in the folder keeps Atelier
-from opening.
+"""Custom tools: an agent uses a file's tools once its hash was confirmed, and no file prevents Atelier from
+opening.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def greet(name: str, times: int = 1) -> dict:
 
 
 def drop(atelier: Atelier, name: str, text: str) -> str:
-    """Put a file into the tools folder; gives its hash."""
+    """Put a file into the tools folder; returns its hash."""
     (atelier.own_tools.folder / name).write_bytes(text.encode())
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -45,7 +45,7 @@ async def only(atelier: Atelier) -> OwnToolFile:
     return found
 
 
-async def test_an_agent_uses_an_own_tool_in_this_session_and_the_next(open_atelier: Opener) -> None:
+async def test_an_agent_uses_a_custom_tool_in_this_session_and_the_next(open_atelier: Opener) -> None:
     steps = [[ToolCall(id="c1", name="greet", arguments={"name": "Ada", "times": 2})], "I greeted Ada."]
     config = agent(tools=("greet",))
     async with open_atelier(steps) as atelier:
@@ -80,7 +80,7 @@ async def test_a_changed_file_is_not_loaded_until_it_is_confirmed_again(open_ate
         assert atelier.registry.has("welcome")
 
 
-async def test_what_was_not_reviewed_is_not_confirmed(open_atelier: Opener) -> None:
+async def test_a_file_that_was_not_reviewed_is_not_confirmed(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         drop(atelier, "greet.py", GREET)
         reviewed = await atelier.own_tools.read("greet.py")
@@ -118,7 +118,7 @@ async def test_a_broken_file_is_explained(open_atelier: Opener, text: str, reaso
         assert type(tool).__module__.startswith("atelier_desk.tools.core")
 
 
-async def test_a_broken_file_does_not_keep_the_others_from_loading(open_atelier: Opener) -> None:
+async def test_a_broken_file_does_not_prevent_the_others_from_loading(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         for name, content in (("a_broken.py", "raise SystemExit(3)"), ("b_good.py", GREET)):
             await atelier.own_tools.confirm(name, drop(atelier, name, content))
@@ -129,7 +129,7 @@ async def test_a_broken_file_does_not_keep_the_others_from_loading(open_atelier:
         assert (good.state, good.tools) == (OwnToolState.CONFIRMED, ("greet",))
 
 
-async def test_a_file_that_hangs_does_not_keep_atelier_from_opening(
+async def test_a_hanging_file_does_not_prevent_atelier_from_opening(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OwnToolService, "load_s", 0.05)
@@ -150,7 +150,7 @@ async def test_a_file_is_never_run_in_this_process(open_atelier: Opener, tmp_pat
     assert str(os.getpid()) not in ran
 
 
-async def test_stop_really_stops_an_own_tool(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_stop_really_stops_a_custom_tool(open_atelier: Opener, tmp_path: Path) -> None:
     calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "Done."]
     async with open_atelier(calls) as atelier:
         await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", HANGS))
@@ -164,7 +164,7 @@ async def test_stop_really_stops_an_own_tool(open_atelier: Opener, tmp_path: Pat
     assert not (tmp_path / "effect-0").exists()
 
 
-async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut_off(
+async def test_closing_ends_a_custom_tool_and_the_next_start_shows_it_as_interrupted(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})]]
@@ -183,7 +183,7 @@ async def test_closing_ends_an_own_tool_and_the_next_start_knows_that_it_was_cut
     assert not (tmp_path / "effect-0").exists()
 
 
-async def test_a_call_over_its_time_is_journaled_as_failed_and_told_in_both_languages(
+async def test_a_timed_out_call_is_recorded_as_failed_and_reported_in_both_languages(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     calls = [[ToolCall(id="c1", name="hang", arguments={"folder": str(tmp_path)})], "It took too long."]
@@ -201,7 +201,7 @@ async def test_a_call_over_its_time_is_journaled_as_failed_and_told_in_both_lang
         assert explain("hang", row.result, row.error) == "hang a dépassé 0,5 s et a été arrêté."
 
 
-async def test_eight_hanging_tools_freeze_nothing(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_eight_hanging_tools_block_nothing(open_atelier: Opener, tmp_path: Path) -> None:
     hanging = [
         ToolCall(id=f"c{number}", name="hang", arguments={"folder": str(tmp_path), "number": number})
         for number in range(8)
@@ -216,7 +216,7 @@ async def test_eight_hanging_tools_freeze_nothing(open_atelier: Opener, tmp_path
         return "Written." if request.messages[-1].role is Role.TOOL else [written]
 
     async with open_atelier(ScriptedModel([step] * 4)) as atelier:
-        # Calls that only read run side by side.
+        # Read-only calls run in parallel.
         text = HANGS.replace("timeout_s=600", "timeout_s=600, effect='read'")
         await atelier.own_tools.confirm("hang.py", drop(atelier, "hang.py", text))
         workflow = await atelier.workflows.create("Hangs")
@@ -230,7 +230,7 @@ async def test_eight_hanging_tools_freeze_nothing(open_atelier: Opener, tmp_path
         assert all(gone(pid) for pid in pids)
 
 
-async def test_revoking_takes_the_tools_away_and_agents_stay_editable(open_atelier: Opener) -> None:
+async def test_revoking_removes_the_tools_and_agents_stay_editable(open_atelier: Opener) -> None:
     async with open_atelier(["No tool for that."]) as atelier:
         heard: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))

@@ -1,6 +1,4 @@
-"""Rules as a person keeps them: checked when saved, tried before they hold, imported line by line, marked when nothing
-needs them.
-"""
+"""Permission rules: validated when saved, tested, imported line by line, and marked when unused."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ def rule(text: str, action: Action = Action.ALLOW, **more: Any) -> PermissionRul
     return PermissionRule(text=text, action=action, **more)
 
 
-async def test_rules_are_stored_changed_removed_and_restored(atelier: Atelier) -> None:
+async def test_rules_are_stored_edited_removed_and_restored(atelier: Atelier) -> None:
     changes: list[tuple[str, str]] = []
     atelier.bus.on_changed(lambda topic, id: changes.append((topic, id)))
     [kept] = await atelier.permissions.add(
@@ -55,7 +53,7 @@ async def test_rules_are_stored_changed_removed_and_restored(atelier: Atelier) -
         await atelier.permissions.remove("x")
 
 
-async def test_what_contradicts_itself_or_others_is_reported(atelier: Atelier) -> None:
+async def test_contradictory_rules_are_reported(atelier: Atelier) -> None:
     await atelier.permissions.add(rule("read_file(src/**)"))
     refused = [
         (rule("read_file(src/**)", Action.DENY), ConflictError, "with allow"),
@@ -74,7 +72,7 @@ async def test_what_contradicts_itself_or_others_is_reported(atelier: Atelier) -
     assert [each.text for each in await atelier.permissions.rules()] == ["read_file(src/**)"]  # all or none
 
 
-async def test_a_call_is_tried_against_the_rules(atelier: Atelier, tmp_path: Path) -> None:
+async def test_a_call_is_tested_against_the_rules(atelier: Atelier, tmp_path: Path) -> None:
     workflow = await atelier.workflows.create("w", workspace=(str(tmp_path),))
     agent = await atelier.agents.save(AgentConfig(name="Ada", provider="p", model="m"))
     await atelier.permissions.add(
@@ -126,7 +124,7 @@ async def test_rules_of_another_program_are_shown_and_imported(atelier: Atelier,
         await atelier.permissions.preview(tmp_path / "nowhere.json")
 
 
-async def test_what_decided_nothing_for_a_month_is_marked(atelier: Atelier) -> None:
+async def test_a_rule_unused_for_a_month_is_marked(atelier: Atelier) -> None:
     now = atelier.clock.now()
     old, used, new = (
         rule("a", created_at=now - timedelta(days=31)),
@@ -136,7 +134,7 @@ async def test_what_decided_nothing_for_a_month_is_marked(atelier: Atelier) -> N
     assert [atelier.permissions.unused(each) for each in (old, used, new)] == [True, False, False]
 
 
-async def test_a_run_is_given_the_rules_in_whose_scope_it_is(atelier: Atelier) -> None:
+async def test_a_run_gets_the_rules_of_its_scope(atelier: Atelier) -> None:
     workflow, other = await atelier.workflows.create("w"), await atelier.workflows.create("x")
     agent = await atelier.agents.save(AgentConfig(name="Ada", provider="p", model="m"))
     await atelier.permissions.add(
@@ -154,7 +152,7 @@ async def test_a_run_is_given_the_rules_in_whose_scope_it_is(atelier: Atelier) -
     assert len(state.approvals.snapshot) == 64
 
 
-async def test_rules_of_an_agent_go_with_it_and_bind_its_sub_agents(atelier: Atelier) -> None:
+async def test_rules_of_an_agent_apply_to_its_sub_agents(atelier: Atelier) -> None:
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.team import ChildPlan
     from atelier_desk.engine.run.run_rules import rules

@@ -1,6 +1,4 @@
-"""What a person is told of a project's reading and decides about it: problems, bounds, what looks like a secret, pauses
-and deletions.
-"""
+"""A person's view of indexing and decisions about it: problems, limits, possible secrets, pauses and deletions."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def code(tmp_path: Path) -> Path:
     return folder
 
 
-async def test_problems_are_reported_in_the_language_of_who_reads_them(open_atelier: Opener, code: Path) -> None:
+async def test_problems_are_reported_in_the_readers_language(open_atelier: Opener, code: Path) -> None:
     (code / "large.py").write_text("x = 1\n" * 900_000)
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
@@ -52,7 +50,7 @@ async def test_problems_are_reported_in_the_language_of_who_reads_them(open_atel
             assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")
 
 
-async def test_more_files_than_are_read_are_reported(
+async def test_files_above_the_limit_are_reported(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier() as atelier:
@@ -66,7 +64,7 @@ async def test_more_files_than_are_read_are_reported(
         assert (await atelier.projects.get(project.id)).cut == ""
 
 
-async def test_what_only_looks_like_a_secret_is_read_when_a_person_says_so(open_atelier: Opener, code: Path) -> None:
+async def test_a_possible_secret_is_indexed_on_request(open_atelier: Opener, code: Path) -> None:
     async def held(atelier: Atelier) -> tuple[set[str], set[str]]:
         await atelier.projects.wait(project.id)
         files = {each.path for each in await atelier.projects.files(project.id)}
@@ -99,7 +97,7 @@ async def test_what_only_looks_like_a_secret_is_read_when_a_person_says_so(open_
                 await atelier.projects.allow(project.id, path, yes=yes)
 
 
-async def test_a_private_key_is_read_only_when_a_person_says_so(open_atelier: Opener, code: Path) -> None:
+async def test_a_private_key_is_indexed_only_on_request(open_atelier: Opener, code: Path) -> None:
     (code / "sample.txt").write_text("-----BEGIN PRIVATE KEY-----\nexample of a heron\n")
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
@@ -110,7 +108,7 @@ async def test_a_private_key_is_read_only_when_a_person_says_so(open_atelier: Op
         assert "sample.txt" in {each.path for each in await atelier.projects.files(project.id)}
 
 
-async def test_a_deletion_that_was_cut_off_is_brought_to_its_end(
+async def test_an_interrupted_deletion_is_completed(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier() as atelier:
@@ -134,7 +132,7 @@ async def test_a_deletion_that_was_cut_off_is_brought_to_its_end(
         assert await atelier.store.counts() == before
 
 
-async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Opener, code: Path) -> None:
+async def test_indexing_one_changed_file_does_not_end_a_pause(open_atelier: Opener, code: Path) -> None:
     for number in range(100):
         (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
     async with open_atelier() as atelier:
@@ -150,7 +148,7 @@ async def test_a_pause_is_not_ended_by_reading_one_changed_file(open_atelier: Op
         assert len(await atelier.projects.files(project.id)) == 102, "what was paused is gone on with"
 
 
-async def test_a_switch_does_at_once_what_it_says(open_atelier: Opener, code: Path) -> None:
+async def test_a_switch_takes_effect_at_once(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
         await atelier.projects.change(project.id, watched=True)
@@ -173,7 +171,7 @@ async def test_a_switch_does_at_once_what_it_says(open_atelier: Opener, code: Pa
         assert (await atelier.projects.statistics(pages.id)).vectors > 0
 
 
-async def test_a_watch_that_ended_begins_again_with_the_next_reading(
+async def test_a_failed_watch_restarts_with_the_next_indexing(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun: list[Path] = []
@@ -191,7 +189,7 @@ async def test_a_watch_that_ended_begins_again_with_the_next_reading(
     assert begun == [code, code]
 
 
-async def test_what_is_done_next_to_a_reading_does_not_end_it(open_atelier: Opener, code: Path) -> None:
+async def test_parallel_work_does_not_end_the_indexing(open_atelier: Opener, code: Path) -> None:
     for number in range(100):
         (code / f"more_{number}.py").write_text(f"def number_{number}() -> int:\n    return {number}\n")
     async with open_atelier() as atelier:
@@ -213,7 +211,7 @@ async def test_what_is_done_next_to_a_reading_does_not_end_it(open_atelier: Open
         assert not (await atelier.projects.get(project.id)).pending
 
 
-async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(
+async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     look = scan.scan
@@ -241,7 +239,7 @@ async def test_a_folder_that_goes_while_it_is_read_leaves_what_was_known(
         assert await atelier.repos.projects.counts(project.id) == held
 
 
-async def test_two_readings_that_follow_each_other_are_reported_as_one(open_atelier: Opener, code: Path) -> None:
+async def test_two_consecutive_indexings_are_reported_as_one(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=True)
         await read(atelier, project)

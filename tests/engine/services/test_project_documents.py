@@ -1,4 +1,4 @@
-"""Pictures, notebooks and documents in projects."""
+"""Images, notebooks and documents in projects."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.engine.services.test_ingesting import read
 
 
 def drawn(text: str, size: tuple[int, int] = (900, 160)) -> bytes:
-    """A PNG that says something."""
+    """A PNG with text in it."""
     picture = Image.new("RGB", size, "white")
     ImageDraw.Draw(picture).text((20, 40), text, fill="black", font=ImageFont.load_default(64))
     kept = BytesIO()
@@ -26,7 +26,7 @@ def drawn(text: str, size: tuple[int, int] = (900, 160)) -> bytes:
     return kept.getvalue()
 
 
-async def test_pictures_are_found_by_their_text(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_images_are_found_by_their_text(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "one.png").write_bytes(drawn("Invoice heron 4711"))
     Image.open(BytesIO(drawn("heron"))).save(tmp_path / "scans" / "turned.pdf")
@@ -48,7 +48,7 @@ async def test_pictures_are_found_by_their_text(open_atelier: Opener, tmp_path: 
         assert (await atelier.projects.states())[project.id].unchanged == 5
 
 
-async def test_previews_are_not_made_where_the_engine_runs(
+async def test_previews_are_not_rendered_in_the_engines_thread(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads = []
@@ -84,7 +84,7 @@ async def test_a_notebook_is_shown_and_previewed_as_its_cells(open_atelier: Open
         assert (await atelier.projects.entity(found.entity.id)).text == "def best_bread(rows):\n    return max(rows)"
 
 
-async def test_a_document_that_is_no_text_file_says_what_its_sections_say(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_document_without_plain_text_shows_its_sections(open_atelier: Opener, tmp_path: Path) -> None:
     folder = tmp_path / "papers"
     folder.mkdir()
     paper = Document()

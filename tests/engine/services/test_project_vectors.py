@@ -1,4 +1,4 @@
-"""Vectors of projects: which are made, when, and with which embedder."""
+"""Vectors of projects: which are computed, when, and with which embedder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Counting(WordEmbedder):
         return await super().embed(texts, query=query)
 
 
-async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(
+async def test_the_same_text_is_embedded_once_and_projects_stay_separate(
     open_atelier: Opener, code: Path, tmp_path: Path
 ) -> None:
     other = tmp_path / "other"
@@ -52,7 +52,7 @@ async def test_the_same_text_is_never_embedded_twice_and_projects_stay_apart(
         assert {each.entity.qualified for each in around.neighbours} == {"Store.save"}
 
 
-async def test_vectors_are_made_of_one_kind_and_again(open_atelier: Opener, code: Path) -> None:
+async def test_vectors_of_the_chosen_kinds_are_computed_again_on_request(open_atelier: Opener, code: Path) -> None:
     embedder = Counting()
     async with open_atelier(embedder=embedder) as atelier:
         project = await atelier.projects.create("code", str(code), watched=False, embedded=False)
@@ -70,7 +70,7 @@ async def test_vectors_are_made_of_one_kind_and_again(open_atelier: Opener, code
         assert len(embedder.texts) == 2 * whole
 
 
-async def test_an_embedder_that_fails_leaves_the_words(open_atelier: Opener, code: Path) -> None:
+async def test_with_a_failing_embedder_words_are_searched(open_atelier: Opener, code: Path) -> None:
     class Failing(WordEmbedder):
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
             if query:
@@ -84,14 +84,14 @@ async def test_an_embedder_that_fails_leaves_the_words(open_atelier: Opener, cod
         assert (first.entity.qualified, first.cosine) == ("check", None)
 
 
-async def test_another_embedder_makes_its_vectors_by_itself(
+async def test_a_new_embedder_computes_its_vectors_automatically(
     open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 
     class Switching(WordEmbedder):
-        """Somebody chooses another one while it works."""
+        """Somebody switches to another one while it works."""
 
         async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
             if any("heron" in text for text in texts):

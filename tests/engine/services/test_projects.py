@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from tests.engine.conftest import Opener
 
 
-async def test_a_project_is_made_renamed_and_forgotten(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_project_is_created_renamed_and_removed(open_atelier: Opener, tmp_path: Path) -> None:
     (tmp_path / "code").mkdir()
     async with open_atelier() as atelier:
         heard: list[str] = []
@@ -27,7 +27,7 @@ async def test_a_project_is_made_renamed_and_forgotten(open_atelier: Opener, tmp
         assert set(heard) == {made.id}
 
 
-async def test_what_is_not_there_is_reported(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_missing_projects_are_reported(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         await atelier.projects.create("pages")
         with pytest.raises(NotFoundError, match="pages"):
@@ -56,7 +56,7 @@ async def test_a_granted_folder_is_offered_once(open_atelier: Opener, tmp_path: 
         assert await atelier.projects.offers() == []
 
 
-async def test_a_whole_home_or_disk_is_not_offered(
+async def test_a_complete_home_or_disk_is_not_offered(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "home" / "shop").mkdir(parents=True)

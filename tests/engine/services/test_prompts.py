@@ -1,6 +1,4 @@
-"""Prompts from a person's side: names, variables, files, which of one name is called, and what of them counts as
-untrusted.
-"""
+"""Prompts for people: names, variables, files, precedence of equal names, and which content counts as untrusted."""
 
 from __future__ import annotations
 
@@ -32,7 +30,7 @@ async def atelier(open_atelier: Opener) -> AsyncIterator[Atelier]:
 GREET = PromptDraft(name="greet", description="Greets", content="Greet {{who}} in {{language=French}}.")
 
 
-async def test_prompts_are_made_changed_copied_and_deleted_with_a_way_back(atelier: Atelier) -> None:
+async def test_prompts_are_created_edited_copied_and_deleted_with_undo(atelier: Atelier) -> None:
     told: list[tuple[str, str]] = []
     atelier.bus.on_changed(lambda topic, id: told.append((topic, id)))
     made = await atelier.prompts.save(GREET)
@@ -55,7 +53,7 @@ async def test_prompts_are_made_changed_copied_and_deleted_with_a_way_back(ateli
     assert ("prompt", made.id) in told
 
 
-async def test_there_are_bounds(atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_lengths_are_limited(atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
     many = " ".join(f"{{{{v{number}}}}}" for number in range(limits.PROMPT_VARIABLES + 1))
     with pytest.raises(LimitError, match="21 variables; at most 20"):
         await atelier.prompts.save(PromptDraft(name="a", content=many))
@@ -65,19 +63,19 @@ async def test_there_are_bounds(atelier: Atelier, monkeypatch: pytest.MonkeyPatc
         await atelier.prompts.save(PromptDraft(name="a", content="x"))
 
 
-async def test_what_was_pasted_with_half_a_character_is_stored(atelier: Atelier) -> None:
+async def test_text_with_a_lone_surrogate_is_stored(atelier: Atelier) -> None:
     made = await atelier.prompts.save(PromptDraft(name="a", description="b\ud83d", content="c\udc00 {{d}}"))
     assert (await atelier.prompts.get(made.id)).content == "c\ufffd {{d}}"
 
 
-async def test_a_text_that_would_be_too_long_is_never_made(atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_too_long_filled_in_text_is_refused(atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
     await atelier.prompts.save(PromptDraft(name="a", content="{{b}}" * 10_000))
     monkeypatch.setattr(arguments, "with_values", lambda *_given: pytest.fail("a thousand million characters"))
     with pytest.raises(LimitError, match="1000000000 characters"):
         await atelier.prompts.filled("a", {"b": "x" * 100_000})
 
 
-async def test_variables_that_have_no_value_are_named(atelier: Atelier) -> None:
+async def test_variables_without_a_value_are_named(atelier: Atelier) -> None:
     await atelier.prompts.save(GREET)
     assert await atelier.prompts.filled("greet", {"who": "Ann"}) == "Greet Ann in French."
     assert await atelier.prompts.filled("greet", {"who": "", "language": "{{who}}"}) == "Greet  in {{who}}."
@@ -105,7 +103,7 @@ async def test_a_message_calls_a_prompt_and_the_model_gets_it_filled_in(open_ate
         assert not (await atelier.workflows.get(workflow.id)).tainted
 
 
-async def test_a_file_of_the_same_name_is_called_first(atelier: Atelier, home: Path, project: Path) -> None:
+async def test_a_file_of_the_same_name_takes_precedence(atelier: Atelier, home: Path, project: Path) -> None:
     await atelier.prompts.save(GREET)
     assert (await atelier.skills.invoked("/greet Ann", ())).kind == "prompt"  # type: ignore[union-attr]
     mine = write(home, "greet")
@@ -119,7 +117,7 @@ async def test_a_file_of_the_same_name_is_called_first(atelier: Atelier, home: P
     assert await atelier.skills.files_by_name((str(project),)) == {"greet": str(theirs)}
 
 
-async def test_files_come_in_and_go_out(atelier: Atelier, tmp_path: Path) -> None:
+async def test_files_are_imported_and_exported(atelier: Atelier, tmp_path: Path) -> None:
     made = await atelier.prompts.save(GREET)
     text = await atelier.prompts.export_text(made.id)
     again = await atelier.prompts.import_text(text, "x.md")
@@ -133,7 +131,7 @@ async def test_files_come_in_and_go_out(atelier: Atelier, tmp_path: Path) -> Non
         await atelier.prompts.import_text(text, "x.md", "never")
 
 
-async def test_what_came_with_data_from_elsewhere_counts_as_read_from_there_until_a_person_saves_it(
+async def test_prompts_of_foreign_data_count_as_outside_content_until_a_person_saves_them(
     atelier: Atelier, home: Path
 ) -> None:
     made = await atelier.prompts.save(GREET)
@@ -146,7 +144,7 @@ async def test_what_came_with_data_from_elsewhere_counts_as_read_from_there_unti
     assert (await atelier.skills.invoked("/greet Ann", ())).outside == ""  # type: ignore[union-attr]
 
 
-async def test_a_file_that_an_agent_wrote_after_reading_from_outside_is_not_read_by_a_person_yet(
+async def test_a_file_written_by_an_agent_after_outside_content_is_not_confirmed_by_a_person(
     atelier: Atelier, tmp_path: Path
 ) -> None:
     file = tmp_path / "theirs.md"

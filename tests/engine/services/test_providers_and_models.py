@@ -1,4 +1,4 @@
-"""Providers against a server that answers, and models with what the user corrected."""
+"""Providers with a working server, and models with the user's corrections."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_a_server_is_added_tested_listed_and_removed(open_atelier: Opener)
             await atelier.providers.get("lab")
 
 
-async def test_a_server_that_is_not_there_is_a_result_with_words(open_atelier: Opener) -> None:
+async def test_an_unreachable_server_is_a_result_with_a_message(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server:
         url = server.url
     async with open_atelier() as atelier:
@@ -86,7 +86,7 @@ async def test_a_server_that_is_not_there_is_a_result_with_words(open_atelier: O
         ({"headers": {"X-Key": "$A", "x-key": "$B"}}, "invalid_header"),
     ],
 )
-async def test_configurations_that_cannot_work(open_atelier: Opener, fields: dict[str, object], code: str) -> None:
+async def test_unusable_configurations_are_refused(open_atelier: Opener, fields: dict[str, object], code: str) -> None:
     config = openai("https://host/v1").model_copy(update=fields)
     async with open_atelier() as atelier:
         with pytest.raises(UsageError) as caught:
@@ -136,14 +136,14 @@ async def test_values_of_headers_are_used_and_shown_nowhere(
         config = await atelier.providers.get("lab")
         await atelier.providers.save(config.model_copy(update={"headers": {}}))
         await atelier.providers.save(config)
-        health = await atelier.providers.test("lab")  # taken out, the value is forgotten
+        health = await atelier.providers.test("lab")  # removed, the value is deleted
         assert (health.ok, "X-Lab" in health.message) == (False, True)
         with pytest.raises(ProviderError):
             await atelier.providers.set_headers("lab", {"X-Lab": "two\nlines"})
     assert SENTINEL not in caplog.text
 
 
-async def test_a_version_in_the_address_is_removed_of_it(open_atelier: Opener) -> None:
+async def test_a_version_in_the_address_is_removed(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.providers.save(
             openai("https://lab.openai.azure.com/openai/deployments/gpt?api-version=2024-10-21")
@@ -156,10 +156,8 @@ async def test_a_version_in_the_address_is_removed_of_it(open_atelier: Opener) -
 
 
 @pytest.mark.parametrize("page", [False, {"object": "list"}, "nothing"])
-async def test_a_server_that_does_not_describe_its_models_is_used_all_the_same(
-    open_atelier: Opener, page: object
-) -> None:
-    """No list of models, one that is none: the profile's guess serves, and what the user enters wins."""
+async def test_a_server_that_does_not_describe_its_models_can_be_used(open_atelier: Opener, page: object) -> None:
+    """Without a valid list of models the profile's guess is used, and the user's values take precedence."""
     async with FakeOpenAI() as server, open_atelier() as atelier:
         server.models_page = page
         await atelier.providers.save(openai(server.url))
@@ -173,7 +171,7 @@ async def test_a_server_that_does_not_describe_its_models_is_used_all_the_same(
             assert [model.name for model in await atelier.providers.models("lab")] == ["gpt-4o"]
 
 
-async def test_a_server_that_is_down_does_not_hide_what_a_model_is(open_atelier: Opener) -> None:
+async def test_an_unreachable_server_does_not_hide_a_models_properties(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server:
         url = server.url
     async with open_atelier() as atelier:
@@ -181,7 +179,7 @@ async def test_a_server_that_is_down_does_not_hide_what_a_model_is(open_atelier:
         assert (await atelier.models.info("lab", "gpt-4o")).source == "profile"
 
 
-async def test_names_of_models_are_long(open_atelier: Opener) -> None:
+async def test_model_names_may_be_long(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         name = "/home/someone/models/" + "x" * 491
         agent = await atelier.agents.save(AgentConfig(name="Long", provider="local", model=name))
@@ -199,7 +197,7 @@ async def test_a_new_address_is_used_at_the_next_call(open_atelier: Opener) -> N
         assert [model.name for model in await atelier.providers.models("lab")] == ["other"]
 
 
-async def test_corrections_win_until_they_are_reset(open_atelier: Opener) -> None:
+async def test_corrections_take_precedence_until_they_are_reset(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         await atelier.providers.save(openai(server.url))
         heard: list[tuple[str, str]] = []
@@ -219,14 +217,14 @@ async def test_corrections_win_until_they_are_reset(open_atelier: Opener) -> Non
     "fields",
     [{"price_input": -1.0}, {"price_input": 1001.0}, {"context_window": 10}, {"name": "x"}, {"source": "user"}],
 )
-async def test_corrections_out_of_bounds(open_atelier: Opener, fields: dict[str, object]) -> None:
+async def test_corrections_out_of_bounds_are_refused(open_atelier: Opener, fields: dict[str, object]) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         await atelier.providers.save(openai(server.url))
         with pytest.raises(UsageError):
             await atelier.models.edit("lab", "test-model", **fields)
 
 
-async def test_a_server_is_asked_about_a_model_once_in_a_while(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_server_is_asked_about_a_model_only_once_in_a_while(open_atelier: Opener, clock: ManualClock) -> None:
     async with FakeOpenAI() as server, open_atelier(clock=clock) as atelier:
         await atelier.providers.save(openai(server.url))
         await atelier.models.info("lab", "test-model")
@@ -238,7 +236,7 @@ async def test_a_server_is_asked_about_a_model_once_in_a_while(open_atelier: Ope
         assert len(server.requests) > asked
 
 
-async def test_a_list_leaves_out_servers_that_are_off(open_atelier: Opener) -> None:
+async def test_a_list_omits_disabled_servers(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server:
         url = server.url
     async with open_atelier() as atelier:
@@ -261,7 +259,7 @@ async def test_downloads_are_offered_and_unknown_ones_refused(open_atelier: Open
             await atelier.models.downloads.start("missing")
 
 
-async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) -> None:
+async def test_a_value_learned_from_a_refusal_hides_no_other(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         await atelier.providers.save(openai(server.url))
         await atelier.models.learned("lab", "test-model", supports_tools=False)
@@ -281,7 +279,7 @@ async def test_what_a_refusal_taught_hides_nothing_else(open_atelier: Opener) ->
             assert info.price_input == pytest.approx(2.0)
 
 
-async def test_a_draft_is_tried_and_nothing_of_it_is_stored(open_atelier: Opener) -> None:
+async def test_testing_a_draft_stores_nothing(open_atelier: Opener) -> None:
     vault = KeyVault(environ={})
     async with FakeOpenAI() as server, open_atelier(vault=vault) as atelier:
         server.api_key = SENTINEL
@@ -299,7 +297,7 @@ async def test_a_draft_is_tried_and_nothing_of_it_is_stored(open_atelier: Opener
             await atelier.providers.test_draft(ProviderDraft(openai("ftp://x")))
 
 
-async def test_a_draft_of_a_stored_provider_uses_the_key_that_is_stored(open_atelier: Opener) -> None:
+async def test_a_draft_of_a_stored_provider_uses_the_stored_key(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier(vault=KeyVault(environ={})) as atelier:
         server.api_key = SENTINEL
         await atelier.providers.save(openai("http://127.0.0.1:9/v1"))
@@ -335,7 +333,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_corrections_stay(
         assert (await atelier.models.list_state()).models == 2
 
 
-async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_name(open_atelier: Opener) -> None:
+async def test_a_renamed_provider_keeps_everything_and_is_found_by_its_former_name(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         server.api_key = SENTINEL
         await atelier.providers.save(openai(server.url, headers={"X-Team": ""}), new=True)
@@ -372,9 +370,9 @@ async def test_a_renamed_provider_takes_all_along_and_is_found_by_its_former_nam
                 await atelier.providers.rename(name, to)
 
 
-async def test_a_rename_is_whole_or_did_not_happen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kill before its transaction leaves all as it was, keys included, and it can be done again; so does one after
-    it.
+async def test_a_rename_is_complete_or_did_not_happen(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A kill before its transaction leaves everything unchanged, including keys, and it can be repeated; so does
+    one after it.
     """
     async with open_atelier() as atelier:
         await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
@@ -457,7 +455,7 @@ async def test_a_provider_can_be_renamed_any_number_of_times(open_atelier: Opene
         )
 
 
-async def test_what_is_done_by_a_former_name_is_done_to_the_provider(open_atelier: Opener) -> None:
+async def test_changes_by_a_former_name_apply_to_the_provider(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         providers, models, vault = atelier.providers, atelier.models, atelier.vault
         await providers.save(openai(server.url), new=True)
@@ -485,7 +483,7 @@ async def test_what_is_done_by_a_former_name_is_done_to_the_provider(open_atelie
         assert [each.name for each in await providers.list()] == ["local"]
 
 
-async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_atelier: Opener) -> None:
+async def test_one_call_changes_the_model_of_all_agents_with_the_default(open_atelier: Opener) -> None:
     async with FakeOpenAI() as server, open_atelier() as atelier:
         await atelier.providers.save(openai(server.url), new=True)
         other = await atelier.agents.save(AgentConfig(name="Imported", provider="lab", model="own"))
@@ -511,7 +509,7 @@ async def test_one_call_gives_a_model_to_all_that_had_the_default_agents(open_at
         assert {agent.config.model for agent in await atelier.agents.of_default_model()} == {"test-model"}
 
 
-async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_another_default(open_atelier: Opener) -> None:
+async def test_the_last_used_model_is_cleared_with_its_provider_and_with_another_default(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         await atelier.providers.save(openai("http://127.0.0.1:9/v1"), new=True)
         agent = await atelier.agents.default()
@@ -532,7 +530,7 @@ async def test_what_was_used_last_is_forgotten_with_its_provider_and_with_anothe
         ("openai", "http://127.0.0.1:4000/v1", "qwen3:8b", None),
     ],
 )
-def test_only_what_ollama_runs_on_this_machine_is_free(
+def test_only_models_run_by_ollama_on_this_machine_are_free(
     kind: str, address: str, model: str, price: float | None
 ) -> None:
     config = ProviderConfig(name="here", kind=kind, base_url=address)

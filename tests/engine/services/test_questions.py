@@ -1,4 +1,4 @@
-"""The question queue: answers, rules, and the time a question was really seen."""
+"""The question queue: answers, rules, and the time a question was really visible."""
 
 from __future__ import annotations
 
@@ -34,9 +34,7 @@ async def asked_in(atelier: Atelier) -> UserQuestion:
     return asked
 
 
-async def test_an_answer_that_was_faster_than_the_timeout_stands(
-    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_answer_just_before_the_timeout_wins(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
         asked = await asked_in(atelier)
         add_seen = atelier.repos.questions.add_seen
@@ -51,7 +49,7 @@ async def test_an_answer_that_was_faster_than_the_timeout_stands(
 
 
 @pytest.mark.parametrize("given", [["r"], ["Red"], ["red"], ["1"], [" r ", "1", ""]])
-async def test_options_are_named_by_id_label_or_number(open_atelier: Opener, given: list[str]) -> None:
+async def test_options_are_chosen_by_id_label_or_number(open_atelier: Opener, given: list[str]) -> None:
     async with open_atelier(ScriptedModel([ask("checkbox"), "ok"])) as atelier:
         asked = await asked_in(atelier)
         answered = await atelier.questions.answer_with(asked.id, given)
@@ -71,7 +69,7 @@ async def test_options_are_named_by_id_label_or_number(open_atelier: Opener, giv
         ("mixed", {"textRequired": True}, ["r"], "", "text"),
     ],
 )
-async def test_answers_that_break_the_rules_are_explained(
+async def test_invalid_answers_are_explained(
     open_atelier: Opener, kind: str, more: dict[str, Any], options: list[str], text: str, code: str
 ) -> None:
     async with open_atelier(ScriptedModel([ask(kind, **more)])) as atelier:
@@ -94,7 +92,7 @@ async def test_an_answer_counts_once(open_atelier: Opener) -> None:
 
 
 async def asked_again(atelier: Atelier, asked: UserQuestion) -> UserQuestion:
-    """The question put back as pending, to look at the checks that come before the status."""
+    """The question set back to pending, to test the checks that precede the status."""
     again = asked.model_copy(update={"id": "again"})
     await atelier.repos.questions.save(again)
     return again
@@ -122,7 +120,7 @@ async def test_only_visible_time_uses_up_the_timeout(open_atelier: Opener) -> No
         assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_machine_that_slept_does_not_use_up_the_timeout(open_atelier: Opener) -> None:
+async def test_sleep_of_the_machine_does_not_use_up_the_timeout(open_atelier: Opener) -> None:
     agent = AGENT.model_copy(update={"question_timeout_s": 100.0})
     async with open_atelier(ScriptedModel([ask("text")])) as atelier:
         workflow = await atelier.workflows.create("x")

@@ -1,4 +1,4 @@
-"""What the window may call is there under the names that are listed."""
+"""The services listed for the window exist under their names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings that take effect, reports that undo, backups and exports that come back."""
+"""Settings that take effect, reports with undo, backups and exports that can be restored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
 
 
-async def test_settings_take_effect_and_stay(open_atelier: Opener) -> None:
+async def test_settings_take_effect_and_are_stored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         heard: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
@@ -57,7 +57,7 @@ async def test_settings_out_of_bounds_change_nothing(open_atelier: Opener, field
         assert await atelier.settings.get() == before
 
 
-async def test_one_setting_is_set_by_its_key_also_inside_another(open_atelier: Opener) -> None:
+async def test_one_setting_is_set_by_its_key_even_nested(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         heard: list[tuple[str, str]] = []
         atelier.bus.on_changed(lambda topic, id: heard.append((topic, id)))
@@ -81,7 +81,7 @@ async def test_one_setting_is_set_by_its_key_also_inside_another(open_atelier: O
         ("fsync.deeper", 1, "deeper"),
     ],
 )
-async def test_a_key_or_value_that_is_none_changes_nothing(
+async def test_an_unknown_key_or_value_changes_nothing(
     open_atelier: Opener, key: str, value: object, said: str
 ) -> None:
     async with open_atelier() as atelier:
@@ -91,14 +91,14 @@ async def test_a_key_or_value_that_is_none_changes_nothing(
         assert await atelier.settings.get() == before
 
 
-async def test_an_embedder_that_cannot_be_made_is_not_stored(open_atelier: Opener) -> None:
+async def test_an_unusable_embedder_is_not_stored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         with pytest.raises(AtelierError):
             await atelier.settings.update(embedder={"kind": "openai", "provider": "missing", "model": "m"})
         assert (await atelier.settings.get()).embedder.kind == "builtin"
 
 
-async def test_reports_are_files_that_can_be_changed_and_restored(open_atelier: Opener) -> None:
+async def test_reports_are_files_that_can_be_edited_and_restored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         await atelier.reports.write(workflow.id, "Plan.md", "# Plan")
@@ -122,7 +122,7 @@ async def test_reports_are_files_that_can_be_changed_and_restored(open_atelier: 
             await atelier.reports.write("missing", "Plan", "text")
 
 
-async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(open_atelier: Opener) -> None:
+async def test_a_report_changed_by_another_program_is_refused_until_it_is_accepted(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         await atelier.reports.write(workflow.id, "Plan", "# Plan")
@@ -156,7 +156,7 @@ async def test_a_report_another_program_changed_is_refused_until_it_is_accepted(
         assert await atelier.reports.delete(workflow.id, "Plan") == "x" * (limits.REPORT + 1)
 
 
-async def test_a_report_whose_file_no_longer_exists_can_be_deleted(open_atelier: Opener) -> None:
+async def test_a_report_without_its_file_can_be_deleted(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         await atelier.reports.write(workflow.id, "Plan", "# Plan")
@@ -165,7 +165,7 @@ async def test_a_report_whose_file_no_longer_exists_can_be_deleted(open_atelier:
         assert await atelier.reports.list(workflow.id) == []
 
 
-async def test_a_backup_is_checked_and_restored(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_a_backup_is_verified_and_restored(open_atelier: Opener, tmp_path: Path) -> None:
     target = tmp_path / "backup.zip"
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("Kept")
@@ -185,7 +185,7 @@ async def test_a_backup_is_checked_and_restored(open_atelier: Opener, tmp_path: 
         assert await atelier.reports.read(workflow.id, "Plan") == "# Plan"
 
 
-async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_export_is_imported_only_into_an_empty_folder(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("Exporté")
         await atelier.memories.add("a fact")
@@ -208,9 +208,7 @@ async def test_an_export_is_read_into_an_empty_folder_alone(open_atelier: Opener
         assert "workflow" in heard
 
 
-async def test_a_data_folder_that_is_moved_is_reported_once_and_its_return_too(
-    open_atelier: Opener, tmp_path: Path
-) -> None:
+async def test_a_moved_data_folder_and_its_return_are_each_reported_once(open_atelier: Opener, tmp_path: Path) -> None:
     clock = ManualClock()
     async with open_atelier(clock=clock) as atelier:
         root = Path(atelier.datadir.root)

@@ -1,4 +1,4 @@
-"""What waits for a step, as a person is told it."""
+"""The pending step of a stepping run, as shown to people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.runs import agent
 SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
 
 
-async def test_the_next_step_is_named_also_after_a_restart(tmp_path: Path) -> None:
+async def test_the_next_step_is_named_even_after_a_restart(tmp_path: Path) -> None:
     model = ScriptedModel([[SUM], "It is 42."])
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
         made = await engine.workflows.create("First")
@@ -29,7 +29,7 @@ async def test_the_next_step_is_named_also_after_a_restart(tmp_path: Path) -> No
         )
 
 
-async def test_nothing_waits_in_a_workflow_at_rest_or_in_another(tmp_path: Path) -> None:
+async def test_nothing_is_pending_in_an_idle_or_another_workflow(tmp_path: Path) -> None:
     model = ScriptedModel(["Hello."])
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
         made, other = await engine.workflows.create("First"), await engine.workflows.create("Second")
@@ -42,7 +42,7 @@ async def test_nothing_waits_in_a_workflow_at_rest_or_in_another(tmp_path: Path)
         assert await engine.stepping.waiting(made.id) == ()
 
 
-async def test_a_run_that_was_paused_can_be_stepped_from_there(tmp_path: Path) -> None:
+async def test_a_paused_run_can_be_stepped(tmp_path: Path) -> None:
     model = ScriptedModel([[SUM], "It is 42."])
     async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
         made = await engine.workflows.create("First")

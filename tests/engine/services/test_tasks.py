@@ -1,4 +1,4 @@
-"""Tasks a person changes: the agents' rules, the journal, the order."""
+"""Tasks changed by a person: the same rules as for agents, the journal, the order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_changes_are_events_of_the_workflow(open_atelier: Opener) -> None:
         assert await atelier.tasks.list(workflow.id) == []
 
 
-async def test_dependencies_hold(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_dependencies_are_enforced(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         first = await atelier.tasks.create(workflow.id, "First")
@@ -50,7 +50,7 @@ async def test_dependencies_hold(open_atelier: Opener, clock: ManualClock) -> No
         assert (await atelier.tasks.complete(workflow.id, second.id)).status is TaskStatus.COMPLETED
 
 
-async def test_a_deleted_task_releases_others_and_can_be_restored(open_atelier: Opener) -> None:
+async def test_a_deleted_task_unblocks_others_and_can_be_restored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         first = await atelier.tasks.create(workflow.id, "First")
@@ -61,7 +61,7 @@ async def test_a_deleted_task_releases_others_and_can_be_restored(open_atelier: 
         assert [task.name for task in await atelier.tasks.list(workflow.id)] == ["First", "Second"]
 
 
-async def test_a_task_is_put_behind_another_one_or_first(open_atelier: Opener) -> None:
+async def test_a_task_is_moved_behind_another_one_or_first(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         a, b, c = [await atelier.tasks.create(workflow.id, name) for name in "abc"]
@@ -79,7 +79,7 @@ async def test_a_task_is_put_behind_another_one_or_first(open_atelier: Opener) -
                 await atelier.tasks.move(workflow.id, *wrong)
 
 
-async def test_an_edit_saves_what_differs_and_measures_last(open_atelier: Opener) -> None:
+async def test_an_edit_saves_the_differences_and_durations_last(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         task = await atelier.tasks.create(workflow.id, "Write")
@@ -91,7 +91,7 @@ async def test_an_edit_saves_what_differs_and_measures_last(open_atelier: Opener
         assert recorder.kinds() == ["task_update", "task_complete", "task_update"]
 
 
-async def test_bad_input_is_explained(open_atelier: Opener) -> None:
+async def test_invalid_input_is_explained(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         other = await atelier.workflows.create("y")

@@ -1,4 +1,4 @@
-"""Teams as the screens show them: live, over, and at any moment of their past."""
+"""Teams as the screens show them: live, finished, and at any moment of their past."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ async def begin(atelier: Atelier, text: str = "Work.", **changes: object) -> tup
 
 
 async def settled(atelier: Atelier, workflow_id: str) -> None:
-    """Wait until no run of the workflow works any more."""
+    """Wait until no run of the workflow is active."""
     for row in await atelier.repos.runs.list(workflow_id):
         await atelier.runs.wait(row.id)
 
 
 def family() -> Callable[[AgentConfig], ScriptedModel]:
-    """A leader with two sub-agents, one of which has one of its own."""
+    """A leader with two sub-agents, one of which has a sub-agent."""
     return scripts(
         Tester=[[spawn("s1", "Reader", "Add."), spawn("s2", "Writer", "Write.")], "Both are done."],
         Reader=[[calculate("c", "1+1")], "It is 2."],
@@ -42,7 +42,7 @@ def family() -> Callable[[AgentConfig], ScriptedModel]:
     )
 
 
-async def test_the_tree_of_a_team_that_has_ended_is_the_same_live_and_from_the_database(open_atelier: Opener) -> None:
+async def test_the_tree_of_a_finished_team_is_the_same_live_and_from_the_database(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -75,7 +75,7 @@ async def test_the_tree_of_a_team_that_has_ended_is_the_same_live_and_from_the_d
     assert [node.elapsed_ms for node in live.walk()] == [node.elapsed_ms for node in cold.walk()]
 
 
-async def test_a_team_at_work_shows_what_each_does(open_atelier: Opener) -> None:
+async def test_an_active_team_shows_what_each_member_does(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     factory = scripts(
         Tester=[[spawn("s1", "Reader"), spawn("s2", "Asker")], "Done."],
@@ -94,7 +94,7 @@ async def test_a_team_at_work_shows_what_each_does(open_atelier: Opener) -> None
         assert (asker.status, asker.question) == ("awaiting_user", "Red or blue?")
         assert asker.counting_since is None
         assert not reader.over
-        # One without memory of the run sees the same.
+        # A process without the run in memory sees the same.
         assert [node.run_id for node in await atelier.teams.lanes(run_id, "s2")] == [asker.run_id]
         assert await atelier.teams.lanes(run_id, "unknown") == []
         gate.set()
@@ -104,7 +104,7 @@ async def test_a_team_at_work_shows_what_each_does(open_atelier: Opener) -> None
         assert [node.status for node in (await atelier.teams.tree(workflow_id)).walk()] == ["completed"] * 3
 
 
-async def test_a_question_to_the_parent_stands_at_the_one_who_asks(open_atelier: Opener) -> None:
+async def test_a_question_to_the_parent_is_shown_at_the_asking_agent(open_atelier: Opener) -> None:
     factory = scripts(
         Tester=[[spawn("s1", "Asker")], "Done."],
         Asker=[[ask_parent("p", "Which file?")], "Done."],
@@ -121,7 +121,7 @@ async def test_a_question_to_the_parent_stands_at_the_one_who_asks(open_atelier:
         assert (asker.status, asker.question) == ("awaiting_parent", "Which file?")
 
 
-async def test_planned_sub_agents_and_those_never_run_are_nodes_without_a_run(open_atelier: Opener) -> None:
+async def test_planned_and_skipped_sub_agents_are_nodes_without_a_run(open_atelier: Opener) -> None:
     plan = ToolCall(
         id="plan",
         name="plan_actions",
@@ -154,7 +154,7 @@ async def test_planned_sub_agents_and_those_never_run_are_nodes_without_a_run(op
         assert [node.status for node in entry.children["plan"]] == ["error", "not_run"]
 
 
-async def test_the_main_transcript_has_the_root_runs_alone_and_sub_agents_have_their_own(open_atelier: Opener) -> None:
+async def test_the_main_transcript_has_only_root_runs_and_sub_agents_have_their_own(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     factory = scripts(
         Tester=["Hello.", [spawn("s1", "Reader", "Add."), spawn("s2", "Writer", "Write.")], "Both are done."],
@@ -165,7 +165,7 @@ async def test_the_main_transcript_has_the_root_runs_alone_and_sub_agents_have_t
         seen = Recorder(atelier)
         workflow_id, first = await begin(atelier, "Hi")
         await atelier.runs.wait(first)
-        # Read before there are sub-agents: what is remembered of the branch must not hide that some came.
+        # Read before there are sub-agents: the cached branch must not hide later ones.
         assert len(await atelier.workflows.transcript(workflow_id)) == 2
         run_id = await atelier.runs.send(workflow_id, "Work.", agent=leader())
         assert await atelier.workflows.transcript(workflow_id)
@@ -189,7 +189,7 @@ async def test_the_main_transcript_has_the_root_runs_alone_and_sub_agents_have_t
         assert await atelier.teams.transcript(reader.run_id, before=newest[0].message.seq) == own[:-1]
 
 
-async def test_approvals_stand_at_their_call_pending_and_decided(open_atelier: Opener) -> None:
+async def test_approvals_are_shown_at_their_call_pending_and_decided(open_atelier: Opener) -> None:
     factory = scripts(Tester=[[calculate("c1", "1+1"), calculate("c2", "2+2")], "Done."])
     async with open_atelier(model_factory=factory) as atelier:
         seen = Recorder(atelier)
@@ -227,7 +227,7 @@ def shape(node: AgentNode | None) -> object:
     )
 
 
-async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_how_it_is(open_atelier: Opener) -> None:
+async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_the_current_one(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -250,7 +250,7 @@ async def test_every_moment_of_a_team_can_be_shown_and_the_last_is_how_it_is(ope
             if node.run_id != run_id:
                 own = await atelier.teams.transcript(node.run_id)
                 assert [e.message for e in end.transcripts[node.run_id]] == [e.message for e in own]
-        # Going back after the end was shown gives what was shown on the way.
+        # Going back after showing the end gives what was shown on the way.
         early = await atelier.teams.at(workflow_id, run_id, 5)
         assert shape(early.tree) == shape((await atelier.teams.at(workflow_id, run_id, 5)).tree)
         assert len(early.entries) < len(end.entries)
@@ -275,7 +275,7 @@ async def test_a_scrubber_that_asks_faster_than_it_is_answered_reads_the_events_
         assert reads == 1
 
 
-async def test_replay_of_a_team_that_continues_sees_what_came_since(open_atelier: Opener) -> None:
+async def test_the_replay_of_an_active_team_includes_new_events(open_atelier: Opener) -> None:
     factory = scripts(Tester=[[ask_user("q")], "Red it is."])
     async with open_atelier(model_factory=factory) as atelier:
         workflow_id, run_id = await begin(atelier)
@@ -292,7 +292,7 @@ async def test_replay_of_a_team_that_continues_sees_what_came_since(open_atelier
         assert after.entries[-1].message.content == "Red it is."
 
 
-async def test_the_timeline_tells_what_each_run_did(open_atelier: Opener) -> None:
+async def test_the_timeline_shows_what_each_run_did(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -320,7 +320,7 @@ async def test_the_timeline_tells_what_each_run_did(open_atelier: Opener) -> Non
             assert moment.mark == mark
 
 
-async def test_of_a_sub_agent_only_what_is_below_it(open_atelier: Opener) -> None:
+async def test_for_a_sub_agent_only_its_own_part_is_shown(open_atelier: Opener) -> None:
     async with open_atelier(model_factory=family()) as atelier:
         workflow_id, run_id = await begin(atelier)
         await atelier.runs.wait(run_id)
@@ -332,7 +332,7 @@ async def test_of_a_sub_agent_only_what_is_below_it(open_atelier: Opener) -> Non
         assert [node.name for node in moment.tree.walk()] == ["Writer", "Helper"]
 
 
-async def test_what_is_not_there_is_a_clear_error(open_atelier: Opener) -> None:
+async def test_an_unknown_run_is_a_clear_error(open_atelier: Opener) -> None:
     async with open_atelier(["Hi."]) as atelier:
         empty = await atelier.workflows.create()
         with pytest.raises(NotFoundError, match="no messages yet"):

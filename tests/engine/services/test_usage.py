@@ -1,4 +1,4 @@
-"""Usage over time: what the journal has, by day, model, agent and workflow, and the same sums as the headers'."""
+"""Usage over time: the journal's numbers by day, model, agent and workflow, with the same totals as the headers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ _numbers = count()
 
 
 def plain(sums: dict[tuple[Any, ...], UsageSum]) -> dict[tuple[Any, ...], tuple[Any, ...]]:
-    """The order in which amounts are added is not told."""
+    """The order in which amounts are added is ignored."""
     found = {}
     for key, total in sums.items():
         usage = total.usage.model_dump()
@@ -87,7 +87,7 @@ def plain(sums: dict[tuple[Any, ...], UsageSum]) -> dict[tuple[Any, ...], tuple[
 
 
 async def compare_with_the_journal(atelier: Atelier) -> None:
-    """What the page shows is what the events say, one by one, wherever the days begin."""
+    """Check that the page shows what the events say, one by one, wherever the days begin."""
     repos = atelier.repos
     runs = {
         run.id: run for run in await repos.used.runs(await repos.store.query("SELECT VALUE record::id(id) FROM run"))
@@ -115,7 +115,7 @@ async def compare_with_the_journal(atelier: Atelier) -> None:
     assert await atelier.usage.cost_since(since) == pytest.approx(sum(once.values()))
 
 
-async def test_the_sums_are_those_of_the_headers_whatever_ran(open_atelier: Opener) -> None:
+async def test_the_totals_match_the_headers_whatever_ran(open_atelier: Opener) -> None:
     clock = ManualClock(DAY_ONE)
     async with open_atelier(clock=clock) as atelier:
         loop = asyncio.get_running_loop()
@@ -162,7 +162,7 @@ async def test_the_sums_are_those_of_the_headers_whatever_ran(open_atelier: Open
         assert futures
 
 
-async def test_rows_tell_day_model_agent_and_workflow(open_atelier: Opener) -> None:
+async def test_rows_are_grouped_by_day_model_agent_and_workflow(open_atelier: Opener) -> None:
     clock = ManualClock(DAY_ONE)
     used = Usage(tokens_input=100, tokens_output=20, cost=0.5)
     async with open_atelier(clock=clock) as atelier:
@@ -194,7 +194,7 @@ def row(total: UsageSum, name: str = "w") -> UsageRow:
     return UsageRow(date(2026, 3, 1), "id", name, "Ada", "p", "m", total)
 
 
-def test_what_has_no_price_is_unknown_and_not_nothing() -> None:
+def test_a_missing_price_is_unknown_and_not_zero() -> None:
     unknown = UsageSum(Usage(tokens_input=5, tokens_unpriced=5), 1)
     free = UsageSum(Usage(tokens_input=5), 1)
     assert unknown.cost is None
@@ -205,7 +205,7 @@ def test_what_has_no_price_is_unknown_and_not_nothing() -> None:
     assert [line.split(",")[-3] for line in lines] == ["cost_usd", "", "0"]
 
 
-def test_what_the_cache_saved_is_in_the_spreadsheet() -> None:
+def test_the_savings_of_the_cache_are_in_the_spreadsheet() -> None:
     usage = Usage(tokens_input=4250, tokens_cached=4000, tokens_stored=200, cost=0.0017, saved=0.0071)
     lines = as_csv(
         [row(UsageSum(usage, 1)), row(UsageSum(Usage(saved=-0.00012), 1)), row(UsageSum(Usage(saved=-1e-12), 1))]
@@ -219,7 +219,7 @@ def test_a_name_in_the_spreadsheet_is_no_formula() -> None:
     assert "'=cmd" in as_csv([row(UsageSum(), "=cmd()")])
 
 
-async def test_the_sums_are_the_same_when_the_index_is_made_again(open_atelier: Opener) -> None:
+async def test_the_totals_are_the_same_when_the_index_is_rebuilt(open_atelier: Opener) -> None:
     clock = ManualClock(DAY_ONE)
     reply = ModelReplied(
         reply=ChatReply(content="x", model="m1"), provider="q", usage=Usage(tokens_input=9, cost=0.5), duration_ms=7
@@ -241,7 +241,7 @@ async def test_the_sums_are_the_same_when_the_index_is_made_again(open_atelier: 
         await compare_with_the_journal(atelier)
 
 
-async def test_a_workflow_that_grows_before_the_index_has_read_it_is_read_from_its_beginning(
+async def test_a_workflow_that_grows_before_it_is_indexed_is_read_completely(
     open_atelier: Opener,
 ) -> None:
     reply = ModelReplied(reply=ChatReply(content="zebra", model="m1"), provider="q", usage=Usage(tokens_input=9))
@@ -257,7 +257,7 @@ async def test_a_workflow_that_grows_before_the_index_has_read_it_is_read_from_i
         assert len(await atelier.repos.history.search("zebra")) == 2
 
 
-async def test_what_deleted_runs_used_counts_once_whatever_the_index_knows(open_atelier: Opener) -> None:
+async def test_usage_of_deleted_runs_counts_once_whatever_the_index_knows(open_atelier: Opener) -> None:
     """As after a kill between the commit that deletes and the index: the file is older than the database."""
     reply = ModelReplied(reply=ChatReply(content="x", model="m1"), provider="q", usage=Usage(tokens_input=9, cost=0.5))
     async with open_atelier() as atelier:
@@ -276,7 +276,7 @@ async def test_what_deleted_runs_used_counts_once_whatever_the_index_knows(open_
         assert await atelier.usage.cost_since(DAY_ONE - timedelta(days=9_000)) == pytest.approx(1.0)
 
 
-async def test_the_cost_of_a_month_does_not_wait_for_an_index_that_lacks_much(
+async def test_the_cost_of_a_month_does_not_wait_for_an_outdated_index(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = ManualClock(DAY_ONE)
@@ -298,7 +298,9 @@ async def test_the_cost_of_a_month_does_not_wait_for_an_index_that_lacks_much(
         await compare_with_the_journal(atelier)
 
 
-async def test_a_python_that_cannot_search_has_sums(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_python_without_full_text_search_has_totals(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(index_file, "_has_fts5", lambda _db: False)
     reply = ModelReplied(reply=ChatReply(content="words", model="m1"), provider="q", usage=Usage(tokens_input=9))
     async with open_atelier() as atelier:

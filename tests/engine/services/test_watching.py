@@ -1,4 +1,4 @@
-"""A project whose folder is watched: what changes is read by itself."""
+"""A watched project: changes of its folder are indexed automatically."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.engine.services.test_ingesting import named, read
 
 
 async def until_found(atelier: Atelier, project: Project, name: str, *, there: bool = True) -> None:
-    """Wait until a function of that name is found, or no longer."""
+    """Wait until a function of that name is found, or no longer found."""
     heard = asyncio.Event()
     atelier.bus.on_changed(lambda topic, _key: heard.set() if topic == "projects" else None)
     async with asyncio.timeout(20):
@@ -29,7 +29,7 @@ async def until_found(atelier: Atelier, project: Project, name: str, *, there: b
             await heard.wait()
 
 
-async def test_a_folder_that_was_away_is_followed_again(
+async def test_a_folder_that_was_missing_is_watched_again(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ingestions, "POLL_MS", 50)
@@ -51,7 +51,7 @@ async def test_a_folder_that_was_away_is_followed_again(
         await until_found(atelier, project, "later")
 
 
-async def test_another_ignore_file_is_heeded_at_once(open_atelier: Opener, code: Path) -> None:
+async def test_a_changed_ignore_file_is_applied_at_once(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)
@@ -62,7 +62,7 @@ async def test_another_ignore_file_is_heeded_at_once(open_atelier: Opener, code:
 
 
 async def until_watched(atelier: Atelier, project: Project, folder: Path) -> None:
-    """Wait until changes of the folder are followed."""
+    """Wait until the folder is watched."""
     done = asyncio.Event()
     states = atelier.projects._ingestions.states
     states[project.id] = states[project.id].model_copy(update={"changed": 0})
@@ -76,7 +76,7 @@ async def until_watched(atelier: Atelier, project: Project, folder: Path) -> Non
     off()
 
 
-async def test_following_begins_when_it_is_switched_on(open_atelier: Opener, code: Path) -> None:
+async def test_watching_starts_when_it_is_enabled(open_atelier: Opener, code: Path) -> None:
     async with open_atelier() as atelier:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
@@ -86,7 +86,7 @@ async def test_following_begins_when_it_is_switched_on(open_atelier: Opener, cod
         await until_watched(atelier, project, code)
 
 
-async def test_a_watch_that_failed_begins_again_with_the_next_reading(
+async def test_a_failed_watch_restarts_with_the_next_indexing(
     open_atelier: Opener, code: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     follow = ingestions.Ingestions._follow

@@ -1,4 +1,4 @@
-"""Exporting and importing a workflow: what comes back, and what a file cannot do."""
+"""Exporting and importing a workflow: what is restored, and what a file cannot do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.engine.services.worked_workflow import AGENT, STEPS, full_workflow, t
 
 
 def as_told_here(file: dict[str, Any]) -> dict[str, Any]:
-    """An exported file without what the import made of it: whatever was said in it came from outside."""
+    """An exported file without the changes of the import, which marks all of it as outside content."""
     for each in (
         file["workflow"],
         *file["runs"],
@@ -38,7 +38,7 @@ def as_told_here(file: dict[str, Any]) -> dict[str, Any]:
     return file
 
 
-async def test_an_exported_workflow_comes_back_the_same(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_exported_workflow_is_imported_unchanged(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier(ScriptedModel([*STEPS, "and more"])) as atelier:
         workflow_id = await full_workflow(atelier)
         text = await atelier.workflows.export(workflow_id)
@@ -66,7 +66,9 @@ async def test_an_exported_workflow_comes_back_the_same(open_atelier: Opener, tm
 @pytest.mark.parametrize(
     ("rule", "action", "count"), [("skip", "skipped", 1), ("overwrite", "overwritten", 1), ("rename", "renamed", 2)]
 )
-async def test_what_is_there_already(open_atelier: Opener, rule: str, action: str, count: int) -> None:
+async def test_an_existing_workflow_is_not_overwritten_without_a_request(
+    open_atelier: Opener, rule: str, action: str, count: int
+) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await full_workflow(atelier)
         text = await atelier.workflows.export(workflow_id)
@@ -100,7 +102,7 @@ async def test_a_copy_shares_no_row_with_its_original(open_atelier: Opener) -> N
         assert await atelier.reports.read(workflow_id, "Findings")
 
 
-async def test_a_run_that_worked_comes_back_paused(open_atelier: Opener) -> None:
+async def test_an_active_run_is_imported_paused(open_atelier: Opener) -> None:
     import asyncio
 
     gate = asyncio.Event()
@@ -118,7 +120,7 @@ async def test_a_run_that_worked_comes_back_paused(open_atelier: Opener) -> None
         assert statuses[-1] == "paused"
 
 
-async def test_what_is_written_during_an_export_does_not_tear_the_file(
+async def test_changes_during_an_export_do_not_make_it_inconsistent(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(ScriptedModel([*STEPS, "again", "and again"])) as atelier:
@@ -172,7 +174,7 @@ async def test_other_files_are_refused(open_atelier: Opener, text: str) -> None:
         assert await atelier.workflows.list() == []
 
 
-async def test_damaged_and_too_big_files_are_refused_and_leave_nothing(open_atelier: Opener) -> None:
+async def test_damaged_and_too_large_files_are_refused_and_leave_nothing(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await full_workflow(atelier)
         text = await atelier.workflows.export(workflow_id)
@@ -202,7 +204,7 @@ LISTS = ("runs", "events", "messages", "tasks", "questions", "approvals", "frame
 
 
 async def workflow_with_every_row(atelier: Atelier) -> str:
-    """As ``full_workflow``, with a question and an approval too."""
+    """Like ``full_workflow``, with a question and an approval."""
     workflow_id = await full_workflow(atelier)
     of_run = {"workflow_id": workflow_id, "run_id": (await atelier.workflows.get(workflow_id)).head_run_id or ""}
     question = UserQuestion(
@@ -216,7 +218,7 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
 
 
 @pytest.mark.parametrize("id", ["..", ".", "../..", "x/../..", "", "short", "0" * 33, "A" * 32, "C:" + "0" * 30])
-async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(
+async def test_a_file_with_an_id_that_could_be_a_path_changes_nothing(
     open_atelier: Opener, tmp_path: Path, id: str
 ) -> None:
     async with open_atelier() as atelier:
@@ -233,7 +235,7 @@ async def test_a_file_with_an_identifier_that_could_be_a_path_changes_nothing(
 
 
 @pytest.mark.parametrize("kind", LISTS)
-async def test_every_identifier_of_a_file_has_the_shape_of_ours(open_atelier: Opener, kind: str) -> None:
+async def test_every_id_of_a_file_must_have_our_format(open_atelier: Opener, kind: str) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         text = await atelier.workflows.export(await workflow_with_every_row(atelier))
         file = json.loads(text)
@@ -249,7 +251,7 @@ async def everything(atelier: Atelier, workflow_id: str) -> Any:
 
 
 def given_new_ids(text: str, *, but: str) -> str:
-    """A hand-edited export: all is renamed but the identifiers of one kind of row."""
+    """A hand-edited export: all ids are renamed except those of one kind of row."""
     file = json.loads(text)
     for kind in LISTS:
         for row in file[kind] if kind != but else ():
@@ -258,7 +260,7 @@ def given_new_ids(text: str, *, but: str) -> str:
 
 
 @pytest.mark.parametrize("kind", LISTS)
-async def test_an_import_takes_no_row_of_another_workflow(open_atelier: Opener, kind: str) -> None:
+async def test_an_import_replaces_no_row_of_another_workflow(open_atelier: Opener, kind: str) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await workflow_with_every_row(atelier)
         before = await everything(atelier, workflow_id)
@@ -272,7 +274,7 @@ async def test_an_import_takes_no_row_of_another_workflow(open_atelier: Opener, 
 
 
 @pytest.mark.parametrize("kind", ["messages", "tasks"])
-async def test_an_import_claims_no_row_by_an_event_alone(open_atelier: Opener, kind: str) -> None:
+async def test_an_event_alone_gives_an_import_no_row_of_another_workflow(open_atelier: Opener, kind: str) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await workflow_with_every_row(atelier)
         before = await everything(atelier, workflow_id)
@@ -281,7 +283,7 @@ async def test_an_import_claims_no_row_by_an_event_alone(open_atelier: Opener, k
         assert await everything(atelier, workflow_id) == before
 
 
-async def test_an_import_takes_no_general_memory(open_atelier: Opener) -> None:
+async def test_an_import_replaces_no_general_memory(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         general = await atelier.memories.add("For all of us", type=MemoryType.DECISION)
         file = json.loads(await atelier.workflows.export(await full_workflow(atelier)))
@@ -293,7 +295,7 @@ async def test_an_import_takes_no_general_memory(open_atelier: Opener) -> None:
 
 
 @pytest.mark.parametrize("kind", LISTS)
-async def test_what_an_import_would_take_is_not_overwritten(open_atelier: Opener, kind: str) -> None:
+async def test_rows_of_others_are_not_overwritten(open_atelier: Opener, kind: str) -> None:
     async with open_atelier(ScriptedModel([*STEPS, *STEPS])) as atelier:
         first, second = await workflow_with_every_row(atelier), await workflow_with_every_row(atelier)
         before = [await everything(atelier, first), await everything(atelier, second)]
@@ -306,7 +308,7 @@ async def test_what_an_import_would_take_is_not_overwritten(open_atelier: Opener
         assert not list(Path(atelier.datadir.reports).rglob("*.new"))
 
 
-async def test_an_overwrite_that_fails_leaves_what_was_there(
+async def test_a_failed_overwrite_leaves_the_existing_workflow(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier(ScriptedModel([*STEPS, "and more"])) as atelier:

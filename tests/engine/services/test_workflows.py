@@ -1,4 +1,4 @@
-"""Workflows over a real database: naming, deleting, reading, branches, moving."""
+"""Workflows with a real database: titles, deletion, transcripts, branches, moving."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.engine.services.worked_workflow import AGENT, STEPS, calculate, full_
 from tests.support.clock import ManualClock
 
 
-async def test_a_new_workflow_is_named_after_its_first_message_once(open_atelier: Opener) -> None:
+async def test_a_new_workflow_is_titled_after_its_first_message_once(open_atelier: Opener) -> None:
     async with open_atelier(["Done.", "Done."]) as atelier:
         workflow = await atelier.workflows.create()
         assert workflow.name == "New workflow"
@@ -25,7 +25,7 @@ async def test_a_new_workflow_is_named_after_its_first_message_once(open_atelier
         assert (await atelier.workflows.get(workflow.id)).name == "Plan the week"
 
 
-async def test_a_name_given_while_the_first_run_starts_stays(open_atelier: Opener) -> None:
+async def test_a_title_given_while_the_first_run_starts_stays(open_atelier: Opener) -> None:
     async with open_atelier(["Done."]) as atelier:
         workflow = await atelier.workflows.create()
         commit = atelier.repos.journal.commit
@@ -40,14 +40,14 @@ async def test_a_name_given_while_the_first_run_starts_stays(open_atelier: Opene
         assert (await atelier.workflows.get(workflow.id)).name == "Mine"
 
 
-async def test_a_name_that_was_given_stays(open_atelier: Opener) -> None:
+async def test_a_given_title_stays(open_atelier: Opener) -> None:
     async with open_atelier(["Done."]) as atelier:
         workflow = await atelier.workflows.create("Mine")
         await turn(atelier, workflow.id, "Plan the week")
         assert (await atelier.workflows.get(workflow.id)).name == "Mine"
 
 
-async def test_bad_names_say_what_is_allowed(open_atelier: Opener) -> None:
+async def test_invalid_titles_are_refused_with_what_is_allowed(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         with pytest.raises(UsageError, match="blank"):
@@ -66,7 +66,7 @@ async def test_bad_names_say_what_is_allowed(open_atelier: Opener) -> None:
             await atelier.workflows.set_workspace(workflow.id, ("relative",))
 
 
-async def test_lists_show_pinned_first_and_search_by_name(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_lists_show_pinned_workflows_first_and_search_by_title(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         first = await atelier.workflows.create("Alpha")
         await clock.advance(1)
@@ -90,7 +90,7 @@ async def test_every_change_is_announced(open_atelier: Opener) -> None:
         assert heard == [("workflow", workflow.id)] * 6
 
 
-async def test_a_deleted_workflow_comes_back_until_it_is_purged(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_deleted_workflow_can_be_restored_until_it_is_purged(open_atelier: Opener, clock: ManualClock) -> None:
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         await atelier.workflows.delete(workflow.id)
@@ -107,7 +107,9 @@ async def test_a_deleted_workflow_comes_back_until_it_is_purged(open_atelier: Op
             await atelier.workflows.get(workflow.id)
 
 
-async def test_what_was_deleted_long_ago_is_purged_behind_newer_rows(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_workflows_deleted_long_ago_are_purged_behind_newer_rows(
+    open_atelier: Opener, clock: ManualClock
+) -> None:
     async with open_atelier(clock=clock) as atelier:
         old = await atelier.workflows.create("old")
         await atelier.workflows.delete(old.id)
@@ -120,7 +122,7 @@ async def test_what_was_deleted_long_ago_is_purged_behind_newer_rows(open_atelie
             await atelier.workflows.get(old.id)
 
 
-async def test_a_copy_gets_a_name_that_no_workflow_has(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_copy_gets_a_unique_title(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier() as atelier:
         first = await atelier.workflows.create("Plan")
         text = await atelier.workflows.export(first.id)
@@ -133,14 +135,14 @@ async def test_a_copy_gets_a_name_that_no_workflow_has(open_atelier: Opener, mon
         assert len({"Plan", *names}) == 3
 
 
-async def test_purging_takes_every_row_and_the_report_files(open_atelier: Opener) -> None:
+async def test_purging_deletes_every_row_and_the_report_files(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         before = await atelier.store.counts()
         workflow_id = await full_workflow(atelier)
         path = await atelier.reports.path(workflow_id, "Findings")
         assert path.read_text("utf-8").startswith("# Findings")
         await atelier.workflows.purge(workflow_id)
-        # What it cost and the stamp of the newest change of memories, and nothing else of it.
+        # Only its cost and the time of the newest change of memories remain.
         assert await atelier.store.counts() == before | {"spent": 1, "setting": before["setting"] + 1}
         assert not path.exists()
 
@@ -187,7 +189,7 @@ async def test_a_transcript_pages_backwards_with_calls_and_questions(open_atelie
         assert [entry.message.id for entry in paged] == [entry.message.id for entry in whole]
 
 
-async def test_branches_stay_and_can_be_chosen(open_atelier: Opener) -> None:
+async def test_branches_remain_and_can_be_chosen(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(["one", "two", "one again"])) as atelier:
         workflow = await atelier.workflows.create("x")
         first = await turn(atelier, workflow.id, "a")
@@ -207,7 +209,7 @@ async def test_branches_stay_and_can_be_chosen(open_atelier: Opener) -> None:
             await atelier.workflows.select_branch(workflow.id, "missing")
 
 
-async def test_a_turn_added_later_is_in_the_kept_lineage(open_atelier: Opener) -> None:
+async def test_a_turn_added_later_is_in_the_cached_lineage(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(["one", "two", "two again", "three"])) as atelier:
         workflow = await atelier.workflows.create("x")
         await turn(atelier, workflow.id, "a")

@@ -26,7 +26,7 @@ async def turn(atelier: Atelier, workflow_id: str, text: str) -> str:
 
 
 async def full_workflow(atelier: Atelier) -> str:
-    """A workflow with something in every table that belongs to one."""
+    """A workflow with something in every table of a workflow."""
     workflow = await atelier.workflows.create("Everything")
     await turn(atelier, workflow.id, "What is 6*7?")
     task = await atelier.tasks.create(workflow.id, "First")

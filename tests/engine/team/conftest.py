@@ -1,4 +1,4 @@
-"""Teams through a whole engine: a script for each agent, calls spelled out, and a stream that says whether it was
+"""Teams in a complete engine: a script for each agent, helpers for calls, and a stream that records whether it was
 closed.
 """
 
@@ -33,17 +33,17 @@ TOOLS = (
 
 
 def lead(**changes: Any) -> AgentConfig:
-    """The agent a person talks to; it asks nobody first unless said otherwise."""
+    """The agent that a person talks to; it needs no approvals unless configured otherwise."""
     return agent(**{"name": "Lead", "tools": TOOLS, "approval": "auto", **changes})
 
 
 def worker(name: str, **changes: Any) -> AgentConfig:
-    """A permanent agent that work can be delegated to."""
+    """A stored agent to which work can be delegated."""
     return agent(**{"name": name, "approval": "auto", **changes})
 
 
 class Cast:
-    """A model factory: each agent follows the script of its name, and nobody else's."""
+    """A model factory: each agent follows the script of its name, and only that."""
 
     def __init__(self, **scripts: Sequence[Step] | Any) -> None:
         self.models: dict[str, Any] = {
@@ -55,7 +55,7 @@ class Cast:
         return self.models[config.name.replace(" ", "_")]
 
     def results(self, name: str = "Lead", *, request: int = -1) -> list[dict[str, Any]]:
-        """Every tool result an agent's model was sent in one of its requests, in order."""
+        """Every tool result that an agent's model was sent in one of its requests, in order."""
         return [json.loads(m.content) for m in self.models[name].requests[request].messages if m.role is Role.TOOL]
 
     def result(self, name: str = "Lead", *, request: int = -1) -> dict[str, Any]:
@@ -73,8 +73,8 @@ class Cast:
 
 
 class Stuck:
-    """A model that says some words and then nothing until it is stopped, as a server that hangs; it tells when its
-    stream is closed.
+    """A model that sends some words and then nothing until it is stopped, like a hanging server; it records when
+    its stream is closed.
     """
 
     def __init__(self, words: Sequence[str] = ("Half ", "a report")) -> None:
@@ -135,7 +135,7 @@ def ask_user(id: str = "q", question: str = "Which?") -> ToolCall:
 
 
 def answering(message: str) -> Step:
-    """Answers whoever is said to wait in the request's newest message, as a model does that reads the id there."""
+    """Answers the sub-agent named in the request's newest message, as a model that reads the id there."""
 
     def step(request: ChatRequest) -> Step:
         text = request.messages[-1].content

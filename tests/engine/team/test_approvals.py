@@ -1,4 +1,4 @@
-"""A person is asked before calls run: whatever is decided reaches the model, and goes exactly as far as it says."""
+"""Approvals before calls run: every decision reaches the model, and has exactly its stated scope."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from tests.engine.team.conftest import (
 )
 
 ALL = ApprovalSettings(auto_approve_low=False, flags=ApprovalFlags(tools=True))
-"""Everything is asked about."""
+"""Every call needs approval."""
 
 
 async def asked(atelier: Atelier, name: str = "Lead") -> Any:
-    """The oldest request of an agent that waits, once there is one."""
+    """The oldest pending request of an agent, once there is one."""
     async with asyncio.timeout(20):
         while True:
             found = [request for request in await atelier.approvals.pending() if request.agent_name == name]
@@ -45,7 +45,7 @@ async def asked(atelier: Atelier, name: str = "Lead") -> Any:
             await asyncio.sleep(0)
 
 
-async def test_the_request_says_what_by_whom_and_why(open_atelier: Opener) -> None:
+async def test_the_request_names_call_agent_and_reason(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Rhyme on tea.", tools=["CalculatorTool"])], "done"], Helper=["Tea."])
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
@@ -98,7 +98,7 @@ async def test_the_request_names_agents_that_the_model_called_by_their_ids(open_
 
 @pytest.mark.parametrize("mode", ApprovalMode)
 async def test_sub_agents_work_under_every_mode(open_atelier: Opener, mode: ApprovalMode) -> None:
-    """In ``selective`` a sub-agent's start is asked about and its sums are not; in ``manual`` both; in ``auto`` and
+    """In ``selective`` a sub-agent's start needs approval and its sums do not; in ``manual`` both; in ``auto`` and
     ``plan`` nothing.
     """
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[calculate()], "It is 42."])
@@ -160,7 +160,7 @@ async def test_edited_arguments_run_and_the_model_is_informed(open_atelier: Open
     assert "user changed the arguments" in result["note"]
 
 
-async def test_an_edited_prompt_is_the_sub_agents_and_its_parent_is_informed(open_atelier: Opener) -> None:
+async def test_a_sub_agent_gets_an_edited_prompt_and_its_parent_is_informed(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Say yes.")], "done"], Helper=["No."])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, approval="manual")
@@ -201,7 +201,7 @@ async def test_a_refusal_reaches_the_model_with_its_reason_and_nothing_ran(open_
     assert summed["result"] == 42
 
 
-async def test_calls_before_the_asked_one_run_and_those_after_it_wait(open_atelier: Opener) -> None:
+async def test_calls_before_the_pending_one_run_and_those_after_it_wait(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[calculate("a", "1+1"), spawn("b"), calculate("c", "2+2")], "done"], Helper=["r"])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, approval="selective")
@@ -212,7 +212,7 @@ async def test_calls_before_the_asked_one_run_and_those_after_it_wait(open_ateli
         assert [body.call_id for body in await bodies(atelier, run_id, "tool_call_started")] == ["a", "b", "c"]
 
 
-async def test_an_approval_for_the_run_reaches_later_calls_and_later_sub_agents_and_no_other_run(
+async def test_an_approval_for_the_run_covers_later_calls_and_sub_agents_and_no_other_run(
     open_atelier: Opener,
 ) -> None:
     cast = Cast(
@@ -233,7 +233,7 @@ async def test_an_approval_for_the_run_reaches_later_calls_and_later_sub_agents_
         await atelier.runs.cancel(second)
 
 
-async def test_an_approval_for_the_run_holds_for_the_calls_that_wait_next_to_it(open_atelier: Opener) -> None:
+async def test_an_approval_for_the_run_covers_the_calls_waiting_next_to_it(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s1", "One"), spawn("s2", "Two")], "done"], One=["1"], Two=["2"])
     async with open_atelier(model_factory=cast) as atelier:
         _workflow, run_id = await begin(atelier, approval="selective")
@@ -245,7 +245,7 @@ async def test_an_approval_for_the_run_holds_for_the_calls_that_wait_next_to_it(
     assert [result["report"] for result in cast.results()] == ["1", "2"]
 
 
-async def test_a_sub_agents_yes_does_not_reach_its_parent(open_atelier: Opener) -> None:
+async def test_an_approval_in_a_sub_agent_does_not_cover_its_parent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], [calculate("mine")], "done"], Helper=[[calculate()], "r"])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.settings.update(approvals=ALL)
@@ -256,7 +256,7 @@ async def test_a_sub_agents_yes_does_not_reach_its_parent(open_atelier: Opener) 
         await atelier.runs.cancel(run_id)
 
 
-async def test_a_call_id_used_again_inherits_nothing(open_atelier: Opener) -> None:
+async def test_a_reused_call_id_inherits_nothing(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[calculate("same", "1+1")], [calculate("same", "2+2")], "done"])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.settings.update(approvals=ALL)
@@ -286,7 +286,7 @@ async def test_a_request_waits_across_a_restart_and_is_decided_once(open_atelier
     assert again.result()["report"] == "r"
 
 
-async def test_an_approval_that_was_given_before_a_restart_still_holds(open_atelier: Opener) -> None:
+async def test_an_approval_given_before_a_restart_still_applies(open_atelier: Opener) -> None:
     """The program ends between the decision and the call."""
     reached = asyncio.Event()
 
@@ -310,7 +310,7 @@ async def test_an_approval_that_was_given_before_a_restart_still_holds(open_atel
         assert await atelier.approvals.pending(workflow_id) == []
 
 
-async def test_stopping_while_asked_takes_the_request_back(open_atelier: Opener) -> None:
+async def test_stopping_a_waiting_run_withdraws_the_request(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "no"])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
@@ -323,7 +323,7 @@ async def test_stopping_while_asked_takes_the_request_back(open_atelier: Opener)
         assert (stored.status, stored.pending_approvals) == (WorkflowStatus.IDLE, 0)
 
 
-async def test_what_cannot_run_anyway_bothers_nobody(open_atelier: Opener) -> None:
+async def test_an_impossible_call_needs_no_approval(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt=" ")], [call("MemoryTool", "m", operation="list")], [call("nothing", "n")], "done"])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
@@ -332,7 +332,7 @@ async def test_what_cannot_run_anyway_bothers_nobody(open_atelier: Opener) -> No
     assert [result["success"] for result in cast.results()] == [False, False, False]
 
 
-async def test_looking_waiting_and_talking_are_never_asked_about(open_atelier: Opener) -> None:
+async def test_reading_waiting_and_talking_never_need_approval(open_atelier: Opener) -> None:
     def end(request: Any) -> Step:
         return [call("task_complete", "t", summary="done")]
 
@@ -351,7 +351,7 @@ async def test_looking_waiting_and_talking_are_never_asked_about(open_atelier: O
         assert await atelier.approvals.list(workflow_id) == []
 
 
-async def test_one_sub_agent_that_waits_for_an_approval_does_not_hold_the_others(open_atelier: Opener) -> None:
+async def test_one_sub_agent_that_waits_for_approval_does_not_block_the_others(open_atelier: Opener) -> None:
     def by_prompt(request: Any) -> Step:
         results = [json.loads(m.content) for m in request.messages if m.role.value == "tool"]
         if request.messages[1].content == "Ask." and not results:
@@ -372,7 +372,7 @@ async def test_one_sub_agent_that_waits_for_an_approval_does_not_hold_the_others
         async with asyncio.timeout(20):
             while sum(row.status is RunStatus.COMPLETED for row in await atelier.repos.runs.list(workflow_id)) < 2:
                 await asyncio.sleep(0)
-        # A workflow that needs nobody continues next to it.
+        # A workflow that waits for nobody continues in parallel.
         cast.models["Lead"]._steps.insert(0, "other")
         _, other = await begin(atelier, "Else.", approval="auto")
         assert (await atelier.runs.wait(other)).status is RunStatus.COMPLETED

@@ -1,4 +1,4 @@
-"""Attachments of a team: a sub-agent may read the texts that went with its parent's messages, and no others."""
+"""Attachments in a team: a sub-agent may read the attached texts of its parent's messages, and no others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def reading(id: str, name: str) -> list[ToolCall]:
     return [ToolCall(id=id, name="read_attachment", arguments={"name": name})]
 
 
-async def test_a_sub_agent_and_its_own_read_what_was_attached_to_the_first_message(open_atelier: Opener) -> None:
+async def test_all_sub_agents_read_what_was_attached_to_the_first_message(open_atelier: Opener) -> None:
     first = ScriptedModel([[spawn("s", "Helper")], "done"])
     helper = ScriptedModel(["kept", reading("1", "notes.txt"), [spawn("t", "Deep")], "read"])
     deep = ScriptedModel([reading("2", "notes.txt"), reading("3", "other.txt"), "read, too"])
@@ -39,7 +39,7 @@ async def test_a_sub_agent_and_its_own_read_what_was_attached_to_the_first_messa
     assert "No text of the name other.txt" in refused["error"]
 
 
-async def test_who_starts_a_team_without_attachments_hands_none_down(open_atelier: Opener) -> None:
+async def test_a_parent_without_attachments_passes_none_on(open_atelier: Opener) -> None:
     helper = ScriptedModel(["ok"])
     async with open_atelier(model_factory=Cast(Lead=[[spawn("s", "Helper")], "done"], Helper=helper)) as atelier:
         workflow = await atelier.workflows.create()

@@ -1,5 +1,5 @@
-"""The planning desk with a real registry: whatever chain of agents asks for whatever, nobody gets a right the root
-lacks.
+"""The team broker with a real registry: no chain of agents gets a right that the root lacks, whatever they
+request.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ REQUESTS = st.builds(
 
 
 async def anyone(workflow_id: str) -> AgentConfig:
-    """Who answers in a workflow when nobody says who: an agent that may do everything."""
+    """The default agent of a workflow: one that may do everything."""
     return agent(name="Anyone", tools=NAMES, approval="auto", max_tool_iterations=200, max_tokens=128_000)
 
 
@@ -91,7 +91,7 @@ class Agents:
 
 
 def world(stored: list[Agent]) -> tuple[Any, Any]:
-    """As much of an engine as the desk looks at."""
+    """The parts of an engine that the broker uses."""
     env = SimpleNamespace(
         registry=REGISTRY, repos=SimpleNamespace(agents=Agents(stored)), gateway=None, default_agent=anyone
     )
@@ -138,7 +138,7 @@ def begun(parent: RunState, plan: ChildPlan) -> RunState | None:
 
 
 async def descend(root: RunState, stored: list[Agent], wishes: list[ChildRequest]) -> list[RunState]:
-    """Each agent asks for the next one; those that are refused ask for nothing more."""
+    """Each agent requests the next one; refused ones request nothing more."""
     env, teams = world(stored)
     chain = [root]
     for number, wish in enumerate(wishes):
@@ -201,7 +201,7 @@ LEAD = agent(
 )
 
 
-async def test_what_is_skipped_comes_from_the_parent() -> None:
+async def test_unspecified_options_come_from_the_parent() -> None:
     plan = await planned(LEAD, ChildRequest(name="Child", prompt="x"))
     assert plan.agent.tools == LEAD.tools
     assert (plan.agent.provider, plan.agent.model, plan.agent.temperature) == (
@@ -214,7 +214,7 @@ async def test_what_is_skipped_comes_from_the_parent() -> None:
     assert plan.agent.lifecycle == "temporary"
 
 
-async def test_a_stored_agent_keeps_what_its_parent_has_too_and_is_reported_what_not() -> None:
+async def test_a_stored_agent_is_restricted_to_its_parents_rights_and_told_so() -> None:
     poet = Agent(
         id="poet",
         config=agent(
@@ -226,7 +226,7 @@ async def test_a_stored_agent_keeps_what_its_parent_has_too_and_is_reported_what
     assert (plan.agent.mcp_servers, plan.agent.approval) == (("files",), "manual")
 
 
-async def test_a_batch_reads_the_stored_agents_once_and_who_names_none_not_at_all() -> None:
+async def test_a_batch_reads_the_stored_agents_once_and_only_if_it_names_one() -> None:
     env, teams = world([Agent(id=name, config=agent(name=name)) for name in ("ada", "bob")])
     desk = TeamBroker(env, teams, RunHandle(run_id="r", workflow_id="w", state=root_of(LEAD, 0, 3)))
     await desk.plan("c", [ChildRequest(name="Child", prompt="x")])
@@ -236,7 +236,7 @@ async def test_a_batch_reads_the_stored_agents_once_and_who_names_none_not_at_al
     assert env.repos.agents.reads == 1
 
 
-async def test_planning_by_sections_is_not_passed_on_by_who_cannot_plan() -> None:
+async def test_the_sections_mode_is_not_inherited_by_agents_that_cannot_plan() -> None:
     poet = Agent(id="poet", config=agent(name="Poet", tools=("CalculatorTool",), tool_mode=ToolMode.SECTIONS))
     plan = await planned(LEAD, ChildRequest(name="Poet", prompt="x", agent_id="poet"), poet)
     assert plan.agent.tool_mode is ToolMode.DIRECT
@@ -245,7 +245,7 @@ async def test_planning_by_sections_is_not_passed_on_by_who_cannot_plan() -> Non
     assert plan.agent.tool_mode is ToolMode.SECTIONS
 
 
-async def test_one_above_the_greatest_depth_starts_agents_that_start_none() -> None:
+async def test_one_level_above_the_maximum_depth_agents_start_agents_that_start_none() -> None:
     plan = await planned(LEAD, ChildRequest(name="Child", prompt="x"), depth=2)
     assert "SpawnAgentTool" not in plan.agent.tools
     assert "SpawnAgentTool" in (await planned(LEAD, ChildRequest(name="Child", prompt="x"), depth=1)).agent.tools
@@ -258,7 +258,7 @@ async def test_the_same_call_names_the_same_sub_agent() -> None:
 
 
 def test_a_wider_root_makes_the_property_fail() -> None:
-    """The check above would notice: a right more is a right more."""
+    """The check above would notice an additional right."""
     env, _ = world([])
     own = rights(env, root_of(LEAD, 0, 3))
     assert not replace(own, tools=own.tools | {"MemoryTool"}).within(own)

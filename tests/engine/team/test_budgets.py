@@ -1,5 +1,5 @@
-"""Budgets as a tree: a share is taken from the parent and given back, a cap holds for its own branch, and sums count
-everybody.
+"""Budgets as a tree: a share is reserved from the parent and returned, a limit applies to its own branch, and
+totals include everybody.
 """
 
 # judges: app/atelier_desk/engine/run/driver.py
@@ -22,12 +22,12 @@ from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calcul
 
 
 def says(text: str, *calls: ToolCall, tokens: int = 10, cost: float = 0.0) -> ChatReply:
-    """A reply that uses so many tokens, one of them for what it says: a server that counts none is not believed."""
+    """A reply that uses so many tokens, one of them for its text: a server that reports none is not believed."""
     return ChatReply(content=text, tool_calls=calls, usage=Usage(tokens_input=tokens - 1, tokens_output=1, cost=cost))
 
 
 def counted(event: StreamEvent, of: str) -> int:
-    """The tokens in both directions that an event counts of a run, its team or its workflow."""
+    """The tokens in both directions that an event reports for a run, its team or its workflow."""
     return int(event.data[of]["tokens_input"] + event.data[of]["tokens_output"])
 
 
@@ -37,9 +37,7 @@ def shares(events: list[Any]) -> list[Budget]:
 
 @pytest.fixture(autouse=True)
 def prompts_cost_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    """Shares are reckoned with small numbers here: what a request is estimated to send is left out, and a reply may be
-    one token long.
-    """
+    """Shares use small numbers here: the estimated prompt is ignored, and a reply may be one token long."""
     if "reserved" not in request.keywords:
         real = budget.reserve
         monkeypatch.setattr(budget, "LEAST_REPLY", 1)
@@ -48,7 +46,7 @@ def prompts_cost_nothing(monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
         )
 
 
-async def test_a_share_is_set_aside_and_what_was_not_used_comes_back(open_atelier: Opener) -> None:
+async def test_a_share_is_reserved_and_the_unused_part_returned(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[says("", spawn("a"), tokens=100), says("", spawn("b"), tokens=100), says("done", tokens=100)],
         Helper=[says("one", tokens=50), says("two", tokens=50)],
@@ -63,7 +61,7 @@ async def test_a_share_is_set_aside_and_what_was_not_used_comes_back(open_atelie
         assert state.current.spent.tokens == 400
 
 
-async def test_a_batch_divides_what_is_left(open_atelier: Opener) -> None:
+async def test_a_batch_divides_the_remainder(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[says("", batch("b", *(("Poet", "x"),) * 4), tokens=100), says("done")], Poet=[says("v", tokens=10)] * 4
     )
@@ -72,7 +70,7 @@ async def test_a_batch_divides_what_is_left(open_atelier: Opener) -> None:
         _, run_id = await begin(atelier, budget=Budget(max_tokens=1000, max_cost=2.0, max_tool_calls=9))
         await atelier.runs.wait(run_id)
         given = shares(await bodies(atelier, run_id, "child_started"))
-        # Nine calls less the one that starts them, by four.
+        # Nine calls minus the one that starts them, divided by four.
         assert given == [Budget(max_tokens=225, max_cost=0.5, max_tool_calls=2, max_seconds=30)] * 4
 
 
@@ -87,7 +85,7 @@ async def test_one_in_the_background_leaves_its_parent_a_part(open_atelier: Open
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [450]
 
 
-async def test_less_that_is_asked_for_is_what_is_given_and_more_is_not(open_atelier: Opener) -> None:
+async def test_a_smaller_requested_share_is_granted_and_a_larger_one_is_not(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[
             says("", spawn("a", budget={"max_tokens": 20}), tokens=100),
@@ -102,11 +100,11 @@ async def test_less_that_is_asked_for_is_what_is_given_and_more_is_not(open_atel
         assert [share.max_tokens for share in shares(await bodies(atelier, run_id, "child_started"))] == [20, 885]
 
 
-async def test_nothing_left_is_reported_and_nobody_starts(open_atelier: Opener) -> None:
+async def test_an_exhausted_budget_is_reported_and_nobody_starts(open_atelier: Opener) -> None:
     cast = Cast(Lead=[says("", spawn(), tokens=1000)])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=1000))
-        # The call has its result; another request to the model is over the cap.
+        # The call has its result; another request to the model would exceed the limit.
         row = await atelier.runs.wait(run_id)
         assert row.status is RunStatus.PAUSED
         assert set(await team_rows(atelier, workflow_id)) == {"Lead"}
@@ -140,7 +138,7 @@ async def start_capped(atelier: Atelier) -> tuple[str, str, str]:
     return workflow_id, run_id, rows["Poor"].id
 
 
-async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_continue(open_atelier: Opener, capped: Cast) -> None:
+async def test_a_limit_pauses_its_own_sub_agent_and_raising_it_resumes(open_atelier: Opener, capped: Cast) -> None:
     async with open_atelier(model_factory=capped) as atelier:
         seen = Recorder(atelier)
         _, run_id, poor = await start_capped(atelier)
@@ -160,7 +158,7 @@ async def test_a_cap_pauses_its_own_sub_agent_and_more_lets_it_continue(open_ate
     assert [entry["report"] for entry in capped.result()["results"]] == ["poor report", "rich report"]
 
 
-async def test_more_for_a_grandchild_is_more_for_everybody_above_it(open_atelier: Opener) -> None:
+async def test_more_for_a_grandchild_is_more_for_all_its_ancestors(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[says("", spawn("s", "Middle"), tokens=10), says("done", tokens=10)],
         Middle=[says("", spawn("t", "Deep", budget={"max_tokens": 50}), tokens=10), says("m", tokens=10)],
@@ -179,7 +177,7 @@ async def test_more_for_a_grandchild_is_more_for_everybody_above_it(open_atelier
     cast.complete()
 
 
-async def test_at_its_cap_a_sub_agent_can_finish_with_what_there_is(open_atelier: Opener, capped: Cast) -> None:
+async def test_at_its_limit_a_sub_agent_can_finish_with_what_there_is(open_atelier: Opener, capped: Cast) -> None:
     async with open_atelier(model_factory=capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
         await atelier.runs.steering.resume(poor, finish=True)
@@ -188,7 +186,7 @@ async def test_at_its_cap_a_sub_agent_can_finish_with_what_there_is(open_atelier
     assert capped.result()["results"][0]["report"] == "poor report"
 
 
-async def test_at_its_cap_a_sub_agent_can_be_stopped(open_atelier: Opener, capped: Cast) -> None:
+async def test_at_its_limit_a_sub_agent_can_be_stopped(open_atelier: Opener, capped: Cast) -> None:
     async with open_atelier(model_factory=capped) as atelier:
         _, run_id, poor = await start_capped(atelier)
         await atelier.runs.cancel(poor)
@@ -196,7 +194,7 @@ async def test_at_its_cap_a_sub_agent_can_be_stopped(open_atelier: Opener, cappe
     assert [entry["success"] for entry in capped.result()["results"]] == [False, True]
 
 
-async def test_a_root_at_its_cap_finishes_with_the_reports_there_are(open_atelier: Opener) -> None:
+async def test_a_root_at_its_limit_finishes_with_the_existing_reports(open_atelier: Opener) -> None:
     stuck = Stuck(("half of it",))
     cast = Cast(
         Lead=[says("", spawn(wait=False), tokens=90), says("", calculate(), tokens=10), says("in short")], Helper=stuck
@@ -216,7 +214,7 @@ async def test_a_root_at_its_cap_finishes_with_the_reports_there_are(open_atelie
     cast.models["Lead"].assert_complete()
 
 
-async def test_time_is_the_sub_agents_own_and_no_tokens_count_against_the_root_twice(open_atelier: Opener) -> None:
+async def test_time_is_each_runs_own_and_no_tokens_count_twice_for_the_root(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[says("", spawn("s", "Middle")), says("done")],
         Middle=[says("", spawn("t", "Deep")), says("m")],
@@ -237,7 +235,7 @@ async def test_time_is_the_sub_agents_own_and_no_tokens_count_against_the_root_t
         ] == [30, 10]
 
 
-async def test_sums_count_everybody_while_they_work(open_atelier: Opener) -> None:
+async def test_totals_include_everybody_while_they_work(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[says("", spawn("s", "Middle"), tokens=2), says("done", tokens=10_000)],
         Middle=[says("", spawn("t", "Deep"), tokens=10), says("m", tokens=1000)],
@@ -264,7 +262,7 @@ async def test_sums_count_everybody_while_they_work(open_atelier: Opener) -> Non
         assert sum(row.usage.tokens_input + row.usage.tokens_output for row in rows) == 11_117
 
 
-async def test_a_plans_later_stages_share_what_is_left_then(open_atelier: Opener) -> None:
+async def test_later_stages_of_a_plan_share_the_remainder_at_that_time(open_atelier: Opener) -> None:
     actions = [{"description": "a"}, {"description": "b"}, {"description": "c", "depends_on": [0]}]
     cast = Cast(
         Lead=[says("", plan("p", *actions), tokens=100), says("done")],

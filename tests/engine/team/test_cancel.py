@@ -1,4 +1,6 @@
-"""Stopping reaches everybody below: every stream is closed, every run has ended, and what was done and used is kept."""
+"""Stopping reaches all descendants: every stream is closed, every run has ended, and their work and usage are
+stored.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,7 @@ class Nothing(Input):
 
 
 class Hang(Tool):
-    """Never ends by itself, and tells when it was stopped."""
+    """Never ends by itself, and records when it was stopped."""
 
     name: ClassVar[str] = "hang"
     section: ClassVar[str] = "core_ops"
@@ -65,9 +67,7 @@ async def until_begun(*models: Stuck) -> None:
 
 
 def deep_team() -> tuple[Cast, list[Stuck]]:
-    """A root with 3 sub-agents that each have 4 of their own: 15 below it, the 12 at the bottom in the middle of a
-    reply.
-    """
+    """A root with 3 sub-agents that each have 4: 15 descendants, the 12 lowest in the middle of a reply."""
     bottom = {f"Leaf_{n}_{m}": Stuck(("So ", "far")) for n in range(3) for m in range(4)}
     middle = {
         f"Middle_{n}": [[spawn(f"m{m}", f"Leaf {n} {m}", wait=False) for m in range(4)], [calculate()], "no"]
@@ -102,7 +102,7 @@ async def test_cancelling_the_root_closes_every_stream_at_every_depth(open_ateli
         assert atelier.runs.teams.alive == {}
         for row in rows.values():
             assert len(await bodies(atelier, row.id, "run_finished")) == 1
-        # Everybody learned of the ends below it, each with what was said until then.
+        # Everybody learned of the ends below, each with its text until then.
         ends = [end for row in rows.values() for end in await bodies(atelier, row.id, "child_finished")]
         assert len(ends) == 15
         assert sorted(end.report for end in ends) == ["Mid"] * 3 + ["So far"] * 12
@@ -125,8 +125,10 @@ async def test_a_tool_of_a_sub_agent_is_stopped_with_its_root(open_atelier: Open
         assert execution.status == "cancelled"
 
 
-async def test_what_those_below_used_counts_for_the_one_that_was_stopped(open_atelier: Opener) -> None:
-    """A grandchild that is stopped together with its parent: what it used is in what the root is told of its child."""
+async def test_usage_of_descendants_counts_for_the_stopped_run(open_atelier: Opener) -> None:
+    """A grandchild that is stopped together with its parent: its usage is in what the root is told about its
+    child.
+    """
     stuck = Stuck()
 
     class Deep:
@@ -151,7 +153,7 @@ async def test_what_those_below_used_counts_for_the_one_that_was_stopped(open_at
 
 
 @pytest.mark.parametrize("waits", ["user", "parent", "approval", "paused"])
-async def test_one_that_waits_is_stopped_like_one_that_works(open_atelier: Opener, waits: str) -> None:
+async def test_a_waiting_sub_agent_is_stopped_like_an_active_one(open_atelier: Opener, waits: str) -> None:
     asked = {
         "user": [ask_user()],
         "parent": [ask_parent()],
@@ -194,7 +196,7 @@ async def test_one_that_waits_is_stopped_like_one_that_works(open_atelier: Opene
         assert await atelier.approvals.pending() == []
 
 
-async def test_a_stopped_sub_agents_question_no_longer_exists_and_its_parent_continues(open_atelier: Opener) -> None:
+async def test_a_stopped_sub_agents_question_is_closed_and_its_parent_continues(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "Without it, then."], Helper=[[ask_user()], "no"])
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
@@ -221,9 +223,9 @@ async def test_a_message_that_ends_the_turn_ends_the_team(open_atelier: Opener) 
     assert stuck.open == 0
 
 
-async def test_an_end_stops_the_whole_background_together(open_atelier: Opener) -> None:
-    """Each stream takes its time to close, here until the other one closes too: nobody works on until its turn to be
-    stopped comes.
+async def test_finishing_stops_all_background_work_in_parallel(open_atelier: Opener) -> None:
+    """Each stream takes its time to close, here until the other one closes too: none keeps working until it is its
+    turn to be stopped.
     """
     both = asyncio.Barrier(2)
 
@@ -248,7 +250,7 @@ async def test_an_end_stops_the_whole_background_together(open_atelier: Opener) 
         assert (rows["One"].status, rows["Two"].status) == (RunStatus.CANCELLED, RunStatus.CANCELLED)
 
 
-async def test_task_complete_stops_what_works_in_the_background(open_atelier: Opener) -> None:
+async def test_task_complete_stops_background_work(open_atelier: Opener) -> None:
     stuck = Stuck()
     cast = Cast(Lead=[[spawn(wait=False)], "Wait.", [call("task_complete", "t", summary="Enough.")]], Helper=stuck)
     async with open_atelier(model_factory=cast) as atelier:
@@ -260,10 +262,10 @@ async def test_task_complete_stops_what_works_in_the_background(open_atelier: Op
     assert stuck.open == 0
 
 
-async def test_a_sub_agent_that_ends_at_that_moment_it_is_stopped_is_reported_to_its_parent(
+async def test_a_sub_agent_that_ends_while_being_stopped_is_reported_to_its_parent(
     open_atelier: Opener,
 ) -> None:
-    """The commit of its end is under way when the stop arrives: the end stands, and its parent continues."""
+    """Its end is being committed when the stop arrives: the end is valid, and its parent continues."""
     cast = Cast(Lead=[[spawn()], "done"], Helper=["report"])
     caught: list[asyncio.Task[None]] = []
     atelier: Atelier
@@ -305,8 +307,8 @@ async def test_a_failed_sub_agents_own_background_work_is_stopped(open_atelier: 
     assert "it fell over" in cast.result()["error"]
 
 
-async def test_one_that_begins_at_that_moment_everybody_is_stopped_is_stopped_too(open_atelier: Opener) -> None:
-    """Three generations down a start is being written when the root is stopped, so nobody knows of it yet."""
+async def test_a_sub_agent_that_starts_while_all_are_stopped_is_stopped_too(open_atelier: Opener) -> None:
+    """Three generations down a start is being committed when the root is stopped, so nobody knows of it yet."""
     stuck = Stuck()
     cast = Cast(
         Lead=[[spawn("s", "Middle")], "no"],

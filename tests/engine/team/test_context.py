@@ -1,4 +1,4 @@
-"""Pins and undone compactions through a whole engine: they hold in this run and in the ones that follow."""
+"""Pins and undone compactions in a complete engine: they apply in this run and in the following ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = "many words that nobody needs again, and again and again; " * 60
 
 
 class Talk:
-    """A conversation with a model of a small window."""
+    """A conversation with a model with a small context."""
 
     def __init__(self, atelier: Atelier, model: ScriptedModel) -> None:
         self.atelier = atelier
@@ -65,9 +65,7 @@ def small_window(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway.FactoryGateway, "__init__", smaller)
 
 
-async def test_what_is_pinned_stays_through_compactions_and_later_turns(
-    open_atelier: Opener, small_window: None
-) -> None:
+async def test_pinned_messages_survive_compactions_and_later_turns(open_atelier: Opener, small_window: None) -> None:
     model = answers()
     async with open_atelier(model) as atelier:
         seen = Recorder(atelier)
@@ -99,7 +97,7 @@ async def test_what_is_pinned_stays_through_compactions_and_later_turns(
             await atelier.runs.editing.pin(workflow_id, origin)
 
 
-async def test_an_undone_compaction_is_whole_in_the_following_run(open_atelier: Opener, small_window: None) -> None:
+async def test_an_undone_compaction_is_complete_in_the_following_run(open_atelier: Opener, small_window: None) -> None:
     model = answers()
     async with open_atelier(model) as atelier:
         talk = Talk(atelier, model)
@@ -123,7 +121,7 @@ async def test_an_undone_compaction_is_whole_in_the_following_run(open_atelier: 
         assert [entry.text for entry in handle.history if entry.kind is EntryKind.USER] == [*said, "short"]
 
 
-async def test_what_is_pinned_while_a_summary_is_written_is_not_taken_by_it(
+async def test_a_message_pinned_while_a_summary_is_written_is_not_replaced_by_it(
     open_atelier: Opener, small_window: None
 ) -> None:
     pins: list[str] = []

@@ -1,4 +1,4 @@
-"""Every way to start sub-agents and to hear of them again, and every way to ask for what cannot be had."""
+"""Every way to start sub-agents and to get their results, and every invalid request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tests.engine.team.conftest import (
 
 
 async def led(opener: Opener, cast: Cast, *others: Any, **changes: Any) -> str:
-    """Let the leader work to the end with some permanent agents there; returns how its run ended."""
+    """Let the leader work to the end with some stored agents; returns how its run ended."""
     async with opener(model_factory=cast) as atelier:
         for other in others:
             await atelier.agents.save(other)
@@ -43,7 +43,7 @@ async def led(opener: Opener, cast: Cast, *others: Any, **changes: Any) -> str:
         return str((await atelier.runs.wait(run_id)).status)
 
 
-async def test_a_sub_agent_is_informed_its_prompt_and_nothing_else(open_atelier: Opener) -> None:
+async def test_a_sub_agent_gets_its_prompt_and_nothing_else(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(prompt="Rhyme on tea.", system_prompt="You are a poet.")], "done"], Helper=["Tea, me."])
     assert await led(open_atelier, cast, text="A secret of the user's.") == "completed"
     messages = cast.models["Helper"].requests[0].messages
@@ -60,7 +60,7 @@ async def test_a_sub_agent_is_informed_its_prompt_and_nothing_else(open_atelier:
     assert set(cast.result()["metrics"]) == {"duration_ms", "tokens_input", "tokens_output", "cost"}
 
 
-async def test_delegated_work_is_done_with_the_agents_own_words(open_atelier: Opener) -> None:
+async def test_delegated_work_is_done_with_the_agents_own_instructions(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"], Poet=[[calculate()], "42 it is."])
     async with open_atelier(model_factory=cast) as atelier:
         poet = await atelier.agents.save(worker("Poet", system_prompt="You are the poet."))
@@ -71,7 +71,7 @@ async def test_delegated_work_is_done_with_the_agents_own_words(open_atelier: Op
     assert (cast.result()["agent_id"], cast.result()["report"]) == (poet.id, "42 it is.")
 
 
-async def test_the_same_agent_takes_several_tasks_of_a_batch_and_a_failure_is_one_of_them(open_atelier: Opener) -> None:
+async def test_one_agent_does_several_tasks_of_a_batch_and_a_failure_is_one_result(open_atelier: Opener) -> None:
     def by_prompt(request: Any) -> Step:
         return (
             RuntimeError("no verse left")
@@ -90,7 +90,7 @@ async def test_the_same_agent_takes_several_tasks_of_a_batch_and_a_failure_is_on
     assert "(ERROR)" in result["aggregated_report"]
 
 
-async def test_fifteen_tasks_are_done_and_sixteen_refused(open_atelier: Opener) -> None:
+async def test_fifteen_tasks_are_accepted_and_sixteen_refused(open_atelier: Opener) -> None:
     many = batch("b", *((("Poet"), f"Verse {n}.") for n in range(16)))
     fifteen = batch("c", *((("Poet"), f"Verse {n}.") for n in range(15)))
     cast = Cast(Lead=[[many], [fifteen], "done"], Poet=["A verse."] * 15)
@@ -102,7 +102,7 @@ async def test_fifteen_tasks_are_done_and_sixteen_refused(open_atelier: Opener) 
     cast.complete()
 
 
-async def test_a_sequential_plan_stops_at_the_first_failure_and_says_what_was_not_run(open_atelier: Opener) -> None:
+async def test_a_sequential_plan_stops_at_the_first_failure_and_lists_what_was_not_run(open_atelier: Opener) -> None:
     actions = [{"description": text} for text in ("Begin", "Break", "Never", "Nor this")]
     cast = Cast(
         Lead=[[plan("p", *actions, strategy="sequential")], "done"],
@@ -125,7 +125,7 @@ async def test_a_failed_call_stops_a_sequential_plan_too(open_atelier: Opener) -
     assert [entry.get("code", "ok") for entry in cast.result()["results"]] == ["call_failed", "not_run"]
 
 
-async def test_a_batch_plan_runs_what_is_independent_together_and_continues_after_a_failure(
+async def test_a_batch_plan_runs_independent_actions_together_and_continues_after_a_failure(
     open_atelier: Opener,
 ) -> None:
     first, second = Stuck(()), Stuck(())
@@ -144,7 +144,7 @@ async def test_a_batch_plan_runs_what_is_independent_together_and_continues_afte
     assert [entry["success"] for entry in cast.result()["results"]] == [False, False, True]
 
 
-async def test_a_later_action_is_reported_what_the_earlier_ones_gave(open_atelier: Opener) -> None:
+async def test_a_later_action_gets_the_earlier_results(open_atelier: Opener) -> None:
     sum_ = {"description": "Sum", "tool": "CalculatorTool", "arguments": {"operation": "eval", "expression": "6*7"}}
     cast = Cast(Lead=[[plan("p", sum_, {"description": "Say it", "depends_on": [0]})], "done"], Action_2=["It is 42."])
     assert await led(open_atelier, cast) == "completed"
@@ -161,7 +161,7 @@ async def test_everything_at_once(open_atelier: Opener) -> None:
         await atelier.runs.cancel(run_id)
 
 
-async def test_one_in_the_background_works_while_its_parent_continues(open_atelier: Opener) -> None:
+async def test_a_background_sub_agent_works_while_its_parent_continues(open_atelier: Opener) -> None:
     gate = asyncio.Event()
 
     def open_gate(request: Any) -> Step:
@@ -177,7 +177,7 @@ async def test_one_in_the_background_works_while_its_parent_continues(open_ateli
     cast.complete()
 
 
-async def test_reports_nobody_fetched_are_reported_before_the_end(open_atelier: Opener) -> None:
+async def test_unfetched_reports_are_delivered_before_the_end(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[
             [spawn("a", "Helper", wait=False), spawn("b", "Other", wait=False)],
@@ -188,20 +188,20 @@ async def test_reports_nobody_fetched_are_reported_before_the_end(open_atelier: 
         Other=[RuntimeError("lost")],
     )
     assert await led(open_atelier, cast) == "completed"
-    # One that ends at once is told in the result of the call that started it.
+    # One that ends at once is reported in the result of the call that started it.
     told = cast.last() + str(cast.results())
     assert "Report A." in told
     assert "lost" in told
     cast.complete()
 
 
-async def test_a_report_that_was_joined_is_not_told_again(open_atelier: Opener) -> None:
+async def test_a_joined_report_is_not_delivered_again(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn(wait=False)], [join()], "done"], Helper=["once"])
     assert await led(open_atelier, cast) == "completed"
     cast.complete()
 
 
-async def test_terminate_closes_the_model_stream_and_brings_what_there_is(open_atelier: Opener) -> None:
+async def test_terminate_closes_the_model_stream_and_returns_the_partial_work(open_atelier: Opener) -> None:
     stuck = Stuck()
     children: list[str] = []
 
@@ -226,7 +226,7 @@ async def test_terminate_closes_the_model_stream_and_brings_what_there_is(open_a
     cast.complete()
 
 
-async def test_terminating_one_that_has_ended_or_unknown_says_so(open_atelier: Opener) -> None:
+async def test_terminating_an_ended_or_unknown_sub_agent_is_reported(open_atelier: Opener) -> None:
     def again(request: Any) -> Step:
         return [call("SpawnAgentTool", "t", operation="terminate", child_id=cast.result()["child_id"])]
 
@@ -241,7 +241,7 @@ async def test_terminating_one_that_has_ended_or_unknown_says_so(open_atelier: O
     assert spawned["child_id"] in unknown["error"]
 
 
-async def test_at_the_greatest_depth_nobody_is_offered_or_given_sub_agents(open_atelier: Opener) -> None:
+async def test_at_the_maximum_depth_no_sub_agents_are_offered_or_started(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[spawn("a", "One")], "done"],
         One=[[spawn("b", "Two")], "one"],
@@ -268,7 +268,7 @@ async def test_at_the_greatest_depth_nobody_is_offered_or_given_sub_agents(open_
 
 
 @pytest.mark.parametrize("depth", [0, 1])
-async def test_the_owner_says_how_deep_agents_may_start_agents(open_atelier: Opener, depth: int) -> None:
+async def test_the_owner_sets_the_maximum_depth_of_sub_agents(open_atelier: Opener, depth: int) -> None:
     cast = Cast(Lead=[[spawn("a", "One")], "done"], One=["one"])
     async with open_atelier(model_factory=cast) as atelier:
         await atelier.settings.update(max_depth=depth)
@@ -304,7 +304,7 @@ REFUSED: list[tuple[Any, str, str]] = [
 @pytest.mark.parametrize(
     ("asked", "code", "named"), REFUSED, ids=[f"{n}-{code}" for n, (_, code, _named) in enumerate(REFUSED)]
 )
-async def test_what_cannot_be_had_is_refused_with_what_can(
+async def test_an_impossible_request_is_refused_with_what_is_possible(
     open_atelier: Opener, asked: Any, code: str, named: str
 ) -> None:
     cast = Cast(Lead=[[asked], "done"])
@@ -330,7 +330,7 @@ async def test_an_unknown_provider_is_refused_before_anything_starts(open_atelie
     cast.complete()
 
 
-async def test_sixteen_at_work_are_too_many_and_an_end_frees_a_slot(open_atelier: Opener) -> None:
+async def test_sixteen_active_sub_agents_are_too_many_and_an_end_frees_a_slot(open_atelier: Opener) -> None:
     stuck = Stuck(())
     fifteen = [spawn(f"s{n}", f"Helper {n}", wait=False) for n in range(15)]
     models = {f"Helper_{n}": stuck if n else ["short"] for n in range(15)}
@@ -361,7 +361,7 @@ async def test_sixteen_at_work_are_too_many_and_an_end_frees_a_slot(open_atelier
     assert stuck.open == 0
 
 
-async def test_the_users_message_reaches_one_sub_agent_alone(open_atelier: Opener) -> None:
+async def test_a_message_of_the_user_reaches_only_the_addressed_sub_agent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=["first thought", "second thought"])
     cast.models["Helper"].gate = gate = asyncio.Event()
     async with open_atelier(model_factory=cast) as atelier:
@@ -380,7 +380,7 @@ async def test_the_users_message_reaches_one_sub_agent_alone(open_atelier: Opene
     assert "Think again." not in str(cast.models["Lead"].requests[-1].messages)
 
 
-async def test_the_stream_tells_of_a_sub_agent_in_its_parents_name(open_atelier: Opener) -> None:
+async def test_the_stream_reports_a_sub_agent_in_its_parents_name(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s", "Helper", "Count to two.")], "done"], Helper=[[calculate()], "two"])
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
@@ -415,7 +415,7 @@ def hand_over(content: str, type: str, id: str = "o") -> Any:
     return call("output", id, content=content, type=type)
 
 
-async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_report(open_atelier: Opener) -> None:
+async def test_a_sub_agents_structured_result_reaches_its_parents_model_with_its_report(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[spawn()], "done"],
         Helper=[
@@ -434,7 +434,7 @@ async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_re
     said = [result.get("message") for result in cast.results("Helper")]
     handed = "Handed over: your parent reads it with your report"
     assert said == [f"{handed}. Stored as report {stored.name!r}", handed, "Shown"]
-    # The result is in the report already, and progress is for whoever watches.
+    # The result is in the report already, and progress is for people.
     assert cast.result()["report"] == (
         f"Stored as reports, whole: {stored.name!r}.\n\nAll found. 42\n\n"
         f"## Handed over (report, report {stored.name!r})\n\n# Dates\n\n1 May"
@@ -442,7 +442,7 @@ async def test_what_a_sub_agent_hands_over_reaches_its_parents_model_with_its_re
 
 
 @pytest.mark.parametrize("ends", ["crash", "abandon", "terminate"])
-async def test_what_was_handed_over_outlives_a_bad_end(open_atelier: Opener, ends: str) -> None:
+async def test_a_structured_result_survives_a_bad_end(open_atelier: Opener, ends: str) -> None:
     last: dict[str, Any] = {
         "crash": RuntimeError("broken"),
         "abandon": [call("task_abandon", "x", reason="No use.")],
@@ -463,7 +463,7 @@ async def test_what_was_handed_over_outlives_a_bad_end(open_atelier: Opener, end
     assert "The first half." in cast.result()["report"]
 
 
-async def test_a_long_result_is_stored_so_that_its_parent_can_read_it_whole(open_atelier: Opener) -> None:
+async def test_a_long_result_is_stored_so_that_its_parent_can_read_it_completely(open_atelier: Opener) -> None:
     text = "x" * 40_000
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[hand_over(text, "result")], "Done."])
     async with open_atelier(model_factory=cast) as atelier:

@@ -1,4 +1,4 @@
-"""Sub-agents that never end: only what they really do keeps them alive, and looking at them does not."""
+"""Sub-agents that never end: only their own activity keeps them alive, looking at them does not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TIMEOUT, CHECK = limits.INACTIVITY_S, limits.CHILD_CHECK_S
 
 
 class Dripping:
-    """Says a word whenever it is told to, and ends when it is told that."""
+    """Sends a word on request, and ends on request."""
 
     def __init__(self) -> None:
         self.words: asyncio.Queue[str] = asyncio.Queue()
@@ -48,7 +48,7 @@ async def pass_time(clock: ManualClock, seconds: float, done: asyncio.Task[Any] 
         await clock.settle(60)
 
 
-async def test_one_that_does_nothing_is_ended_with_what_it_had(open_atelier: Opener) -> None:
+async def test_an_inactive_sub_agent_is_ended_with_its_partial_work(open_atelier: Opener) -> None:
     clock, stuck = ManualClock(), Stuck()
     cast = Cast(Lead=[[spawn()], "Without it."], Helper=stuck)
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -81,7 +81,7 @@ async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> Non
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
         for _ in range(TIMEOUT // CHECK + 2):
             await pass_time(clock, CHECK, waiting)
-            # The watch itself looks, a screen looks, a script looks.
+            # The watch itself, a screen and a script look at it.
             await atelier.runs._watch.check()
             await atelier.teams.tree(workflow_id)
             atelier.environment.publish(atelier.runs.state_of(run_id).current, SubAgentProgress(sub_agent_id="x"))
@@ -90,7 +90,7 @@ async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> Non
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR
 
 
-async def test_a_word_now_and_then_keeps_it_alive(open_atelier: Opener) -> None:
+async def test_an_occasional_word_keeps_it_alive(open_atelier: Opener) -> None:
     clock, slow = ManualClock(), Dripping()
     cast = Cast(Lead=[[spawn()], "done"], Helper=slow)
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -108,7 +108,7 @@ async def test_a_word_now_and_then_keeps_it_alive(open_atelier: Opener) -> None:
     assert cast.result()["report"].startswith("word 0 word 1")
 
 
-async def test_who_waits_for_a_person_or_for_others_is_not_idle(open_atelier: Opener) -> None:
+async def test_waiting_for_a_person_or_for_others_is_not_inactivity(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep")], "m"], Deep=[[ask_user()], "d"])
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -128,7 +128,7 @@ async def test_who_waits_for_a_person_or_for_others_is_not_idle(open_atelier: Op
             assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_who_waits_as_the_server_asked_is_not_idle(open_atelier: Opener) -> None:
+async def test_a_delay_requested_by_the_server_is_not_inactivity(open_atelier: Opener) -> None:
     clock = ManualClock()
 
     class Waiting:
@@ -143,14 +143,14 @@ async def test_who_waits_as_the_server_asked_is_not_idle(open_atelier: Opener) -
         _, run_id = await begin(atelier)
         await seen.until(ChunkType.RETRY)
         waiting = asyncio.create_task(atelier.runs.wait(run_id))
-        # No further: what follows is written in real time, which is no idleness either.
+        # No further: what follows is written in real time, which is no inactivity either.
         await pass_time(clock, 2 * TIMEOUT, waiting)
         async with asyncio.timeout(20):
             assert (await waiting).status is RunStatus.COMPLETED
     assert cast.result()["report"] == "There."
 
 
-async def test_who_waits_for_a_silent_tool_is_not_idle(open_atelier: Opener) -> None:
+async def test_waiting_for_a_silent_tool_is_not_inactivity(open_atelier: Opener) -> None:
     clock, go_on = ManualClock(), asyncio.Event()
 
     @tool(name="brood", category="agent", section="core_ops", effect="read", risk="low")
@@ -174,8 +174,8 @@ async def test_who_waits_for_a_silent_tool_is_not_idle(open_atelier: Opener) -> 
     assert cast.result()["report"] == "Hatched."
 
 
-async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
-    """A team gives its slot back while nobody of it works; another takes it, and an answer then has to wait for its
+async def test_waiting_for_a_slot_is_not_inactivity(open_atelier: Opener) -> None:
+    """A team releases its slot while none of it works; another takes it, and an answer then has to wait for its
     turn.
     """
     clock, stuck = ManualClock(), Stuck()
@@ -184,7 +184,7 @@ async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
     async def one_slot(atelier: Atelier) -> None:
         await atelier.settings.update(workflows_running=1)
         atelier.runs.live.slots.limit = 1
-        # The busy team's own silence is not what this is about.
+        # The busy team's own silence does not matter here.
         atelier.environment.inactivity_s = 10 * TIMEOUT
 
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -207,7 +207,7 @@ async def test_who_waits_for_a_slot_is_not_idle(open_atelier: Opener) -> None:
     assert cast.result()["report"] == "blue it is"
 
 
-async def test_one_that_hangs_ends_with_everything_below_it(open_atelier: Opener) -> None:
+async def test_a_hanging_sub_agent_ends_with_all_its_descendants(open_atelier: Opener) -> None:
     clock, top, deep = ManualClock(), Stuck(("Mid",)), Dripping()
     turns: list[Any] = [ScriptedModel([[spawn("t", "Deep", wait=False)]]), top]
 

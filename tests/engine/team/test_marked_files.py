@@ -1,5 +1,5 @@
-"""A file that was written after reading from outside carries that on: whoever reads it in another workflow has read
-from there, too.
+"""A file written after reading outside content is marked: a reader in another workflow counts as having read
+outside content, too.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ WRITES: dict[str, tuple[ToolCall, ...]] = {
     "old times": (run(f"echo {SECRET} > notes.md && touch -d 2001-01-01 notes.md"),),
     "failed": (run(f"python3 -c \"open('notes.md', 'w').write('{SECRET}'); raise SystemExit(3)\""),),
 }
-"""Ways to write what was read; where it then stands is found by looking."""
+"""Ways to write what was read; the resulting file is found by searching."""
 READS: dict[str, tuple[ToolCall, ...]] = {
     "read": (call("read_file", "r", path="notes.md"),),
     "absolute": (call("read_file", "r", path="{root}/notes.md"),),
@@ -108,13 +108,13 @@ def root(tmp_path: Path) -> Path:
 
 
 class Team:
-    """One data folder and a folder to work in; each turn is one of a new workflow."""
+    """One data folder and a folder to work in; each turn is in a new workflow."""
 
     def __init__(self, atelier: Atelier, cast: Cast, root: Path) -> None:
         self.atelier, self.root, self._cast = atelier, root, cast
 
     async def turn(self, *calls: ToolCall) -> list[tuple[str, str, str]]:
-        """Who is asked about at the end of a turn that makes these calls, one after another."""
+        """Which agents need approval at the end of a turn with these calls, made one after another."""
         placed = [each.model_copy(update={"arguments": json.loads(json.dumps(each.arguments).replace("{root}",
         str(self.root)))})
                   for each in calls]  # fmt: skip
@@ -134,9 +134,7 @@ class Team:
         return asked
 
     async def reads(self, *calls: ToolCall) -> str:
-        """What the question says that follows when a turn sends something out after these calls; empty where nobody is
-        asked.
-        """
+        """The text of the approval when a turn sends something out after these calls; empty where none is needed."""
         asked = await self.turn(*calls, sends("later", "other.example"))
         assert [(who, why) for who, why, _about in asked] in ([], [("Lead", "tainted")]), asked
         return asked[0][2] if asked else ""
@@ -158,7 +156,7 @@ async def prepare(atelier: Atelier, root: Path) -> None:
 
 
 @pytest.mark.parametrize("way", WRITES)
-async def test_whatever_way_it_was_written_the_file_is_marked(team: Team, way: str) -> None:
+async def test_the_file_is_marked_however_it_was_written(team: Team, way: str) -> None:
     assert await team.turn(sends(), *WRITES[way]) == []
     holding = [
         path for path in team.root.rglob("*") if path.is_file() and not path.is_symlink() and ".git" not in path.parts
@@ -170,7 +168,7 @@ async def test_whatever_way_it_was_written_the_file_is_marked(team: Team, way: s
     assert await team.reads(call("read_file", "r", path=str(holding[0]))) == OUTSIDE
 
 
-async def test_whatever_way_it_is_read_the_reader_is_tainted(team: Team) -> None:
+async def test_the_reader_is_tainted_however_it_was_read(team: Team) -> None:
     told = {}
     for way, calls in READS.items():
         if not (team.root / "notes.md").exists() or (team.root / "notes.md").read_text() != SECRET:
@@ -179,19 +177,19 @@ async def test_whatever_way_it_is_read_the_reader_is_tainted(team: Team) -> None
     assert told == dict.fromkeys(READS, OUTSIDE)
 
 
-async def test_what_tells_nothing_of_a_marked_file_asks_nothing(team: Team) -> None:
+async def test_calls_that_reveal_nothing_of_a_marked_file_need_no_approval(team: Team) -> None:
     assert await team.turn(sends(), call("write_file", "w", path="notes.md", content=SECRET)) == []
     assert {way: await team.reads(*calls) for way, calls in QUIET.items()} == dict.fromkeys(QUIET, "")
 
 
-async def test_what_was_written_before_anything_was_read_is_not_marked(team: Team) -> None:
+async def test_files_written_before_anything_was_read_are_not_marked(team: Team) -> None:
     assert (
         await team.turn(call("write_file", "w", path="notes.md", content="mine"), run("touch other.md"), sends()) == []
     )
     assert await team.atelier.files.marked() == []
 
 
-async def test_a_mark_goes_with_the_file_and_its_copies(team: Team) -> None:
+async def test_a_mark_follows_the_file_and_its_copies(team: Team) -> None:
     first = call("write_file", "w", path="notes.md", content=SECRET)
     await team.turn(sends(), first)
     await team.turn(call("move_file", "m", source="notes.md", destination="sub/moved.md"))
@@ -201,7 +199,7 @@ async def test_a_mark_goes_with_the_file_and_its_copies(team: Team) -> None:
     assert marked == [str(team.root / "build/again.md"), str(team.root / "sub/moved.md")]
 
 
-async def test_an_agents_edit_keeps_the_mark_and_a_persons_takes_it_away(team: Team) -> None:
+async def test_an_agents_edit_keeps_the_mark_and_a_persons_removes_it(team: Team) -> None:
     await team.turn(sends(), call("write_file", "w", path="notes.md", content=SECRET))
     edit = call("edit_file", "e", path="notes.md", old_string="42", new_string="43")
     await team.turn(edit)
@@ -209,11 +207,11 @@ async def test_an_agents_edit_keeps_the_mark_and_a_persons_takes_it_away(team: T
     assert await team.reads(read) == OUTSIDE
     (team.root / "notes.md").write_text("I wrote this.")
     assert await team.reads(read) == ""
-    (team.root / "notes.md").write_text(SECRET)  # what stood there is what was written then
+    (team.root / "notes.md").write_text(SECRET)  # the content is what was written then
     assert await team.reads(read) == OUTSIDE
 
 
-async def test_marked_as_read_it_is_a_file_like_any_other_until_it_is_written_again(team: Team) -> None:
+async def test_a_file_marked_as_read_is_like_any_other_until_it_is_rewritten(team: Team) -> None:
     write, read = call("write_file", "w", path="notes.md", content=SECRET), call("read_file", "r", path="notes.md")
     await team.turn(sends(), write)
     assert await team.atelier.files.mark_read([str(team.root)]) == [str(team.root / "notes.md")]
@@ -222,7 +220,7 @@ async def test_marked_as_read_it_is_a_file_like_any_other_until_it_is_written_ag
     assert await team.reads(read) == OUTSIDE
 
 
-async def test_undoing_gives_the_file_back_without_its_mark(team: Team) -> None:
+async def test_undo_restores_the_file_without_its_mark(team: Team) -> None:
     await team.turn(sends(), call("edit_file", "e", path="clean.md", old_string="clean", new_string=SECRET))
     (workflow, *_others) = await team.atelier.workflows.list()
     changes = await team.atelier.files.list(workflow.id)
@@ -231,7 +229,7 @@ async def test_undoing_gives_the_file_back_without_its_mark(team: Team) -> None:
     assert await team.atelier.files.marked() == []
 
 
-async def test_marks_outlive_the_workflow_and_the_program(open_atelier: Opener, root: Path) -> None:
+async def test_marks_survive_the_workflow_and_the_program(open_atelier: Opener, root: Path) -> None:
     cast = Cast(Lead=[])
     async with open_atelier(model_factory=cast) as atelier:
         await prepare(atelier, root)
@@ -244,7 +242,7 @@ async def test_marks_outlive_the_workflow_and_the_program(open_atelier: Opener, 
         assert await Team(atelier, cast, root).reads(call("read_file", "r", path="notes.md")) == OUTSIDE
 
 
-async def test_instructions_and_skills_that_were_written_so_taint_from_the_first_word(team: Team) -> None:
+async def test_marked_instructions_and_skills_taint_from_the_start(team: Team) -> None:
     await team.turn(sends(), call("write_file", "w", path="notes.md", content=SECRET))
     shutil.copy(team.root / "notes.md", team.root / "saved")
     (team.root / "CLAUDE.md").write_text("See @notes.md for more.")
@@ -264,13 +262,13 @@ async def test_instructions_and_skills_that_were_written_so_taint_from_the_first
         file.unlink()
 
 
-async def test_files_of_a_folder_nobody_trusts_mark_nothing_in_it(team: Team) -> None:
+async def test_files_of_an_untrusted_folder_mark_nothing_in_it(team: Team) -> None:
     await team.atelier.files.trust(str(team.root), False)
     await team.turn(call("read_file", "r", path="clean.md"), call("write_file", "w", path="notes.md", content=SECRET))
     assert await team.atelier.files.marked() == [], "who comes to trust the folder trusts what was read in it"
 
 
-async def test_what_was_committed_is_known_though_the_file_no_longer_exists(team: Team) -> None:
+async def test_committed_content_is_known_although_the_file_is_deleted(team: Team) -> None:
     await team.turn(
         sends(), run(f"echo {SECRET} > notes.md"), run("git add notes.md"), call("delete_path", "d", path="notes.md")
     )
@@ -294,7 +292,7 @@ def keep(path: str) -> str:
 """
 
 
-async def test_an_own_tool_marks_what_it_writes_as_every_tool_does(team: Team) -> None:
+async def test_a_custom_tool_marks_the_files_it_writes(team: Team) -> None:
     (team.atelier.own_tools.folder / "keep.py").write_text(WRITER)
     (file,) = await team.atelier.own_tools.list()
     await team.atelier.own_tools.confirm(file.file, file.sha256)
@@ -305,7 +303,7 @@ async def test_an_own_tool_marks_what_it_writes_as_every_tool_does(team: Team) -
     assert [mark.path for mark in await team.atelier.files.marked()] == [str(team.root / "notes.md")]
 
 
-async def test_a_command_in_the_background_marks_its_folder_until_it_has_ended_and_then_what_it_wrote(
+async def test_a_background_command_marks_its_folder_until_it_ends_and_then_its_files(
     team: Team,
 ) -> None:
     (team.root / "gate").mkdir()

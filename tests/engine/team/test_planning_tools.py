@@ -1,4 +1,4 @@
-"""The planning tools through a whole engine: what the leading model reads at the end of its calls."""
+"""The planning tools in a complete engine: the results that the leading model reads."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Team:
 async def led(
     open_atelier: Opener, team: Team, config: AgentConfig | None = None, *others: AgentConfig
 ) -> list[dict[str, Any]]:
-    """What the leading agent's calls gave."""
+    """The results of the leading agent's calls."""
     async with open_atelier(model_factory=team) as atelier:
         for other in others:
             await atelier.agents.save(other)
@@ -103,7 +103,7 @@ async def test_a_plan_of_calls_and_agents(open_atelier: Opener) -> None:
     assert 'RESULTS OF EARLIER ACTIONS:\n\n## Sum\n\n{"success": true, "result": 42' in told
 
 
-async def test_a_call_that_comes_back_without_success_stops_a_sequential_plan_and_blames_nobody(
+async def test_an_unsuccessful_call_stops_a_sequential_plan_and_is_blamed_on_no_agent(
     open_atelier: Opener,
 ) -> None:
     divide = {
@@ -149,7 +149,7 @@ async def test_sections_mode_reaches_its_tools_by_planning(open_atelier: Opener)
     assert below == ["CalculatorTool", "TodoTool", "list_tool_sections", "plan_actions", *control, "wait_parent"]
 
 
-async def test_planned_sub_agents_plan_as_deep_as_the_depth_allows_whatever_else_the_agent_has(
+async def test_planned_sub_agents_plan_down_to_the_maximum_depth(
     open_atelier: Opener,
 ) -> None:
     def planned(sections: list[str]) -> Step:

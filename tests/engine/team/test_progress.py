@@ -1,4 +1,4 @@
-"""Sub-agents are told of four times a second at most, and the last word before a silence is told too."""
+"""Progress of sub-agents is reported at most four times a second, including the last event before a silence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.runs import Script, agent
 
 
 class Stage:
-    """A parent and its sub-agent, as much of them as the reporter looks at, and what it told."""
+    """A parent and its sub-agent, with the parts that the reporter uses, and its reports."""
 
     def __init__(self) -> None:
         self.clock, self.bus = ManualClock(), EventBus()
@@ -58,7 +58,7 @@ async def test_the_last_event_within_a_quarter_second_is_reported_at_its_end() -
 
 
 @pytest.mark.parametrize("how", ["completed", "closed"])
-async def test_nothing_is_reported_of_one_that_has_ended_or_after_the_end(how: str) -> None:
+async def test_nothing_is_reported_about_an_ended_sub_agent(how: str) -> None:
     stage = Stage()
     stage.say(ChunkType.TOKEN)
     stage.say(ChunkType.TOKEN)

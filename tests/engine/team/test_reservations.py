@@ -1,4 +1,4 @@
-"""Caps are not overshot by a reply: a request gets what is left, and one that does not fit is not sent."""
+"""Replies do not exceed limits: a request gets the remainder, and one that does not fit is not sent."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, te
 
 
 def greedy(request: ChatRequest) -> Step:
-    """As long a reply as it is allowed to be, and a call, so that it is asked again."""
+    """A reply of the maximum length with a call, so that the model is asked again."""
     used = Usage(tokens_input=estimate_request(request), tokens_output=request.max_tokens)
     return ChatReply(
         content="word", tool_calls=(calculate(f"k{len(request.messages)}", f"1+{len(request.messages)}"),), usage=used
     )
 
 
-async def test_greedy_sub_agents_side_by_side_stay_within_the_cap_of_all(open_atelier: Opener) -> None:
+async def test_greedy_parallel_sub_agents_stay_within_the_common_limit(open_atelier: Opener) -> None:
     cap = 60_000
     cast = Cast(Lead=[[batch("b", *(("Greedy", "x"),) * 5)], "done"], Greedy=[greedy] * 100)
     async with open_atelier(model_factory=cast) as atelier:
@@ -44,7 +44,7 @@ async def test_greedy_sub_agents_side_by_side_stay_within_the_cap_of_all(open_at
         await atelier.runs.cancel(run_id)
 
 
-async def test_the_last_reply_gets_what_is_left_and_more_lets_the_run_continue(open_atelier: Opener) -> None:
+async def test_the_last_reply_gets_the_remainder_and_raising_the_limit_continues_the_run(open_atelier: Opener) -> None:
     cast = Cast(Lead=[greedy, greedy, "done"])
     async with open_atelier(model_factory=cast) as atelier:
         _, run_id = await begin(atelier, tools=("CalculatorTool",), max_tokens=4000, budget=Budget(max_tokens=7000))
@@ -60,7 +60,7 @@ async def test_the_last_reply_gets_what_is_left_and_more_lets_the_run_continue(o
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
 
 
-async def test_a_last_answer_that_was_asked_for_at_the_limit_is_given(open_atelier: Opener) -> None:
+async def test_a_last_answer_requested_at_the_limit_is_given(open_atelier: Opener) -> None:
     cast = Cast(Lead=["in short"])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier, budget=Budget(max_tokens=300))

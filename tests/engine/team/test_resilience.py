@@ -1,6 +1,4 @@
-"""Sub-agents that crash: what is tried again, what is not, when their agent is left alone, and whose trouble it was in
-every line.
-"""
+"""Crashing sub-agents: what is retried, what is not, when an agent is blocked for a while, and who is blamed."""
 
 from __future__ import annotations
 
@@ -46,7 +44,7 @@ class Nothing(Input):
 
 
 class Crash(Tool):
-    """Fails in a way nobody expected."""
+    """Fails in an unexpected way."""
 
     name: ClassVar[str] = "crash"
     section: ClassVar[str] = "core_ops"
@@ -71,7 +69,7 @@ async def in_time(clock: ManualClock, work: asyncio.Task[Any]) -> Any:
         return await work
 
 
-async def test_a_model_that_crashes_is_an_error_for_the_parent_alone(open_atelier: Opener) -> None:
+async def test_a_crashing_model_is_an_error_only_for_the_parent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "I manage."], Helper=[[calculate()], ValueError("broken pipe")])
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
@@ -86,7 +84,7 @@ async def test_a_model_that_crashes_is_an_error_for_the_parent_alone(open_atelie
     assert "# Sub-Agent Error" in cast.result()["report"]
 
 
-async def test_a_tool_that_crashes_is_an_error_for_its_agent_alone(open_atelier: Opener) -> None:
+async def test_a_crashing_tool_is_an_error_only_for_its_agent(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[call("crash")], "I noticed."])
     async with open_atelier(model_factory=cast) as atelier:
         atelier.registry.register(Crash())
@@ -97,7 +95,7 @@ async def test_a_tool_that_crashes_is_an_error_for_its_agent_alone(open_atelier:
 
 
 @pytest.mark.parametrize("failures", [1, 2])
-async def test_a_request_that_can_be_repeated_is_tried_again(open_atelier: Opener, failures: int) -> None:
+async def test_a_repeatable_request_is_retried(open_atelier: Opener, failures: int) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[calculate()], *[busy()] * failures, "There."])
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -110,13 +108,13 @@ async def test_a_request_that_can_be_repeated_is_tried_again(open_atelier: Opene
         assert all(body.again for body in retried)
         for number, body in enumerate(retried):
             assert 0.75 * min(2.0, 0.5 * 2**number) <= body.delay_s <= min(2.0, 0.5 * 2**number)
-        # The sum before it was not made again.
+        # The earlier sum was not calculated again.
         assert child.tool_calls == 1
     assert cast.result()["report"] == "There."
     cast.complete()
 
 
-async def test_three_attempts_are_all_there_are(open_atelier: Opener) -> None:
+async def test_there_are_at_most_three_attempts(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy()] * limits.REPLY_ATTEMPTS)
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -128,7 +126,7 @@ async def test_three_attempts_are_all_there_are(open_atelier: Opener) -> None:
     cast.complete()
 
 
-async def test_what_cannot_get_better_is_not_tried_again(open_atelier: Opener) -> None:
+async def test_a_permanent_error_is_not_retried(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy(recoverable=False)])
     async with open_atelier(model_factory=cast) as atelier:
         workflow_id, run_id = await begin(atelier)
@@ -139,7 +137,7 @@ async def test_what_cannot_get_better_is_not_tried_again(open_atelier: Opener) -
     cast.complete()
 
 
-async def test_a_success_in_between_starts_the_count_again(open_atelier: Opener) -> None:
+async def test_a_success_in_between_resets_the_count(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy(), busy(), [calculate()], busy(), busy(), "There."])
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -149,7 +147,7 @@ async def test_a_success_in_between_starts_the_count_again(open_atelier: Opener)
     cast.complete()
 
 
-async def test_stopping_while_it_waits_for_its_next_attempt(open_atelier: Opener) -> None:
+async def test_stopping_while_waiting_for_the_next_attempt(open_atelier: Opener) -> None:
     clock = ManualClock()
     cast = Cast(Lead=[[spawn()], "done"], Helper=[busy()])
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
@@ -161,7 +159,7 @@ async def test_stopping_while_it_waits_for_its_next_attempt(open_atelier: Opener
         assert {row.status for row in rows.values()} == {RunStatus.CANCELLED}
 
 
-def test_pauses_double_up_to_two_seconds_and_never_come_at_once() -> None:
+def test_delays_double_up_to_two_seconds_and_are_never_zero() -> None:
     def pause(attempt: int, chance: float, **asked: float) -> float | None:
         error = ProviderError("busy", code="overloaded", recoverable=True, **asked)
         return run_delay(error, attempt, child=True, begun=False, rng=lambda: chance)
@@ -173,9 +171,10 @@ def test_pauses_double_up_to_two_seconds_and_never_come_at_once() -> None:
     assert [pause(2, 0.0, retry_after_s=asked) for asked in (0.1, 7.0, 900.0)] == [0.5, 7.0, limits.CHILD_WAIT_S]
 
 
-def test_who_may_try_again() -> None:
-    """Whatever may get better, for a root run what its provider does not try: a reply that broke off, and silence;
-    nobody here a model that loads."""
+def test_which_runs_retry_which_errors() -> None:
+    """Temporary errors; for a root run only those its provider does not retry: an interrupted reply, and silence;
+    never a loading model.
+    """
 
     def tries(code: str, *, child: bool, begun: bool, recoverable: bool = True, status: int | None = None) -> bool:
         error = ProviderError("no", code=code, recoverable=recoverable, status=status)
@@ -193,15 +192,16 @@ def test_who_may_try_again() -> None:
         False,
     ]
     assert tries("timeout", child=False, begun=False)
-    assert not tries("timeout", child=False, begun=False, status=504)  # its provider tried that
+    assert not tries("timeout", child=False, begun=False, status=504)  # its provider retried that
     assert not tries("truncated", child=False, begun=False)
     assert not tries("loading", child=True, begun=True)
     assert not tries("auth", child=True, begun=False, recoverable=False)
 
 
-async def test_after_three_failures_an_agent_is_left_alone_for_a_minute(open_atelier: Opener) -> None:
-    """Closed, open after three, half open after a minute with one test: a failure opens it again, a success closes
-    it."""
+async def test_after_three_failures_an_agent_is_blocked_for_a_minute(open_atelier: Opener) -> None:
+    """Closed, open after three, half open after a minute with one trial: a failure opens it again, a success
+    closes it.
+    """
     clock = ManualClock()
     answers: list[Step] = [ValueError("down")] * 4 + ["It works."] * 2
     steps: list[Step] = []
@@ -238,7 +238,7 @@ async def test_after_three_failures_an_agent_is_left_alone_for_a_minute(open_ate
     cast.models["Poet"].assert_complete()
 
 
-async def test_one_agents_trouble_is_not_anothers(open_atelier: Opener) -> None:
+async def test_failures_of_one_agent_do_not_block_another(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[
             [delegate(f"d{n}", "Poet") for n in range(3)],
@@ -259,7 +259,7 @@ async def test_one_agents_trouble_is_not_anothers(open_atelier: Opener) -> None:
     assert [result["success"] for result in cast.results()] == [False, False, False, True, True]
 
 
-async def test_being_stopped_says_nothing_of_an_agent(open_atelier: Opener) -> None:
+async def test_a_stopped_agent_counts_neither_as_failure_nor_as_success(open_atelier: Opener) -> None:
     stuck = Stuck()
     cast = Cast(Lead=[[delegate("d", "Poet")], "done"] * 3, Poet=stuck)
     async with open_atelier(model_factory=cast) as atelier:
@@ -274,8 +274,8 @@ async def test_being_stopped_says_nothing_of_an_agent(open_atelier: Opener) -> N
         assert atelier.runs.teams.breakers._breakers[poet.id].failures == 0
 
 
-async def test_a_start_that_could_not_be_written_does_not_use_up_the_test(open_atelier: Opener) -> None:
-    """Half open lets one through; when its start fails on the disk, the next one is let through."""
+async def test_a_start_that_could_not_be_stored_does_not_use_up_the_trial(open_atelier: Opener) -> None:
+    """Half open allows one start; when it fails on the disk, the next one is allowed."""
     clock = ManualClock()
     broken = False
 

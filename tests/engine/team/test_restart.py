@@ -1,4 +1,4 @@
-"""The program ends in the middle and starts again: every sub-agent ends exactly once, and nobody's report is lost."""
+"""The program ends in the middle and restarts: every sub-agent ends exactly once, and no report is lost."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.support.clock import ManualClock
 
 
 async def ends_once(atelier: Atelier, workflow_id: str) -> None:
-    """Every run of the workflow has ended, once, and its parent knows it once."""
+    """Check that every run of the workflow has ended once, and that its parent knows it once."""
     rows = await atelier.repos.runs.list(workflow_id)
     for row in rows:
         assert row.status.final, f"{row.agent_name} is {row.status}"
@@ -55,7 +55,7 @@ async def finish(atelier: Atelier, workflow_id: str) -> None:
     await ends_once(atelier, workflow_id)
 
 
-async def test_a_batch_cut_off_at_work_is_done_again_from_where_it_was(open_atelier: Opener) -> None:
+async def test_an_interrupted_batch_continues_where_it_was(open_atelier: Opener) -> None:
     poet, painter = Stuck(("Half a verse",)), Stuck(("Half a picture",))
     cast = Cast(
         Lead=[[batch("b", ("Poet", "One."), ("Painter", "Two."), ("Quick", "Three."))]],
@@ -129,7 +129,7 @@ async def test_every_kind_of_wait_survives(open_atelier: Opener, waits: str) -> 
     assert "Blue it is." in str(again.results())
 
 
-async def test_a_plan_continues_with_the_stage_it_was_at(open_atelier: Opener) -> None:
+async def test_a_plan_continues_with_its_current_stage(open_atelier: Opener) -> None:
     second = Stuck(())
     actions = [{"description": text} for text in ("One", "Two", "Three")]
     cast = Cast(Lead=[[plan("p", *actions, strategy="sequential")]], Action_1=["first"], Action_2=second)
@@ -144,7 +144,7 @@ async def test_a_plan_continues_with_the_stage_it_was_at(open_atelier: Opener) -
     assert [entry["result"] for entry in again.result()["results"]] == ["first", "second", "third"]
 
 
-async def test_what_was_said_until_the_end_is_stored_and_the_pause_between_is_no_working_time(
+async def test_partial_text_is_stored_and_the_time_in_between_is_not_working_time(
     open_atelier: Opener,
 ) -> None:
     clock = ManualClock()
@@ -167,7 +167,7 @@ async def test_what_was_said_until_the_end_is_stored_and_the_pause_between_is_no
     assert again.result()["report"] == "A whole one."
 
 
-async def test_who_was_paused_alone_stays_so_and_the_others_continue(open_atelier: Opener) -> None:
+async def test_an_individually_paused_run_stays_paused_and_the_others_continue(open_atelier: Opener) -> None:
     free = Stuck(("b",))
     cast = Cast(Lead=[[batch("b", ("Held", "x"), ("Free", "y"))]], Held=[[calculate()], "no"], Free=free)
     cast.models["Held"].gate = gate = asyncio.Event()
@@ -198,8 +198,8 @@ async def test_who_was_paused_alone_stays_so_and_the_others_continue(open_atelie
     again.complete()
 
 
-async def test_a_team_that_was_paused_stays_so_as_a_whole(open_atelier: Opener) -> None:
-    """The pause of a sub-agent that was in the middle of a step had not been written when the program ended."""
+async def test_a_paused_team_stays_paused(open_atelier: Opener) -> None:
+    """The pause of a sub-agent in the middle of a step had not been stored when the program ended."""
     stuck = Stuck(("a",))
     cast = Cast(Lead=[[spawn()]], Helper=stuck)
     async with open_atelier(model_factory=cast) as atelier:
@@ -237,7 +237,7 @@ async def test_a_limit_of_a_sub_agent_still_waits_for_its_owner(open_atelier: Op
 
 @pytest.mark.parametrize("point", ["children_planned", "child_asked", "children_joined", "child_finished"])
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_start_over_at_every_commit_of_a_team(open_atelier: Opener, when: str, point: str) -> None:
+async def test_a_restart_at_every_commit_of_a_team(open_atelier: Opener, when: str, point: str) -> None:
     reached = asyncio.Event()
 
     def fault(at: str) -> None:

@@ -1,4 +1,4 @@
-"""The pages that sub-agents read are sources of their parent's answer, all the way up."""
+"""The pages that sub-agents read are sources of their parent's answer, at every level."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Page(Input):
 
 
 class Looks(Tool):
-    """Stands for a fetch or a search."""
+    """Replaces a fetch or a search."""
 
     name: ClassVar[str] = "Looks"
     section: ClassVar[str] = CORE
@@ -30,7 +30,7 @@ class Looks(Tool):
         return ToolResult({"success": True}, parts=(SourcePart(url=input.url, title="T", read=input.read),))
 
 
-async def test_a_parents_answer_shows_what_those_below_it_read(open_atelier: Opener) -> None:
+async def test_a_parents_answer_lists_the_pages_its_descendants_read(open_atelier: Opener) -> None:
     looked = [call("Looks", f"l{n}", url=url, read=read) for n, (url, read) in enumerate(
         (("https://read.org/", True), ("https://named.org/a", False), ("https://unused.org/", False)))]  # fmt: skip
     cast = Cast(

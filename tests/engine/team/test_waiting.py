@@ -60,7 +60,7 @@ async def test_the_parent_answers_in_its_own_turn(open_atelier: Opener) -> None:
     cast.complete()
 
 
-async def test_the_user_answers_in_the_parents_place(open_atelier: Opener) -> None:
+async def test_the_user_answers_in_place_of_the_parent(open_atelier: Opener) -> None:
     gate = asyncio.Event()
     cast = Cast(Lead=[[spawn()], "Let me think.", "Now I know."], Helper=[[ask_parent()], "Blue, then."])
     async with open_atelier(model_factory=cast) as atelier:
@@ -96,7 +96,7 @@ async def test_a_parent_that_does_not_answer_leaves_the_decision_to_its_child(op
     cast.complete()
 
 
-async def test_in_a_batch_the_others_continue_and_every_report_is_there_in_the_end(open_atelier: Opener) -> None:
+async def test_in_a_batch_the_others_continue_and_every_report_arrives(open_atelier: Opener) -> None:
     def by_prompt(request: Any) -> Step:
         if request.messages[-1].content == "Ask.":
             return [ask_parent()]
@@ -115,7 +115,7 @@ async def test_in_a_batch_the_others_continue_and_every_report_is_there_in_the_e
     cast.complete()
 
 
-async def test_two_that_ask_are_answered_in_one_reply(open_atelier: Opener) -> None:
+async def test_two_questions_are_answered_in_one_reply(open_atelier: Opener) -> None:
     def both(request: Any) -> Step:
         asked = cast.result()["questions"]
         assert [entry["question"] for entry in asked] == ["Which?", "Which?"]
@@ -139,7 +139,7 @@ async def test_two_that_ask_are_answered_in_one_reply(open_atelier: Opener) -> N
     cast.complete()
 
 
-async def test_one_that_asks_from_the_background_is_heard(open_atelier: Opener) -> None:
+async def test_a_question_from_the_background_reaches_the_parent(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[spawn(wait=False)], "Nothing to do.", answering("Blue."), "done"],
         Helper=[[ask_parent()], "Blue, then."],
@@ -156,7 +156,7 @@ async def test_one_that_asks_from_the_background_is_heard(open_atelier: Opener) 
     cast.complete()
 
 
-async def test_waiting_for_one_that_waits_for_the_answer_is_refused(open_atelier: Opener) -> None:
+async def test_waiting_for_the_one_that_waits_for_the_answer_is_refused(open_atelier: Opener) -> None:
     def wait_for_it(request: Any) -> Step:
         return [join("j", cast.result()["questions"][0]["child_id"])]
 
@@ -170,7 +170,7 @@ async def test_waiting_for_one_that_waits_for_the_answer_is_refused(open_atelier
     assert "Which?" in refused["error"]
 
 
-async def test_a_question_through_two_generations_reaches_each_parent_alone(open_atelier: Opener) -> None:
+async def test_a_question_through_two_generations_reaches_one_parent_at_a_time(open_atelier: Opener) -> None:
     cast = Cast(
         Lead=[[spawn("s", "Middle")], answering("From the top."), "done"],
         Middle=[
@@ -195,14 +195,15 @@ def answering_from_middle(request: Any) -> Step:
     return [call("answer_child", "down", child_id=child_id, message=f"Passed on: {results[1]['answer']}")]
 
 
-async def test_one_that_was_reported_something_else_no_longer_asks(open_atelier: Opener) -> None:
-    """The user interrupts a sub-agent that waits for its parent: the parent must not wait for a question nobody
-    asks."""
+async def test_a_redirected_sub_agent_no_longer_asks(open_atelier: Opener) -> None:
+    """The user interrupts a sub-agent that waits for its parent: the parent must not wait for a question that
+    nobody asks.
+    """
     stuck = Stuck(("still ", "at it"))
     scripts: list[Any] = [ScriptedModel([[ask_parent()]]), stuck]
 
     class Turns:
-        """A model of its own for each request."""
+        """A separate model for each request."""
 
         def stream(self, request: Any) -> Any:
             return scripts.pop(0).stream(request)
@@ -228,7 +229,7 @@ async def test_one_that_was_reported_something_else_no_longer_asks(open_atelier:
     assert "still at it" in cast.last()
 
 
-async def test_a_sub_agents_question_to_the_user_names_everybody_above_it(open_atelier: Opener) -> None:
+async def test_a_sub_agents_question_to_the_user_names_all_its_ancestors(open_atelier: Opener) -> None:
     cast = Cast(Lead=[[spawn("s", "Middle")], "done"], Middle=[[spawn("t", "Deep")], "m"], Deep=[[ask_user()], "d"])
     async with open_atelier(model_factory=cast) as atelier:
         seen = Recorder(atelier)
@@ -241,7 +242,7 @@ async def test_a_sub_agents_question_to_the_user_names_everybody_above_it(open_a
         ]
         assert event.data["user_question"]["agent_name"] == "Deep"
         assert (await atelier.repos.workflows.get(workflow_id)).status == "waiting"
-        # Another workflow is not held up by it.
+        # Another workflow is not blocked by it.
         cast.models["Lead"]._steps.append("other work")
         cast.models["Lead"]._steps.reverse()
         _, other = await begin(atelier, "Something else.")

@@ -1,4 +1,4 @@
-"""What tests look at in a parsed file."""
+"""Views of a parsed file for tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from atelier_desk.knowledge.parsing.symbols import symbols
 
 
 def read(path: str, text: str) -> Parsed:
-    """A file with this text, without its indentation."""
+    """Parse this text as a file, without its indentation."""
     return parse(path, dedent(text).lstrip("\n").encode())
 
 
@@ -33,7 +33,7 @@ def imports(parsed: Parsed) -> list[tuple[str, str, str]]:
 
 
 def references(parsed: Parsed, kind: str = "calls") -> set[tuple[str, str]]:
-    """Where from, by its qualified name, and what, with dots."""
+    """The qualified name of the source and the dotted name of the target."""
     return {
         (parsed.scopes[each.scope].qualified if each.scope >= 0 else "", ".".join(each.chain))
         for each in parsed.references
@@ -57,7 +57,7 @@ def named(resolver: Resolver, path: str, index: int) -> str:
 
 
 def relations(resolver: Resolver, kind: str) -> dict[tuple[str, str], float]:
-    """Where from and where to, each as ``path:name``, and how sure."""
+    """Source and target, each as ``path:name``, and the confidence."""
     return {
         (
             named(resolver, each.source_path, each.source_index),

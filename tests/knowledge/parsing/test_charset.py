@@ -1,4 +1,4 @@
-"""Which characters the bytes of a file are."""
+"""The character encoding of a file."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ RUSSIAN = "Съешь же ещё этих мягких французских �
         (RUSSIAN, "cp1251", b""),
     ],
 )
-def test_text_is_read_by_its_mark_then_as_utf8_then_as_windows_then_guessed(
+def test_text_is_decoded_by_its_mark_then_utf8_then_windows_then_guessing(
     text: str, encoding: str, mark: bytes
 ) -> None:
     assert decode(mark + text.encode(encoding)) == text
 
 
-def test_what_is_no_character_becomes_a_replacement() -> None:
+def test_an_invalid_character_becomes_a_replacement() -> None:
     assert decode(codecs.BOM_UTF16_LE + b"a\0b").startswith("a")
     assert isinstance(decode(bytes(range(128, 256))), str)
 

@@ -1,4 +1,4 @@
-"""From bytes to what is found: which language, what is refused, what no file may do."""
+"""From bytes to a parsed file: language, refusals, and hostile files."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_language_of_a_file(path: str, head: bytes, language: str | None) ->
     assert language_of(path, head) == language
 
 
-def test_what_is_not_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_not_parsed_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParseError, match="not a text file"):
         parse("a.py", b"\0\1\2")
     monkeypatch.setattr(module, "TEXT_LIMIT", 1 << 20)
@@ -86,14 +86,14 @@ def test_large_and_minified_code_is_a_file_without_scopes() -> None:
         b"'''" * 60_000,
     ],
 )
-def test_bombs_end(data: bytes) -> None:
-    """The slowest of them would take minutes in the grammar's search, by the square of its parts."""
+def test_hostile_files_are_parsed_in_bounded_time(data: bytes) -> None:
+    """The slowest of them would take minutes in the grammar's search, which is quadratic."""
     began = time.process_time()
     assert parse("a.py", data).kind == "code"
     assert time.process_time() - began < 60
 
 
-def test_depth_is_distinguished_from_width() -> None:
+def test_deep_nesting_is_distinguished_from_wide_files() -> None:
     assert (
         parse("a.py", b"x = " + b"[" * 100 + b"]" * 100 + b"\ndef f(): ...\n" + b"a = (1,)\n" * 2_000).scopes[1].name
         == "f"
@@ -102,7 +102,7 @@ def test_depth_is_distinguished_from_width() -> None:
     assert parse("a.py", b"def f(): ...\n" + deep + b"\n" * 100).scopes == []
 
 
-def test_errors_are_told_by_their_lines() -> None:
+def test_syntax_errors_have_line_numbers() -> None:
     assert parse("a.py", b"x = 1\ndef f(:\n    pass\n").error_lines == [2]
     assert len(parse("a.c", b"int = ;\n" * 100).error_lines) <= 20
 
@@ -114,13 +114,13 @@ def test_a_file_in_another_encoding_has_the_same_names() -> None:
         assert [(each.name, each.docstring) for each in found.scopes] == [("été", "Café.")]
 
 
-def test_a_picture_by_its_words() -> None:
+def test_an_image_is_found_by_its_text() -> None:
     assert parse_image("Total: 5\nSum") == Parsed("image", "image", lines=2, text="Total: 5\nSum")
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(EXTENSIONS), st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=40))
-def test_nothing_makes_a_reader_fail(path: str, words: list[str]) -> None:
+def test_no_input_makes_a_parser_fail(path: str, words: list[str]) -> None:
     try:
         found = parse(path, "".join(words).encode("utf-8", "surrogatepass"))
     except ParseError:
@@ -151,7 +151,7 @@ def test_nothing_makes_a_reader_fail(path: str, words: list[str]) -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(EXTENSIONS), st.binary(max_size=300))
-def test_any_bytes_are_read_or_refused(path: str, data: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused(path: str, data: bytes) -> None:
     try:
         code = parse(path, data).kind
     except ParseError as error:

@@ -1,4 +1,4 @@
-"""Relations of documents, packages outside, and what a change of one file touches."""
+"""Relations of documents, external packages, and which relations a change of one file affects."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FILES = {
 }
 
 
-def test_imports_reach_files_names_and_packages_outside() -> None:
+def test_imports_resolve_to_files_names_and_external_packages() -> None:
     assert relations(project(FILES), "imports") == {
         ("shop/core.py", "shop/base.py"): 1.0,
         ("shop/core.py", "shop/base.py:Base"): 1.0,
@@ -55,7 +55,7 @@ def test_documents_link_to_files_and_headings_and_mention_code() -> None:
     }
 
 
-def test_the_standard_library_is_not_a_file_of_the_same_name_elsewhere() -> None:
+def test_a_standard_library_module_is_not_a_file_of_the_same_name() -> None:
     found = project(
         {
             "tools/json.py": "def dumps(): ...\n",
@@ -75,7 +75,7 @@ def test_relative_imports_and_packages_without_init() -> None:
     assert set(relations(project(files), "calls")) == {("a/b/c.py", "a/d.py:x"), ("a/b/c.py", "a/b/e.py:y")}
 
 
-def test_names_that_lead_to_themselves_end() -> None:
+def test_cyclic_names_are_resolved() -> None:
     files = {
         "a.py": "from b import x\nclass A(B): ...\nclass B(A): ...\ny = z\nz = y\nx(); y(); A().go()\n",
         "b.py": "from a import x\nfrom a import *\n",
@@ -83,11 +83,11 @@ def test_names_that_lead_to_themselves_end() -> None:
     assert set(relations(project(files), "inherits")) == {("a.py:A", "a.py:B"), ("a.py:B", "a.py:A")}
 
 
-def test_a_change_touches_the_file_and_those_that_use_its_names() -> None:
+def test_a_change_affects_the_file_and_the_users_of_its_names() -> None:
     resolver = project(FILES)
     assert resolver.resolution().sources == set(FILES)
     assert resolver.resolution().sources == set()
-    # the same names at other lines: nobody else is touched
+    # the same names at other lines: no other file is affected
     resolver.update(symbols("shop/base.py", read("shop/base.py", "\n\nclass Base:\n    def ping(self): print(1)\n")))
     assert resolver.resolution().sources == {"shop/base.py"}
     # a method has another name
@@ -95,7 +95,7 @@ def test_a_change_touches_the_file_and_those_that_use_its_names() -> None:
     resolution = resolver.resolution()
     assert resolution.sources == {"shop/base.py", "shop/core.py"}
     assert [each.kind for each in resolution.relations if each.kind == "calls"] == []
-    # the file is gone: what it was imported as is a package of others
+    # the file is deleted: what imported it now refers to an external package
     resolver.remove("shop/base.py")
     resolution = resolver.resolution()
     assert "shop/core.py" in resolution.sources
@@ -107,7 +107,7 @@ def test_a_change_touches_the_file_and_those_that_use_its_names() -> None:
     }
 
 
-def test_after_changes_the_relations_are_those_of_a_new_start() -> None:
+def test_relations_after_changes_equal_those_of_a_fresh_start() -> None:
     changes = [
         ("shop/base.py", "class Base:\n    def pong(self): ...\n"),
         ("alone.py", "class Core: ...\ndef ping(): ...\n"),
@@ -148,7 +148,7 @@ def test_resolve_in_one_call() -> None:
     assert set(part.relations) == {each for each in everything if each.source_path in part.sources}
 
 
-def test_symbols_can_be_pickled_and_say_the_same() -> None:
+def test_pickled_symbols_are_equal() -> None:
     one = symbols("a.py", read("a.py", FILES["shop/core.py"]))
     other = pickle.loads(pickle.dumps(one))
     assert other == one
@@ -159,7 +159,7 @@ def test_symbols_can_be_pickled_and_say_the_same() -> None:
     ]
 
 
-def test_an_import_of_a_folder_of_go_reaches_its_files() -> None:
+def test_an_import_of_a_go_folder_resolves_to_its_files() -> None:
     files = {
         "go.mod": "module m.example/a\n",
         "b/b.go": "package b\nfunc F() {}\n",

@@ -1,4 +1,4 @@
-"""The index of a project by itself: what is replaced keeps what leads to it, and exploring ends where it is told to."""
+"""The index of a project: a replaced entity keeps its incoming relations, and exploring stops at its limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def chain(count: int) -> ProjectIndex:
     return index
 
 
-def test_exploring_goes_as_far_as_it_is_informed() -> None:
+def test_exploring_goes_to_the_requested_depth() -> None:
     index = chain(8)
     start = entity_id(HOME, "scope", "step_0")
     reached, edges, cut = index.explore(start, [RelationKind.CALLS], Direction.OUT, 3, 100)
@@ -63,7 +63,7 @@ def test_exploring_goes_as_far_as_it_is_informed() -> None:
     assert index.explore(start, [RelationKind.CALLS], Direction.IN, 5, 10)[0] == []
 
 
-def test_what_is_replaced_keeps_its_relations_and_its_vector() -> None:
+def test_a_replaced_entity_keeps_its_relations_and_its_vector() -> None:
     index = chain(3)
     index.use(RowVectors("e", 2))
     missing = index.without_vector()
@@ -103,7 +103,7 @@ def test_filters_are_data() -> None:
             filtered(entries, wrong, "")
 
 
-def test_entities_of_the_same_name_are_all_found_by_it() -> None:
+def test_all_entities_of_the_same_name_are_found() -> None:
     index = ProjectIndex()
     index.put([scope(f"{owner}.run")._replace(name="run") for owner in ("A", "B", "C")])
     assert {each.id for each in index.search(query_stems("run"), None, (), 10, 0.0, "run")} == {
@@ -112,13 +112,13 @@ def test_entities_of_the_same_name_are_all_found_by_it() -> None:
     assert index.search(query_stems("B.run"), None, (), 1, 0.0, "B.run")[0].id == entity_id(HOME, "scope", "B.run")
 
 
-def test_an_index_keeps_nothing_of_an_entity_that_the_garbage_collector_walks() -> None:
+def test_an_index_creates_no_objects_for_the_garbage_collector() -> None:
     index = chain(8)
     gc.collect()
     assert [entry for entry in index.entries if gc.is_tracked(entry)] == []
 
 
-def test_a_test_that_has_a_word_of_the_question_is_a_hit_with_a_score() -> None:
+def test_a_test_with_a_word_of_the_question_is_a_hit_with_a_score() -> None:
     index = ProjectIndex()
     said = " ".join(f"word{number}" for number in range(200))
     index.put([scope("try_it", said=f"{said} header")._replace(path="tests/test_it.py")])
@@ -126,7 +126,7 @@ def test_a_test_that_has_a_word_of_the_question_is_a_hit_with_a_score() -> None:
     assert [each.score > 0 for each in index.search(query_stems(question), None, (), 5, 0.0, question)] == [True]
 
 
-def test_a_score_of_nothing_is_no_hit() -> None:
+def test_a_score_of_zero_is_not_a_hit() -> None:
     index = ProjectIndex(RowVectors("e", 2))
     index.put([scope("near"), scope("far")])
     vectors = np.array([[1.0, 0.0], [0.001, 1.0]], dtype=np.float32)
@@ -135,7 +135,7 @@ def test_a_score_of_nothing_is_no_hit() -> None:
     assert [each.id for each in found] == [entity_id(HOME, "scope", "near")]
 
 
-def test_vectors_of_an_embedder_that_was_left_are_not_taken() -> None:
+def test_vectors_of_a_former_embedder_are_not_used() -> None:
     index = ProjectIndex(RowVectors("e", 2))
     index.put([scope("near")])
     index.set_vectors("left", [index.without_vector()["near"]], ["near"], np.ones((1, 3), dtype=np.float32))
@@ -144,7 +144,7 @@ def test_vectors_of_an_embedder_that_was_left_are_not_taken() -> None:
     assert index.vectors.dimension == 2
 
 
-def test_what_a_question_says_again_weighs_more() -> None:
+def test_a_repeated_word_of_the_question_weighs_more() -> None:
     index = ProjectIndex()
     index.put([scope("left", said="header"), scope("right", said="footer")])
     for often, seldom, first in (("header", "footer", "left"), ("footer", "header", "right")):
@@ -152,7 +152,7 @@ def test_what_a_question_says_again_weighs_more() -> None:
         assert index.search(query_stems(question), None, (), 5, 0.0, question)[0].id == entity_id(HOME, "scope", first)
 
 
-def test_what_has_no_word_of_the_question_and_little_of_its_meaning_is_no_hit() -> None:
+def test_an_entity_without_a_word_of_the_question_and_little_similarity_is_not_a_hit() -> None:
     index = chain(3)
     index.use(RowVectors("e", 2))
     across = {"step_0": 0.1, "step_1": 0.2, "step_2": 0.6}

@@ -20,7 +20,7 @@ from atelier_desk.knowledge.projects.query import OPERATORS, filtered
         ),
     ],
 )
-def test_a_condition_that_is_not_compared_is_reported_and_not_left_out(where: dict[str, Any], said: str) -> None:
-    """Without it everything was found, as if it were met."""
+def test_an_unsupported_condition_is_reported_and_not_ignored(where: dict[str, Any], said: str) -> None:
+    """When it was ignored, everything matched."""
     with pytest.raises(UsageError, match=said):
         filtered([], where, "")

@@ -1,4 +1,4 @@
-"""From a file to the rows that are kept of it."""
+"""From a file to its stored rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def outer():
 
 
 def said(name: str) -> set[int]:
-    """The numbers of the words of an entity of ``SOURCE``."""
+    """The word counts of an entity of ``SOURCE``."""
     rows = [entity_row(values) for values in read(file_key_of("0" * 8, "a.py"), "a.py", SOURCE)["entities"]]
     packed = next(row.terms for row in rows if row.name == name)
     return set(array("I", packed)[1::2])
@@ -46,7 +46,7 @@ def test_a_class_has_its_own_words_and_the_first_line_of_its_members() -> None:
     assert number("encoded") in said("save")
 
 
-def test_a_function_keeps_the_words_of_the_functions_in_it() -> None:
+def test_a_function_has_the_words_of_its_inner_functions() -> None:
     assert number("deepest") in said("outer")
 
 

@@ -1,4 +1,4 @@
-"""What reorders what was found: names that a query says, and tests."""
+"""Reordering of hits: names that occur in the query, and tests."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_paths_of_tests(path: str, expected: bool) -> None:
     assert is_test(path) is expected
 
 
-def test_a_name_is_covered_by_its_words_and_by_words_that_begin_alike() -> None:
+def test_a_name_matches_by_its_words_and_by_common_prefixes() -> None:
     wanted = QueryTerms("Deletes the configuration of a directory")
     assert wanted.covered("delete_config") == 1
     assert wanted.covered("deleteUser") == 0.5
@@ -48,7 +48,7 @@ def test_a_name_is_covered_by_its_words_and_by_words_that_begin_alike() -> None:
     assert wanted.covered("") == wanted.covered("__") == 0
 
 
-def test_tests_lose_unless_they_are_asked_for() -> None:
+def test_tests_rank_lower_unless_requested() -> None:
     found = 0.5 + COVERED
     assert QueryTerms("merge cookies").weighed(0.5, "scope", "merge", "tests/a.py") == pytest.approx(found - TESTED)
     assert QueryTerms("merge cookies").weighed(0.5, "scope", "merge", "src/a.py") == pytest.approx(found)
@@ -61,7 +61,7 @@ def test_tests_lose_unless_they_are_asked_for() -> None:
     assert QueryTerms("nothing").weighed(0.06, "scope", "merge", "tests/a.py") == pytest.approx(0.03), "half is left"
 
 
-def test_what_is_tried_comes_before_what_tries_it() -> None:
+def test_tested_code_ranks_above_its_tests() -> None:
     entries = [
         scope("test_join", "tests/test_jar.py", "merge cookies jars merge cookies jars"),
         scope("join", "src/jar.py", "merge cookies jars hosts paths"),
@@ -70,7 +70,7 @@ def test_what_is_tried_comes_before_what_tries_it() -> None:
     assert found(entries, "test that merges the cookies of both jars")[0] == "tests/test_jar.py:test_join"
 
 
-def test_a_name_that_the_query_says_comes_before_a_body_that_says_as_much() -> None:
+def test_a_name_in_the_query_ranks_above_a_body_with_the_same_words() -> None:
     entries = [
         scope("run", "a.py", "proxy bypass proxy bypass host url"),
         scope("proxy_bypass", "b.py", "host url name"),

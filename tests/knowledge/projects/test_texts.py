@@ -13,20 +13,20 @@ def counts(packed: bytes) -> dict[int, int]:
     return dict(zip(numbers[1::2], numbers[2::2], strict=True))
 
 
-def test_short_forms_of_code_share_the_stem_of_the_whole_word() -> None:
+def test_abbreviations_in_code_share_the_stem_of_the_full_word() -> None:
     assert stem("config") == stem("configuration")
     assert stem("params") == stem("parameter")
     assert stem("supprimer") == stem("suppression")
 
 
-def test_a_word_counts_by_where_it_stands() -> None:
+def test_a_word_weighs_by_its_position() -> None:
     found = counts(terms("load", "src/files.py", "", ["header"], "Store.load"))
     assert found[hashes(("load", stem("load")))[0]] == 6, "of the name, and of the name with what it stands in"
     assert found[hashes(("store", stem("store")))[0]] == 2
     assert found[hashes(("files", stem("files")))[0]] == found[hashes(("header", stem("header")))[0]] == 1
 
 
-def test_words_of_code_that_french_leaves_out_are_found() -> None:
+def test_code_words_that_are_french_stop_words_are_found() -> None:
     assert ("comment", "comm") in query_stems("strip a comment")
     assert hashes(("comment", "comm"))[0] in counts(terms("strip_comment", "a.py", "", ()))
     assert query_stems("comment lire les fichiers") == [("lire", "lire"), ("fichiers", "fich")], "here it asks how"

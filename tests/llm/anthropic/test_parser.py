@@ -1,4 +1,4 @@
-"""Streams of messages: cut anywhere, out of order, with what nobody knows yet."""
+"""Anthropic message streams: cut anywhere, out of order, with unknown events."""
 
 from __future__ import annotations
 
@@ -54,16 +54,16 @@ def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
     assert parsed(*(STREAM[start:end] for start, end in itertools.pairwise(places))) == WHOLE
 
 
-def test_what_comes_out() -> None:
+def test_the_deltas_and_the_reply() -> None:
     assert (WHOLE.content, WHOLE.reasoning) == ("Où ? 3 € 🙂", "d'abord\n\nd'abord (1)")
     assert [(call.name, call.arguments) for call in WHOLE.tool_calls] == [("a", {"é": 1}), ("b", {})]
     kinds = ["thinking", "redacted_thinking", "text", "tool_use", "thinking", "redacted_thinking", "tool_use"]
     assert [block["type"] for block in WHOLE.provider_data.value()["blocks"]] == kinds
 
 
-def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
-    """Never a reply that looks whole and is not. From the event with the reason of the end on nothing is missing but
-    the end mark.
+def test_a_stream_cut_at_any_byte_is_an_error_or_complete() -> None:
+    """Never a reply that looks complete and is not. After the event with the stop reason only the end mark may be
+    missing.
     """
     decided = STREAM.index(b"event: message_delta")
     for place in range(len(STREAM)):
@@ -76,14 +76,14 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
             assert parsed(STREAM[:place]) == WHOLE, place
 
 
-def test_without_its_end_mark_a_reply_is_whole_when_its_end_is_known() -> None:
+def test_a_reply_without_its_end_mark_is_complete_after_the_stop_reason() -> None:
     assert parsed(stream_bytes(end_mark=False)) == WHOLE
     with pytest.raises(ProviderError) as caught:
         parsed(stream_bytes(end_mark=False, finish=None))
     assert caught.value.code == "truncated"
 
 
-def test_what_is_unknown_is_passed_over() -> None:
+def test_unknown_events_are_ignored() -> None:
     def block(index: int, kind: str, **fields: Any) -> bytes:
         return event("content_block_start", {"index": index, "content_block": {"type": kind, **fields}})
 
@@ -108,9 +108,9 @@ def test_what_is_unknown_is_passed_over() -> None:
 @pytest.mark.parametrize(
     ("between", "said"), [(None, "It is, they say, so."), ("server_tool_use", "It is\n\n, they say, so.")]
 )
-def test_a_text_that_is_split_where_a_source_is_named_is_one_text(between: str | None, said: str) -> None:
-    """Seen in recordings with citations: nothing comes between the blocks, and their texts go on in the middle of a
-    sentence.
+def test_a_text_split_by_citations_is_one_text(between: str | None, said: str) -> None:
+    """Seen in recordings with citations: nothing comes between the blocks, and their texts continue in the middle
+    of a sentence.
     """
     blocks: list[dict[str, Any]] = [{"type": "text", "text": "It is"}]
     blocks += [{"type": between, "id": "s", "name": "web_search", "input": {}}] if between else []
@@ -119,7 +119,7 @@ def test_a_text_that_is_split_where_a_source_is_named_is_one_text(between: str |
     assert parsed(START, *parts, END).content == said
 
 
-def test_a_call_whose_arguments_are_broken_says_so() -> None:
+def test_a_call_with_broken_arguments_is_marked() -> None:
     opened = event(
         "content_block_start", {"index": 0, "content_block": {"type": "tool_use", "id": "t", "name": "n", "input": {}}}
     )
@@ -171,7 +171,7 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends
 
 
 @pytest.mark.parametrize("kind", ["text", "thinking"])
-def test_thousands_of_empty_blocks_are_not_looked_through_at_each_one(kind: str) -> None:
+def test_thousands_of_empty_blocks_are_parsed_quickly(kind: str) -> None:
     blocks = [
         event("content_block_start", {"index": number, "content_block": {"type": kind, kind: ""}})
         for number in range(50_000)

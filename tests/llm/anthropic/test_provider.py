@@ -1,6 +1,4 @@
-"""Anthropic's API over real HTTP: requests that its rules let pass, streams, thoughts that go back, what models take,
-lists, errors.
-"""
+"""Anthropic's API over real HTTP: valid requests, streams, thinking sent back, model capabilities, lists, errors."""
 
 from __future__ import annotations
 
@@ -60,7 +58,7 @@ async def test_a_reply_with_everything(
     assert got.usage == Usage(tokens_input=11, tokens_output=7)
 
 
-async def test_the_request(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_the_request_body(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
     messages = (
@@ -133,7 +131,7 @@ async def test_the_request(anthropic_server: FakeAnthropic, chat: Any) -> None:
         ("claude-3-haiku-20240307", {"effort": "high", "max_tokens": 8000}, None, None, 0.7, 4096),
     ],
 )
-async def test_what_each_model_takes(
+async def test_parameters_supported_by_each_model(
     anthropic_server: FakeAnthropic,
     chat: Any,
     model: str,
@@ -157,7 +155,9 @@ async def test_what_each_model_takes(
 
 @pytest.mark.parametrize("tools", [True, False])
 @pytest.mark.parametrize("model", ["claude-sonnet-5", "claude-haiku-4-5"])
-async def test_seventy_conversations(anthropic_server: FakeAnthropic, chat: Any, model: str, tools: bool) -> None:
+async def test_seventy_conversations_are_accepted(
+    anthropic_server: FakeAnthropic, chat: Any, model: str, tools: bool
+) -> None:
     thought = {"type": "thinking", "thinking": "because", "signature": "c2ln"}
     anthropic_server.issued.thoughts.append((model, thought))
     anthropic_server.script(*[Reply(text="ok")] * len(SHAPES))
@@ -172,7 +172,7 @@ async def test_seventy_conversations(anthropic_server: FakeAnthropic, chat: Any,
 
 @pytest.mark.parametrize("model", ["claude-sonnet-5", "claude-haiku-4-5"])
 @pytest.mark.parametrize(("redacts", "interleaves"), [(False, False), (True, False), (True, True)])
-async def test_thoughts_go_back_unchanged_and_in_their_places(
+async def test_thinking_is_sent_back_unchanged_and_in_its_position(
     anthropic_server: FakeAnthropic, chat: Any, model: str, redacts: bool, interleaves: bool
 ) -> None:
     anthropic_server.redacts, anthropic_server.interleaves = redacts, interleaves
@@ -193,7 +193,7 @@ async def test_thoughts_go_back_unchanged_and_in_their_places(
     assert one.reasoning.startswith("12 × 7 🙂")
 
 
-async def test_thoughts_go_to_nobody_else(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_thinking_is_sent_to_no_other_server(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 3)
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
     other = called("d").model_copy(
@@ -211,8 +211,10 @@ async def test_thoughts_go_to_nobody_else(anthropic_server: FakeAnthropic, chat:
     assert anthropic_server.refusals == []
 
 
-async def test_a_turn_that_began_without_thoughts_continues_without(anthropic_server: FakeAnthropic, chat: Any) -> None:
-    """Of a model that is held by a budget; the calls stay calls, and the next turn thinks again."""
+async def test_a_turn_that_started_without_thinking_continues_without(
+    anthropic_server: FakeAnthropic, chat: Any
+) -> None:
+    """For a model with a thinking budget; the calls stay calls, and the next turn thinks again."""
     anthropic_server.script(Reply(text="2"), Reply(text="ok", reasoning="hm"))
     messages: list[Any] = ["1+1?", called("c", expression="1+1"), result("c")]
     await collect(chat.stream(ask(*messages, tools=(ADD,), model="claude-haiku-4-5")))
@@ -226,9 +228,7 @@ async def test_a_turn_that_began_without_thoughts_continues_without(anthropic_se
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-5", "claude-haiku-4-5"])
-async def test_a_server_that_no_longer_takes_its_signatures(
-    anthropic_server: FakeAnthropic, chat: Any, model: str
-) -> None:
+async def test_a_server_that_rejects_its_own_signatures(anthropic_server: FakeAnthropic, chat: Any, model: str) -> None:
     anthropic_server.script(
         Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
     )
@@ -286,7 +286,7 @@ async def test_another_kind_of_thinking_is_tried(
         ("output_config.format: structured outputs are not supported by this model", "output_config"),
     ],
 )
-async def test_a_refused_field_is_skipped_and_remembered(
+async def test_a_refused_field_is_omitted_and_remembered(
     anthropic_server: FakeAnthropic, chat: Any, message: str, field: str
 ) -> None:
     fields: Any = (
@@ -299,7 +299,7 @@ async def test_a_refused_field_is_skipped_and_remembered(
     assert [field in body for body in sent(anthropic_server)] == [True, False, False]
 
 
-async def test_the_longest_reply_is_learned_from_the_refusal(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_the_maximum_reply_length_is_learned_from_the_refusal(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
         await collect(chat.stream(ask(model="other", max_tokens=100_000)))
@@ -307,7 +307,7 @@ async def test_the_longest_reply_is_learned_from_the_refusal(anthropic_server: F
     assert [said.startswith("max_tokens: 100000 > 64000") for said in anthropic_server.refusals] == [True]
 
 
-async def test_the_form_of_an_answer(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_an_answer_schema_is_sent(anthropic_server: FakeAnthropic, chat: Any) -> None:
     inner = {"type": "object", "properties": {"minimum": {"type": "integer", "minimum": 1, "enum": [1, 2]}}}
     anthropic_server.script(Reply(text="{}"))
     await collect(
@@ -330,7 +330,7 @@ async def test_the_form_of_an_answer(anthropic_server: FakeAnthropic, chat: Any)
     }
 
 
-async def test_usage_counts_what_was_read_and_written_in_the_cache(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_usage_includes_cache_reads_and_writes(anthropic_server: FakeAnthropic, chat: Any) -> None:
     usage: dict[str, Any] = {
         "input_tokens": 5,
         "cache_creation_input_tokens": 20,
@@ -354,7 +354,7 @@ async def test_usage_counts_what_was_read_and_written_in_the_cache(anthropic_ser
         ("refusal", FinishReason.CONTENT_FILTER), ("something_new", FinishReason.STOP),
     ],
 )  # fmt: skip
-async def test_how_a_reply_ended(anthropic_server: FakeAnthropic, chat: Any, stop: str, reason: FinishReason) -> None:
+async def test_stop_reasons(anthropic_server: FakeAnthropic, chat: Any, stop: str, reason: FinishReason) -> None:
     anthropic_server.script(Reply(text="a", finish=stop))
     assert reply_of(await collect(chat.stream(ask(model=MODEL)))).finish_reason is reason
 
@@ -385,7 +385,7 @@ async def test_models_of_all_pages(anthropic_server: FakeAnthropic, chat: Any) -
     assert (health.ok, health.models) == (True, 3)
 
 
-async def test_pages_that_never_end_are_left(
+async def test_endless_pages_are_abandoned(
     anthropic_server: FakeAnthropic, chat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def always_more(request: Any, out: Any) -> None:
@@ -396,7 +396,7 @@ async def test_pages_that_never_end_are_left(
     assert len(anthropic_server.requests) == 2
 
 
-async def test_what_the_list_says_of_a_model_counts(anthropic_server: FakeAnthropic, chat: Any) -> None:
+async def test_the_model_list_overrides_assumptions(anthropic_server: FakeAnthropic, chat: Any) -> None:
     entry = model_entry("claude-next", "Next")
     entry["capabilities"]["thinking"]["types"]["adaptive"] = {"supported": False}
     entry["capabilities"]["effort"] = {"supported": False}
@@ -420,7 +420,7 @@ async def test_a_wrong_key(anthropic_server: FakeAnthropic, clock: ManualClock) 
     assert anthropic_server.of("/v1/messages") != [], "the version was added to the address"
 
 
-async def test_a_bearer_token_where_that_is_chosen(anthropic_server: FakeAnthropic, clock: ManualClock) -> None:
+async def test_a_bearer_token_on_request(anthropic_server: FakeAnthropic, clock: ManualClock) -> None:
     chat = provider("anthropic", anthropic_server.url, clock, key=KEY, key_style="bearer")
     anthropic_server.script(Reply(text="ok"))
     await collect(chat.stream(ask(model=MODEL)))
@@ -459,7 +459,7 @@ async def test_refusals(
 
 
 @pytest.mark.parametrize(("status", "kind", "message", "code"), ERRORS)
-async def test_errors_in_the_middle(
+async def test_errors_in_the_middle_of_a_stream(
     anthropic_server: FakeAnthropic, chat: Any, status: int, kind: str, message: str, code: str
 ) -> None:
     anthropic_server.script(
@@ -470,7 +470,7 @@ async def test_errors_in_the_middle(
     assert caught.value.code == code
 
 
-async def test_what_can_be_tried_again_is(anthropic_server: FakeAnthropic, chat: Any, clock: ManualClock) -> None:
+async def test_temporary_errors_are_retried(anthropic_server: FakeAnthropic, chat: Any, clock: ManualClock) -> None:
     limited = Failure(429, error_body("rate_limit_error", "slow down"), headers={"retry-after": "7"})
     overloaded = Reply(
         text="a", midway_error={"error": {"type": "overloaded_error", "message": "Overloaded"}}, error_after=0

@@ -1,4 +1,4 @@
-"""Conversations as turns and blocks: whatever their order, the server's rules hold."""
+"""Conversations as turns and blocks: whatever their order, the server's rules are met."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def body_of(request: ChatRequest) -> dict[str, Any]:
     st.sampled_from(["low", "high", None]),
     st.integers(200, 9000),
 )
-def test_every_conversation_keeps_the_rules(
+def test_every_conversation_meets_the_rules(
     kinds: list[str], model: str, tools: bool, thinking: bool, effort: Any, max_tokens: int
 ) -> None:
     issued = Issued(thoughts=[(model, THOUGHT), (model, HIDDEN)])
@@ -66,8 +66,8 @@ BLOCK = st.sampled_from(["thinking", "redacted_thinking", "text", "tool_use"])
 
 
 @given(st.lists(BLOCK, max_size=8), st.text(max_size=12), st.integers(0, 3), st.integers(0, 4))
-def test_any_order_of_blocks_goes_back_as_it_came(kinds: list[str], text: str, calls: int, changed: int) -> None:
-    """And where text or calls are no longer those that came, the thoughts come first."""
+def test_any_order_of_blocks_is_sent_back_unchanged(kinds: list[str], text: str, calls: int, changed: int) -> None:
+    """And where text or calls are no longer the original ones, the thinking comes first."""
     texts = [f"{text}{number}" for number in range(kinds.count("text"))]
     waiting = iter(texts)
     layout = [
@@ -103,7 +103,7 @@ def test_any_order_of_blocks_goes_back_as_it_came(kinds: list[str], text: str, c
 @pytest.mark.parametrize(
     "kept", [None, 5, [], [None], *([{"type": "text", "length": odd}, THOUGHT] for odd in (-1, "x", None, 2.5))]
 )
-def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
+def test_stored_data_of_another_server_does_no_harm(kept: Any) -> None:
     said = ChatMessage(
         role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"blocks": kept})
     )
@@ -113,7 +113,7 @@ def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
     assert sent[1]["content"][-1] == {"type": "text", "text": "a"}
 
 
-def test_results_come_first_and_ids_are_used_once() -> None:
+def test_results_come_first_and_ids_are_unique() -> None:
     picture = ImagePart(media_type="image/png", data="aGk=")
     seen = result("call_1").model_copy(update={"images": (picture,)})
     failed = result("odd id!", content="no").model_copy(update={"success": False})
@@ -138,14 +138,14 @@ def test_results_come_first_and_ids_are_used_once() -> None:
     assert sent[4]["content"][0]["tool_use_id"] == sent[3]["content"][0]["id"]
 
 
-def test_a_conversation_with_calls_has_their_tools_when_none_is_offered() -> None:
+def test_a_conversation_with_calls_declares_their_tools_when_none_is_offered() -> None:
     body = body_of(ask("u", called("c", expression="1"), result("c"), model="claude-sonnet-5"))
     assert (body["tools"][0]["name"], body["tool_choice"]) == ("CalculatorTool", {"type": "none"})
     assert "tool_choice" not in body_of(ask("u", called("c"), result("c"), tools=(ADD,)))
     assert "tools" not in body_of(ask("u"))
 
 
-def test_what_is_marked_for_the_cache() -> None:
+def test_cache_markers() -> None:
     def marked(*messages: ChatMessage | str, **fields: Any) -> tuple[bool, bool, list[int]]:
         body = body_of(ask(ChatMessage(role=Role.SYSTEM, content="s"), *messages, **fields))
         in_turns = [place for place, turn in enumerate(body["messages"]) if "cache_control" in turn["content"][-1]]

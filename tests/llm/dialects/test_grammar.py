@@ -1,4 +1,4 @@
-"""Grammars made from tool schemas: everything they let through is valid, and what a model should write gets through."""
+"""Grammars generated from tool schemas: everything they accept is valid, and sensible calls are accepted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def call_of(reply: str) -> tuple[str, Any]:
 
 
 @pytest.mark.parametrize("schema", [TASK, OPTIONAL, UNION], ids=["todo", "optional", "union"])
-def test_everything_the_grammar_allows_fits_the_schema(schema: dict[str, Any]) -> None:
+def test_everything_the_grammar_accepts_matches_the_schema(schema: dict[str, Any]) -> None:
     grammar = Grammar(tools_grammar([tool("T", schema)], require_call=True, max_string=6))
     source = random.Random(7)
     for _ in range(400):
@@ -97,12 +97,12 @@ def test_everything_the_grammar_allows_fits_the_schema(schema: dict[str, Any]) -
         ({"type": "object", "additionalProperties": False}, {}),
     ],
 )
-def test_valid_arguments_get_through(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
+def test_valid_arguments_are_accepted(schema: dict[str, Any], arguments: dict[str, Any]) -> None:
     grammar = Grammar(tools_grammar([tool("Other", TASK), tool("T", schema)], require_call=True))
     assert grammar.matches(f'<tool_call name="T">{json.dumps(arguments, ensure_ascii=False)}</tool_call>')
 
 
-def test_variants_hold_what_each_operation_needs() -> None:
+def test_variants_have_the_required_fields_of_each_operation() -> None:
     flat = {
         "type": "object",
         "properties": {"operation": {"enum": ["get", "list"]}, "id": {"type": "string"}},
@@ -139,7 +139,7 @@ def test_a_reply_is_text_or_text_and_valid_calls(reply: str, allowed: bool) -> N
     assert grammar.matches(reply) is allowed
 
 
-def test_the_tools_of_the_program_have_grammars() -> None:
+def test_all_built_in_tools_have_grammars() -> None:
     registry = create_default_tool_registry()
     specs = registry.get_definitions_by_names(registry.get_all_tool_names())
     grammar = Grammar(tools_grammar(specs, require_call=True, max_string=8))

@@ -1,4 +1,4 @@
-"""The native dialect settles what a provider's wire carried: arguments, identifiers, numbers of calls."""
+"""The native dialect normalises a provider's calls: arguments, identifiers, number of calls."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def test_raw_argument_text_is_parsed_repaired_or_refused() -> None:
     assert "not valid JSON" in (four.error or "")
 
 
-async def test_only_the_last_call_of_a_cut_reply_is_suspect() -> None:
+async def test_only_the_last_call_of_a_truncated_reply_is_suspect() -> None:
     calls = (ToolCall(id="1", name="A", raw="{'x': 1}"), ToolCall(id="2", name="A", raw='{"x": "cu'))
     reply = await reply_to(ChatReply(tool_calls=calls, finish_reason=FinishReason.LENGTH))
     assert reply.tool_calls[0].arguments == {"x": 1}

@@ -1,4 +1,4 @@
-"""Argument texts: what parses, what is repaired and marked, what is refused, and why."""
+"""Argument texts: which are parsed, which repaired and marked, which refused, and why."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from atelier_desk.llm.dialects.repair import CUT, MORE, UNCLOSED, parse_argument
         ('{"n": 123456789012345678901234567890}', {"n": 123456789012345678901234567890}),
     ],
 )
-async def test_text_with_one_meaning_is_taken_as_it_stands(text: str, arguments: dict[str, object]) -> None:
+async def test_unambiguous_text_is_parsed(text: str, arguments: dict[str, object]) -> None:
     parsed = await parse_arguments(text)
     assert (parsed.arguments, parsed.repaired, parsed.error) == (arguments, False, None)
 
@@ -48,7 +48,7 @@ async def test_repaired_arguments_are_marked(text: str, arguments: dict[str, obj
     assert (parsed.arguments, parsed.repaired, parsed.error) == (arguments, True, None)
 
 
-async def test_text_cut_by_the_token_limit_is_never_repaired() -> None:
+async def test_text_truncated_by_the_token_limit_is_never_repaired() -> None:
     parsed = await parse_arguments('{"path": "a.txt", "content": "first li', truncated=True)
     assert parsed.error == CUT
     assert parsed.arguments == {}
@@ -66,13 +66,13 @@ async def test_text_cut_by_the_token_limit_is_never_repaired() -> None:
         'Here you are: {"a": ["b", ',
     ],
 )
-async def test_text_that_ends_in_the_middle_is_cut_whatever_the_server_calls_it(text: str) -> None:
+async def test_text_that_ends_in_the_middle_counts_as_truncated_whatever_the_server_reports(text: str) -> None:
     parsed = await parse_arguments(text)
     assert (parsed.arguments, parsed.error) == ({}, UNCLOSED)
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}{"a": 2}', '{"a": 1} and more', '{"a": 1}, {"a": 2}', '{"a": 1}\n{"b": 1}'])
-async def test_text_after_a_whole_object_is_not_dropped(text: str) -> None:
+async def test_text_after_a_complete_object_is_not_dropped(text: str) -> None:
     parsed = await parse_arguments(text)
     assert (parsed.arguments, parsed.error) == ({}, MORE)
 
@@ -92,14 +92,14 @@ async def test_text_after_a_whole_object_is_not_dropped(text: str) -> None:
         ("{'a': '" + "x" * REPAIR_BYTES + "'}", "not valid JSON"),
     ],
 )
-async def test_what_cannot_be_arguments_is_refused_with_a_reason(text: str, reason: str) -> None:
+async def test_text_that_cannot_be_arguments_is_refused_with_a_reason(text: str, reason: str) -> None:
     parsed = await parse_arguments(text)
     assert parsed.arguments == {}
     assert not parsed.repaired
     assert reason in (parsed.error or "")
 
 
-async def test_a_failure_of_the_mending_library_is_an_error_for_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failure_of_the_repair_library_is_an_error_for_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **options: object) -> None:
         raise RecursionError
 
@@ -108,7 +108,7 @@ async def test_a_failure_of_the_mending_library_is_an_error_for_the_model(monkey
     assert "not valid JSON" in (parsed.error or "")
 
 
-async def test_mending_leaves_the_event_loop_free(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_repairing_does_not_block_the_event_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     import threading
 
     threads: list[threading.Thread] = []
@@ -139,7 +139,7 @@ _JSON = st.recursive(
 @given(
     st.dictionaries(st.text(st.characters(exclude_categories=("Cs",)), max_size=5), _JSON, max_size=4), st.booleans()
 )
-async def test_every_object_survives_the_way_through_text(value: dict[str, object], ascii_only: bool) -> None:
+async def test_every_object_survives_the_round_trip(value: dict[str, object], ascii_only: bool) -> None:
     parsed = await parse_arguments(json.dumps(value, ensure_ascii=ascii_only))
     assert (parsed.arguments, parsed.repaired, parsed.error) == (value, False, None)
 
@@ -152,6 +152,6 @@ async def test_no_text_makes_it_raise(text: str, truncated: bool) -> None:
 
 
 @pytest.mark.parametrize("text", ["~" * 900_000, "```\n" + " " * 900_000 + "x", "~~~\n" + "~~~ " * 200_000 + "x"])
-def test_a_fence_without_end_is_read_once(text: str) -> None:
+def test_an_unclosed_fence_is_scanned_once(text: str) -> None:
     with pytest.raises(ValueError, match="Expecting value"):
         repair.parse_strict(text)

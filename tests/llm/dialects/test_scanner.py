@@ -1,4 +1,4 @@
-"""The scanner finds exactly the calls that are there, whatever surrounds them and however the text arrives."""
+"""The scanner finds exactly the calls in a text, whatever surrounds them and however the text is split."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Found = list[tuple[str, str, Flaw]]
 
 
 def scan(*pieces: str, cut: bool = False) -> tuple[str, Found, list[Piece]]:
-    """The text outside calls, the calls, and what came out piece by piece."""
+    """The text outside calls, the calls, and the output piece by piece."""
     scanner = CallScanner()
     out = [piece for text in pieces for piece in scanner.feed(text)]
     out += scanner.finish(cut=cut)
@@ -117,7 +117,7 @@ def test_cases_in_pieces_of_every_size(name: str, size: int) -> None:
     assert (seen_text, seen_calls) == (text, calls)
 
 
-def test_a_string_cut_by_the_token_limit_gives_no_call_from_its_inside() -> None:
+def test_a_truncated_string_gives_no_call_from_its_inside() -> None:
     reply = '<tool_call name="W">{"text": "how to: </tool_call> then <tool_call name=\'rm\'>{}</tool_call>'
     text, calls, _pieces = scan(reply, cut=True)
     assert text == ""
@@ -146,7 +146,7 @@ def test_more_calls_than_allowed_end_in_one_refused_call() -> None:
 
 
 @pytest.mark.parametrize("size", [65_536, 10**7])
-def test_a_call_over_the_cap_is_refused_and_what_follows_is_read(size: int) -> None:
+def test_a_call_over_the_limit_is_refused_and_what_follows_is_parsed(size: int) -> None:
     reply = tag("A", '{"a": "' + "x" * (CALL_CHARACTERS + 5) + '"}') + tag("B", "{}")
     _text, calls, _pieces = scan(*(reply[at : at + size] for at in range(0, len(reply), size)))
     assert calls[0][2] is Flaw.TOO_LONG
@@ -189,7 +189,7 @@ _REPLIES = st.lists(_FRAGMENTS | st.text(max_size=4), max_size=40).map("".join)
 
 
 def merged(pieces: list[Piece]) -> list[Piece]:
-    """Neighbours of one kind as one piece: what may depend on how the text arrived is their cutting alone."""
+    """Adjacent pieces of one kind merged: only their boundaries may depend on how the text was split."""
     out: list[Piece] = []
     for piece in pieces:
         last = out[-1] if out else None
@@ -203,7 +203,7 @@ def merged(pieces: list[Piece]) -> list[Piece]:
 
 
 @given(reply=_REPLIES, cut=st.booleans(), data=st.data())
-def test_every_cutting_into_pieces_gives_the_same(reply: str, cut: bool, data: st.DataObject) -> None:
+def test_every_split_into_pieces_gives_the_same(reply: str, cut: bool, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(reply)), max_size=12)))
     pieces = [reply[start:end] for start, end in zip([0, *cuts], [*cuts, len(reply)], strict=True)]
     text, calls, out = scan(reply, cut=cut)
@@ -213,5 +213,5 @@ def test_every_cutting_into_pieces_gives_the_same(reply: str, cut: bool, data: s
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs",))).filter(lambda text: "<tool_call" not in text))
-def test_text_without_the_tag_comes_out_unchanged(reply: str) -> None:
+def test_text_without_the_tag_is_unchanged(reply: str) -> None:
     assert scan(reply)[:2] == (reply, [])

@@ -1,4 +1,4 @@
-"""Stands in for sentence-transformers in the child process: copied as ``sentence_transformers.py`` into a folder on its
+"""Replaces sentence-transformers in the child process: copied as ``sentence_transformers.py`` into a folder on its
 path.
 """
 

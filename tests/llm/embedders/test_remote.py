@@ -1,4 +1,4 @@
-"""Embeddings over HTTP: order, forms, batches, unit length, errors."""
+"""Embeddings over HTTP: order, formats, batches, unit length, errors."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ async def test_ollama(ollama_server: FakeOllama, clock: ManualClock) -> None:
     np.testing.assert_allclose((await made.embed(["a", "b"]))[1], unit("b", 8), atol=1e-6)
 
 
-async def test_questions_and_passages_are_marked_as_the_model_wants(
-    ollama_server: FakeOllama, clock: ManualClock
-) -> None:
+async def test_questions_and_passages_get_the_models_prefixes(ollama_server: FakeOllama, clock: ManualClock) -> None:
     made = await embedder("ollama", ollama_server.url, clock, "nomic-embed-text", 8)
     await made.embed(["x"])
     await made.embed(["x"], query=True)
@@ -71,9 +69,7 @@ async def test_questions_and_passages_are_marked_as_the_model_wants(
     ]
 
 
-async def test_shorter_vectors_are_asked_for_where_they_can_be_had(
-    openai_server: FakeOpenAI, clock: ManualClock
-) -> None:
+async def test_shorter_vectors_are_requested_where_supported(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     made = await embedder("openai", openai_server.url, clock, "text-embedding-3-small", 4)
     assert (await made.embed(["x"])).shape == (1, 4)
     assert openai_server.requests[0].json["dimensions"] == 4
@@ -88,7 +84,7 @@ async def test_blank_long_and_no_texts(openai_server: FakeOpenAI, clock: ManualC
     assert len(sent[1]) == 20_000
 
 
-async def test_texts_over_the_models_window_are_cut(ollama_server: FakeOllama, clock: ManualClock) -> None:
+async def test_texts_longer_than_the_models_window_are_cut(ollama_server: FakeOllama, clock: ManualClock) -> None:
     ollama_server.embed_limit = 500
     made = await embedder("ollama", ollama_server.url, clock, dimension=8)
     vectors = await made.embed(["short", "z" * 3000, "last"])
@@ -118,7 +114,7 @@ async def test_texts_over_the_models_window_are_cut(ollama_server: FakeOllama, c
         [],
     ],
 )
-async def test_nonsense_is_a_bad_response(openai_server: FakeOpenAI, clock: ManualClock, answer: Any) -> None:
+async def test_invalid_vectors_are_a_bad_response(openai_server: FakeOpenAI, clock: ManualClock, answer: Any) -> None:
     made = await embedder("openai", openai_server.url, clock, dimension=8)
     openai_server.script(Failure(200, answer))
     with pytest.raises(ProviderError) as caught:

@@ -1,4 +1,4 @@
-"""The protocol with the child process, with a tiny module in the place of sentence-transformers."""
+"""The protocol with the child process, with a tiny module in place of sentence-transformers."""
 
 import asyncio
 import shutil
@@ -28,7 +28,7 @@ async def embedder(fake_library: None) -> AsyncIterator[SentenceTransformersEmbe
     await made.aclose()
 
 
-async def test_vectors_are_unit_float32_in_order_over_batches(embedder: SentenceTransformersEmbedder) -> None:
+async def test_vectors_are_unit_float32_in_order_across_batches(embedder: SentenceTransformersEmbedder) -> None:
     texts = ["a" * (index + 1) for index in range(150)]
     vectors = await embedder.embed(texts)
     assert vectors.shape == (150, 4)
@@ -37,7 +37,7 @@ async def test_vectors_are_unit_float32_in_order_over_batches(embedder: Sentence
     assert np.allclose(vectors[:, 0] / vectors[:, 2], range(1, 151), atol=1e-3)
 
 
-async def test_the_model_names_the_embedder_and_gives_the_dimension(embedder: SentenceTransformersEmbedder) -> None:
+async def test_the_model_determines_name_and_dimension(embedder: SentenceTransformersEmbedder) -> None:
     assert embedder.id == "sentence-transformers:some-model"
     assert (await embedder.embed([])).shape == (0, 4)
     assert embedder.dimension == 4
@@ -49,7 +49,7 @@ async def test_queries_get_the_models_query_prompt(embedder: SentenceTransformer
     assert query[1] > 0
 
 
-async def test_calls_side_by_side_get_their_own_answers(embedder: SentenceTransformersEmbedder) -> None:
+async def test_parallel_calls_get_their_own_answers(embedder: SentenceTransformersEmbedder) -> None:
     results = await asyncio.gather(*(embedder.embed(["a" * size]) for size in (1, 5, 9)))
     assert [round(float(vectors[0, 0] / vectors[0, 2])) for vectors in results] == [1, 5, 9]
 
@@ -64,7 +64,7 @@ async def test_texts_that_cannot_be_embedded_are_an_error_and_the_next_call_work
     assert (await embedder.embed(["fine"])).shape == (1, 4)
 
 
-async def test_a_process_that_dies_is_an_error_and_is_started_again(embedder: SentenceTransformersEmbedder) -> None:
+async def test_a_process_that_dies_is_an_error_and_is_restarted(embedder: SentenceTransformersEmbedder) -> None:
     with pytest.raises(ProviderError) as caught:
         await embedder.embed(["die"])
     assert caught.value.code == "embedder_gone"
@@ -83,7 +83,9 @@ async def test_a_cancelled_call_does_not_disturb_the_next(embedder: SentenceTran
     assert round(float(vectors[0, 0] / vectors[0, 2])) == 2
 
 
-async def test_a_model_that_cannot_be_loaded_says_why(fake_library: None, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_model_that_cannot_be_loaded_is_reported_with_the_reason(
+    fake_library: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     embedder = SentenceTransformersEmbedder("wrong")
     with pytest.raises(ProviderError) as caught:

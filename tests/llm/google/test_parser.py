@@ -1,4 +1,4 @@
-"""Streams of contents: cut anywhere, out of order, with what nobody knows yet."""
+"""Google content streams: cut anywhere, out of order, with unknown parts."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
     assert parsed(*(STREAM[start:end] for start, end in itertools.pairwise(places))) == WHOLE
 
 
-def test_what_comes_out() -> None:
+def test_the_deltas_and_the_reply() -> None:
     assert (WHOLE.content, WHOLE.reasoning) == ("Où ? 3 € 🙂", "d'abord")
     assert [(call.name, call.arguments) for call in WHOLE.tool_calls] == [("a", {"é": 1}), ("b", {})]
     assert [list(call.provider_data.value()) if call.provider_data else [] for call in WHOLE.tool_calls] == [
@@ -65,8 +65,8 @@ def test_what_comes_out() -> None:
     assert WHOLE.provider_data is None, "nothing but the call is signed"
 
 
-def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
-    """Never a reply that looks whole and is not: the last event has the reason of the end."""
+def test_a_stream_cut_at_any_byte_is_an_error_or_complete() -> None:
+    """Never a reply that looks complete and is not: the last event has the finish reason."""
     last = STREAM.rindex(b"data: ")
     for place in range(len(STREAM)):
         if place <= last:
@@ -80,7 +80,7 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
         parsed(stream_bytes(finish=None))
 
 
-def test_what_is_signed_stays_apart() -> None:
+def test_signed_parts_stay_separate() -> None:
     reply = parsed(
         piece({"text": "I saw ", "thought": True}, {"text": "it", "thought": True, "thoughtSignature": "s1"}),
         piece({"text": "one "}), piece({"text": "two"}, {"text": "", "thoughtSignature": "s2"}),
@@ -96,7 +96,7 @@ def test_what_is_signed_stays_apart() -> None:
     assert reply.tool_calls[0].provider_data.value() == {"thoughtSignature": "s3"}
 
 
-def test_what_is_unknown_is_passed_over() -> None:
+def test_unknown_parts_are_ignored() -> None:
     reply = parsed(
         b": comment\n\n", event({}), event({"candidates": None}), event({"candidates": [5]}), piece(),
         piece({"executableCode": {"code": "1"}}, {"inlineData": {"data": "x"}}, None, {"glow": 1},
@@ -156,7 +156,7 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any]], ends: boo
         json.dumps(parsed(raw, END if ends else b"").model_dump(mode="json"))
 
 
-def test_blanks_without_end_are_not_read_again_and_again() -> None:
+def test_endless_blanks_are_scanned_once() -> None:
     parser = ContentParser(ask(), ErrorLocation("Google"))
     began = time.process_time()
     for _each in range(3_000):

@@ -1,6 +1,4 @@
-"""Google's API over real HTTP: requests that its rules let pass, streams, signatures that go back, what models take,
-lists, errors.
-"""
+"""Google's API over real HTTP: valid requests, streams, signatures sent back, model capabilities, lists, errors."""
 
 from __future__ import annotations
 
@@ -53,7 +51,7 @@ async def test_a_reply_with_everything(
     assert got.usage == Usage(tokens_input=11, tokens_output=7)
 
 
-async def test_the_request(google_server: FakeGoogle, chat: Any) -> None:
+async def test_the_request_body(google_server: FakeGoogle, chat: Any) -> None:
     google_server.script(Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
     messages = (
@@ -106,7 +104,7 @@ ON, OFF = {"includeThoughts": True}, {"enable_thinking": False}
         ("tunedModels/mine", {"effort": "low"}, {"thinkingLevel": "LOW", **ON}, 0.7, 4096),
     ],
 )
-async def test_what_each_model_takes(
+async def test_parameters_supported_by_each_model(
     google_server: FakeGoogle, chat: Any, model: str, fields: Any, thinking: Any, temperature: Any, max_tokens: int
 ) -> None:
     google_server.script(Reply(text="ok"))
@@ -122,7 +120,9 @@ async def test_what_each_model_takes(
 
 @pytest.mark.parametrize("tools", [True, False])
 @pytest.mark.parametrize("model", ["gemini-3.5-flash", "gemini-2.5-flash"])
-async def test_seventy_conversations(google_server: FakeGoogle, chat: Any, model: str, tools: bool) -> None:
+async def test_seventy_conversations_are_accepted(
+    google_server: FakeGoogle, chat: Any, model: str, tools: bool
+) -> None:
     thought = {"parts": [{"type": "text", "length": 1, "thoughtSignature": "c2ln"}]}
     google_server.issued.signatures.append((model, "c2ln", "text"))
     google_server.script(*[Reply(text="ok")] * len(SHAPES))
@@ -137,7 +137,7 @@ async def test_seventy_conversations(google_server: FakeGoogle, chat: Any, model
 
 @pytest.mark.parametrize("model", ["gemini-3.5-flash", "gemini-2.5-flash"])
 @pytest.mark.parametrize("text", ["Je regarde", ""])
-async def test_signatures_go_back_unchanged_and_in_their_places(
+async def test_signatures_are_sent_back_unchanged_and_in_their_position(
     google_server: FakeGoogle, chat: Any, model: str, text: str
 ) -> None:
     calls = [Call("CalculatorTool", {"expression": str(number)}, id=f"c{number}") for number in range(2)]
@@ -160,8 +160,8 @@ async def test_signatures_go_back_unchanged_and_in_their_places(
     assert [part["functionResponse"]["id"] for part in sent[2]["parts"]] == ["c0", "c1"]
 
 
-async def test_signatures_go_to_nobody_else(google_server: FakeGoogle, chat: Any) -> None:
-    """Calls of other models and servers stay calls, with what Google has for that."""
+async def test_signatures_are_sent_to_no_other_server(google_server: FakeGoogle, chat: Any) -> None:
+    """Calls of other models and servers stay calls, with the placeholder that Google defines for that."""
     google_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 4)
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
     elsewhere = ProviderData.pack("Elsewhere", MODEL, {"thoughtSignature": "c2ln"})
@@ -182,7 +182,7 @@ async def test_signatures_go_to_nobody_else(google_server: FakeGoogle, chat: Any
     assert google_server.refusals == []
 
 
-async def test_a_server_that_no_longer_takes_its_signatures(google_server: FakeGoogle, chat: Any) -> None:
+async def test_a_server_that_rejects_its_own_signatures(google_server: FakeGoogle, chat: Any) -> None:
     google_server.script(
         Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
     )
@@ -196,7 +196,7 @@ async def test_a_server_that_no_longer_takes_its_signatures(google_server: FakeG
     assert "CalculatorTool with" in json.dumps(google_server.chats[-1]["contents"])
 
 
-async def test_a_reply_that_ends_for_want_of_a_signature_is_asked_for_again(
+async def test_a_reply_rejected_for_a_missing_signature_is_requested_again(
     google_server: FakeGoogle, chat: Any
 ) -> None:
     google_server.script(Reply(text="", finish="MISSING_THOUGHT_SIGNATURE"), Reply(text="ok"))
@@ -205,7 +205,7 @@ async def test_a_reply_that_ends_for_want_of_a_signature_is_asked_for_again(
     assert "CalculatorTool with" in json.dumps(google_server.chats[-1]["contents"])
 
 
-async def test_names_that_the_api_does_not_take_come_back_as_they_were(google_server: FakeGoogle, chat: Any) -> None:
+async def test_tool_names_the_api_does_not_accept_are_mapped_back(google_server: FakeGoogle, chat: Any) -> None:
     tool = ToolSpec(name="3d render", description="", parameters={"type": "object"})
     google_server.script(Reply(calls=[Call("_3d_render", {}, id="c")]), Reply(text="ok"))
     one = reply_of(await collect(chat.stream(ask("u", tools=(tool,), model=MODEL))))
@@ -269,8 +269,8 @@ async def test_another_measure_of_thinking_is_tried(
 
 
 async def test_a_model_without_system_prompts_tools_and_json(google_server: FakeGoogle, chat: Any) -> None:
-    """Of the three the prompt goes into the first message, the form is left out; that tools are refused is the engine's
-    to know.
+    """The prompt goes into the first message, the answer schema is omitted; the engine handles that tools are
+    refused.
     """
     google_server.script(Reply(text="ok"), Reply(text="ok"))
     messages = (ChatMessage(role=Role.SYSTEM, content="Be brief."), "Hello")
@@ -287,14 +287,14 @@ async def test_a_model_without_system_prompts_tools_and_json(google_server: Fake
         await collect(chat.stream(ask("Hello", model="gemma-3-27b-it", tools=(ADD,))))
 
 
-async def test_the_longest_reply_is_learned_from_the_refusal(google_server: FakeGoogle, chat: Any) -> None:
+async def test_the_maximum_reply_length_is_learned_from_the_refusal(google_server: FakeGoogle, chat: Any) -> None:
     google_server.script(Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
         await collect(chat.stream(ask(model="gemini-2.0-flash", max_tokens=100_000)))
     assert [body["generationConfig"]["maxOutputTokens"] for body in google_server.chats] == [65_536, 8_192, 8_192]
 
 
-async def test_the_form_of_an_answer(google_server: FakeGoogle, chat: Any) -> None:
+async def test_an_answer_schema_is_sent(google_server: FakeGoogle, chat: Any) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"]}
     google_server.script(Reply(text='{"a": 1}'), Reply(text="{}"))
     await collect(chat.stream(ask(model=MODEL, response_schema=schema)))
@@ -310,7 +310,7 @@ async def test_the_form_of_an_answer(google_server: FakeGoogle, chat: Any) -> No
     assert sent == [True, False], "it is remembered of the two together alone"
 
 
-async def test_usage_counts_what_was_read_from_the_cache_and_thought(google_server: FakeGoogle, chat: Any) -> None:
+async def test_usage_includes_cache_reads_and_thinking(google_server: FakeGoogle, chat: Any) -> None:
     usage = {
         "promptTokenCount": 1025,
         "cachedContentTokenCount": 1000,
@@ -332,21 +332,19 @@ async def test_usage_counts_what_was_read_from_the_cache_and_thought(google_serv
         ("SOMETHING_NEW", FinishReason.STOP),
     ],
 )  # fmt: skip
-async def test_how_a_reply_ended(google_server: FakeGoogle, chat: Any, stop: str, reason: FinishReason) -> None:
+async def test_finish_reasons(google_server: FakeGoogle, chat: Any, stop: str, reason: FinishReason) -> None:
     google_server.script(Reply(text="a", finish=stop))
     assert reply_of(await collect(chat.stream(ask(model=MODEL)))).finish_reason is reason
 
 
-async def test_a_prompt_that_is_blocked(google_server: FakeGoogle, chat: Any) -> None:
+async def test_a_blocked_prompt_is_an_error(google_server: FakeGoogle, chat: Any) -> None:
     blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 3}}
     google_server.script(Reply(raw=f"data: {json.dumps(blocked)}\n\n".encode()))
     got = reply_of(await collect(chat.stream(ask(model=MODEL))))
     assert (got.finish_reason, got.content) == (FinishReason.CONTENT_FILTER, "")
 
 
-async def test_a_call_that_the_server_cannot_read_is_asked_for_again(
-    google_server: FakeGoogle, chat: Any, clock: ManualClock
-) -> None:
+async def test_a_malformed_call_is_requested_again(google_server: FakeGoogle, chat: Any, clock: ManualClock) -> None:
     google_server.script(Reply(text="", finish="MALFORMED_FUNCTION_CALL"), Reply(text="ok"))
     deltas = await run(clock, chat.stream(ask(model=MODEL)))
     assert [reason for _attempt, _delay, reason in retries(deltas)] == ["server_error"]
@@ -384,7 +382,7 @@ async def test_models_of_all_pages(google_server: FakeGoogle, chat: Any) -> None
     assert (health.ok, health.models) == (True, 5)
 
 
-async def test_what_the_list_says_of_a_model_counts(google_server: FakeGoogle, chat: Any) -> None:
+async def test_the_model_list_overrides_assumptions(google_server: FakeGoogle, chat: Any) -> None:
     google_server.models = [{**model_entry("gemini-next", "Next"), "thinking": False, "outputTokenLimit": 2000}]
     await chat.list_models()
     google_server.script(Reply(text="ok"))
@@ -451,14 +449,16 @@ async def test_refusals(
 
 
 @pytest.mark.parametrize(("status", "message", "code"), ERRORS)
-async def test_errors_in_the_middle(google_server: FakeGoogle, chat: Any, status: int, message: str, code: str) -> None:
+async def test_errors_in_the_middle_of_a_stream(
+    google_server: FakeGoogle, chat: Any, status: int, message: str, code: str
+) -> None:
     google_server.script(Reply(text="a long reply", midway_error=error_body(status, message), error_after=2))
     with pytest.raises(ProviderError) as caught:
         await collect(chat.stream(ask(model=MODEL, retry=False)))
     assert caught.value.code == code
 
 
-async def test_what_can_be_tried_again_is(google_server: FakeGoogle, chat: Any, clock: ManualClock) -> None:
+async def test_temporary_errors_are_retried(google_server: FakeGoogle, chat: Any, clock: ManualClock) -> None:
     limited = Failure(429, error_body(429, "You exceeded your current quota.\nPlease retry in 36.429760048s."))
     google_server.script(
         limited,

@@ -1,4 +1,4 @@
-"""Conversations as contents and parts: whatever their order, the server's rules hold."""
+"""Conversations as contents and parts: whatever their order, the server's rules are met."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def body_of(request: ChatRequest) -> dict[str, Any]:
     st.sampled_from(["low", "medium", "high", None]),
     st.integers(1, 9000),
 )
-def test_every_conversation_keeps_the_rules(
+def test_every_conversation_meets_the_rules(
     kinds: list[str], model: str, tools: bool, thinking: bool, effort: Any, max_tokens: int
 ) -> None:
     signed = {"text": "", "thought": True}, {"text": ""}
@@ -64,7 +64,7 @@ def test_every_conversation_keeps_the_rules(
 @pytest.mark.parametrize(
     "kept", [None, 5, [], [None], *([{"type": "text", "length": odd}] for odd in (-1, "x", None, 2.5))]
 )
-def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
+def test_stored_data_of_another_server_does_no_harm(kept: Any) -> None:
     said = ChatMessage(
         role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"parts": kept})
     )
@@ -72,7 +72,7 @@ def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
     assert sent[1]["parts"] == [{"text": "a"}]
 
 
-def test_a_text_that_is_no_longer_the_same_loses_its_signature() -> None:
+def test_a_changed_text_loses_its_signature() -> None:
     layout = [{"type": "text", "length": 5, "thoughtSignature": "c2ln"}]
     said = ChatMessage(
         role=Role.ASSISTANT, content="short", provider_data=ProviderData.pack("Server", "m", {"parts": layout})
@@ -82,7 +82,7 @@ def test_a_text_that_is_no_longer_the_same_loses_its_signature() -> None:
         assert sent[1]["parts"][0].get("thoughtSignature") == signature
 
 
-def test_results_stand_alone_and_ids_are_used_once() -> None:
+def test_results_are_separate_and_ids_are_unique() -> None:
     picture, film = ImagePart(media_type="image/png", data="aGk="), ImagePart(media_type="image/gif", data="aGk=")
     seen = result("c").model_copy(update={"images": (picture, film)})
     failed = result("", content="no").model_copy(update={"success": False})
@@ -107,7 +107,7 @@ def test_results_stand_alone_and_ids_are_used_once() -> None:
     assert sent[5]["parts"][0]["functionResponse"]["id"] == sent[4]["parts"][0]["functionCall"]["id"]
 
 
-def test_only_the_turn_that_continues_needs_signatures() -> None:
+def test_only_the_current_turn_needs_signatures() -> None:
     messages = ["u", called("1"), result("1"), ChatMessage(role=Role.ASSISTANT, content="a"), "v", called("2"),
     result("2"), called("3"),
                 result("3")]  # fmt: skip

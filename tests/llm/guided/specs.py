@@ -1,4 +1,4 @@
-"""Definitions of Atelier's own tools, as requests have them."""
+"""Definitions of Atelier's own tools, as they are sent in requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers by template, in both languages."""
+"""Template answers, in both languages."""
 
 import json
 
@@ -34,7 +34,7 @@ def test_a_calculation() -> None:
 @pytest.mark.parametrize(
     ("value", "text"), [(84.0, "84"), (0.1 + 0.2, "0.3"), (1e20, "1e+20"), (10**30, str(10**30)), (-2.5, "-2.5")]
 )
-def test_numbers_without_noise(value: float, text: str) -> None:
+def test_numbers_without_rounding_noise(value: float, text: str) -> None:
     assert answers.number(value, EN) == text
 
 
@@ -76,7 +76,7 @@ def test_the_users_answer_by_its_label() -> None:
     )
 
 
-def test_a_skipped_question_and_one_that_timed_out() -> None:
+def test_a_skipped_and_a_timed_out_question() -> None:
     arguments = {"operation": "ask", "question": "?"}
     skipped = {"success": False, "error": "Question skipped by user", "code": "skipped"}
     assert "skipped" in said(EN, "UserQuestionTool", arguments, skipped)
@@ -84,7 +84,7 @@ def test_a_skipped_question_and_one_that_timed_out() -> None:
     assert "too late" in said(EN, "UserQuestionTool", arguments, late)
 
 
-def test_a_failed_call_says_why() -> None:
+def test_a_failed_call_is_explained() -> None:
     failed = {"success": False, "error": "division by zero", "code": "tool_error"}
     assert "division by zero" in said(
         EN, "CalculatorTool", {"operation": "eval", "expression": "1/0"}, failed, success=False
@@ -92,6 +92,6 @@ def test_a_failed_call_says_why() -> None:
     assert "boom" in said(EN, "CalculatorTool", {"operation": "eval"}, "boom", success=False)
 
 
-def test_another_tools_result_is_shown_as_it_is() -> None:
+def test_the_result_of_another_tool_is_shown_unchanged() -> None:
     assert said(EN, "ReportTool", {"operation": "write"}, {"success": True, "message": "written"}) == "written"
     assert said(EN, "ReportTool", {"operation": "read"}, "plain text") == "plain text"

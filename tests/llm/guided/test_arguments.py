@@ -1,4 +1,4 @@
-"""Taking arguments from the user's own words."""
+"""Extracting arguments from the user's own words."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_a_plain_wording_gives_the_argument(words: Language, action: str, text: 
 
 @pytest.mark.parametrize("action", ["add", "list", "remember", "recall", "ask"])
 @pytest.mark.parametrize("text", ["hello there", "I like rain", "12*7", "tell me a story about a task force"])
-def test_other_messages_fit_no_frame(action: str, text: str) -> None:
+def test_other_messages_match_no_pattern(action: str, text: str) -> None:
     assert arguments.framed(text, action, EN) is None
 
 
@@ -44,7 +44,7 @@ def test_quoted_words_are_the_argument() -> None:
     assert arguments.framed('add "buy ink" to my list', "add", EN) == "buy ink"
 
 
-def test_an_order_is_explicit_and_a_statement_is_not() -> None:
+def test_a_request_is_explicit_and_a_statement_is_not() -> None:
     assert arguments.explicit("add a task: x", "add", EN)
     assert arguments.explicit("remember it: I am left-handed", "remember", EN)
     assert not arguments.explicit("I need to phone my aunt", "add", EN)
@@ -52,7 +52,7 @@ def test_an_order_is_explicit_and_a_statement_is_not() -> None:
     assert not arguments.explicit("il faut que je téléphone à ma tante", "add", FR)
 
 
-def test_spans_are_runs_of_the_messages_words_and_nothing_else() -> None:
+def test_spans_are_consecutive_words_of_the_message() -> None:
     text = "So, the neighbours are called Brown and they have a dog."
     found = arguments.spans(text, EN)
     assert "the neighbours are called Brown" in found
@@ -70,7 +70,7 @@ def test_spans_are_runs_of_the_messages_words_and_nothing_else() -> None:
         ("fix the roof", None, "fix the roof"),
     ],
 )
-def test_priorities_are_removed_of_the_text(text: str, level: int | None, rest: str) -> None:
+def test_priorities_are_removed_from_the_text(text: str, level: int | None, rest: str) -> None:
     assert arguments.parse_priority(text, EN) == (level, rest)
 
 
@@ -97,7 +97,7 @@ def test_kinds_of_memory() -> None:
         (FR, "si je veux du sucre", "Est-ce que tu veux du sucre ?", ()),
     ],
 )
-def test_a_wish_to_be_asked_becomes_a_question_with_options(
+def test_a_request_to_be_asked_becomes_a_question_with_options(
     words: Language, text: str, question: str, options: tuple[str, ...]
 ) -> None:
     assert arguments.question_for_user(text, words)[1] == options

@@ -1,4 +1,4 @@
-"""Arithmetic found by pattern, and what is none."""
+"""Arithmetic found by patterns, and text that is none."""
 
 import pytest
 from hypothesis import given
@@ -66,7 +66,7 @@ def test_french(text: str, value: float) -> None:
         "a x b",
     ],
 )
-def test_what_is_no_arithmetic(text: str) -> None:
+def test_text_without_arithmetic(text: str) -> None:
     assert find(text, language("en")).candidates == ()
 
 
@@ -77,12 +77,12 @@ def test_written_operators_are_certain_and_word_problems_are_not() -> None:
     assert not find("5 boxes of 6 eggs, how many eggs?", language("en")).certain
 
 
-def test_a_word_problem_without_a_cue_leaves_the_choice() -> None:
+def test_a_word_problem_without_a_cue_is_left_to_the_model() -> None:
     assert len(find("how much 3 7", language("en")).candidates) == 4
 
 
 @given(st.text(max_size=60), st.sampled_from(["en", "fr"]))
-def test_any_text_gives_expressions_the_calculator_can_read_or_none(text: str, code: str) -> None:
+def test_any_text_gives_a_valid_expression_or_none(text: str, code: str) -> None:
     import ast
 
     for candidate in find(text, language(code)).candidates:

@@ -1,4 +1,4 @@
-"""Detecting a message's language, and data files that say the same things in both."""
+"""Detecting a message's language, and equivalent data files in both languages."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_the_language_of_a_message(text: str, code: str) -> None:
     assert detect(text, "fr" if code == "en" else "en") == code
 
 
-def test_a_message_that_does_not_tell_takes_the_default() -> None:
+def test_an_ambiguous_message_uses_the_default() -> None:
     assert detect("12*7", "fr") == "fr"
     assert detect("12*7", "en") == "en"
     assert detect("12*7", "de") == "en"
@@ -39,13 +39,13 @@ def test_both_languages_have_the_same_keys() -> None:
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
-def test_every_action_has_examples_and_none_is_a_prompt_of_the_evaluation(code: str) -> None:
+def test_every_action_has_examples_and_none_is_an_evaluation_prompt(code: str) -> None:
     examples = language(code).examples
     assert set(examples) == {action.name for action in ACTIONS} - {"done"}
     assert all(len(requests) >= 6 for requests in examples.values())
 
 
-def test_help_names_the_abilities_in_a_sentence() -> None:
+def test_help_lists_the_abilities_in_a_sentence() -> None:
     assert "I can calculate, add tasks and list them." in language("en").help(["calculate", "add", "list"])
     assert "Je peux calculer." in language("fr").help(["calculate"])
 

@@ -1,5 +1,5 @@
-"""The guided model as a chat model: with a scripted model for every way through, and with the real starter for the few
-that matter.
+"""The guided model as a chat model: with a scripted model for every path, and with the real starter model for the
+important ones.
 """
 
 import json
@@ -30,12 +30,12 @@ from tests.llm.guided.specs import specs
 
 AUNT = "I need to phone my aunt on Monday"
 UNSURE = "so what do I have to do about my tasks"
-"""The nearest examples of this one are of two actions."""
+"""The nearest examples of this message belong to two actions."""
 ALL = ("CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool")
 
 
 class Conversation:
-    """Talks with a guided model and plays the tools."""
+    """Talks to a guided model and simulates the tools."""
 
     def __init__(self, model: ChatModel, tools: Sequence[str] = ALL, name: str = "starter") -> None:
         self.model = model
@@ -106,13 +106,13 @@ async def test_each_plain_request_makes_its_call(text: str, tool: str, arguments
     assert (call.name, call.arguments) == (tool, arguments)
 
 
-async def test_numbers_of_what_is_attached_are_not_calculated() -> None:
+async def test_numbers_in_attachments_are_not_calculated() -> None:
     _, talk = scripted()
     reply = await talk.say('What is 12*7?\n\n<attached_file name="sizes.txt">\n20 x 11 = ?\n</attached_file>')
     assert reply.tool_calls[0].arguments["expression"] == "12*7"
 
 
-async def test_calls_of_one_run_have_ids_of_their_own() -> None:
+async def test_calls_of_one_run_have_unique_ids() -> None:
     _, talk = scripted()
     first = (await talk.say("list my tasks")).tool_calls[0]
     await talk.result(success=True, tasks=[])
@@ -120,7 +120,7 @@ async def test_calls_of_one_run_have_ids_of_their_own() -> None:
     assert first.id != second.id
 
 
-async def test_a_request_no_pattern_knows_is_chosen_by_the_model_under_a_grammar() -> None:
+async def test_an_unmatched_request_is_classified_by_the_model_under_a_grammar() -> None:
     model, talk = scripted(ChatReply(content=" list", usage=Usage(tokens_input=50, tokens_output=2)))
     reply = await talk.say(UNSURE)
     assert reply.tool_calls[0].arguments == {"operation": "list"}
@@ -138,7 +138,7 @@ async def test_a_choice_outside_the_grammar_counts_as_the_nearest_example() -> N
     assert reply.tool_calls[0].arguments == {"operation": "list"}
 
 
-async def test_the_argument_is_chosen_among_the_messages_own_words() -> None:
+async def test_the_argument_is_chosen_from_the_messages_own_words() -> None:
     model, talk = scripted(" phone my aunt")
     await talk.say(AUNT)
     spans = [span.strip('" ') for span in model.requests[0].grammar.removeprefix("root ::= ").split(" | ")]
@@ -146,7 +146,7 @@ async def test_the_argument_is_chosen_among_the_messages_own_words() -> None:
     assert all(span in AUNT for span in spans)
 
 
-async def test_a_write_that_was_not_ordered_is_confirmed_first() -> None:
+async def test_a_write_that_was_not_requested_is_confirmed_first() -> None:
     _, talk = scripted(" phone my aunt on Monday")
     question = (await talk.say(AUNT)).tool_calls[0]
     assert question.name == "UserQuestionTool"
@@ -168,7 +168,7 @@ async def test_a_declined_write_is_not_done(answer: str) -> None:
     assert "did not" in reply.content
 
 
-async def test_without_a_question_tool_the_write_is_made_at_once() -> None:
+async def test_without_a_question_tool_the_write_happens_at_once() -> None:
     _, talk = scripted(" phone my aunt on Monday", tools=("TodoTool",))
     assert (await talk.say(AUNT)).tool_calls[0].name == "TodoTool"
 
@@ -183,7 +183,7 @@ async def test_without_a_question_tool_the_write_is_made_at_once() -> None:
         ("j'ai terminé la tâche buy ink", "C’est fait : « buy ink »."),
     ],
 )
-async def test_a_task_is_completed_once_it_was_found_in_the_list(text: str, said: str) -> None:
+async def test_a_task_is_completed_after_it_was_found_in_the_list(text: str, said: str) -> None:
     _, talk = scripted()
     assert (await talk.say(text)).tool_calls[0].arguments == {"operation": "list"}
     tasks = [
@@ -196,7 +196,7 @@ async def test_a_task_is_completed_once_it_was_found_in_the_list(text: str, said
     assert (await talk.result(success=True, task={"id": "2", "name": "buy ink"})).content == said
 
 
-async def test_a_task_that_is_not_there_is_not_completed() -> None:
+async def test_a_missing_task_is_not_completed() -> None:
     _, talk = scripted()
     await talk.say("mark sell the boat as done")
     reply = await talk.result(success=True, tasks=[{"id": "1", "name": "call Ann", "status": "pending"}])
@@ -213,13 +213,13 @@ async def test_only_enabled_tools_are_called() -> None:
     ("text", "part"),
     [("Hello!", "Hello"), ("merci beaucoup", "plaisir"), ("who are you?", "starter model"), ("aide", "calculer")],
 )
-async def test_small_talk_has_canned_replies(text: str, part: str) -> None:
+async def test_small_talk_gets_canned_replies(text: str, part: str) -> None:
     model, talk = scripted()
     assert part in (await talk.say(text)).content
     assert model.requests == []
 
 
-async def test_other_talk_is_the_models_own_in_english_and_a_notice_in_french() -> None:
+async def test_other_talk_is_answered_by_the_model_in_english_and_a_notice_in_french() -> None:
     model, talk = scripted("Rain is nice.", tools=())
     assert (await talk.say("what do you think of the rain?")).content == "Rain is nice."
     assert model.requests[0].tools == ()
@@ -235,7 +235,7 @@ async def test_a_result_is_answered_in_the_language_of_the_request() -> None:
     assert (await talk.result(success=True, result=12.5, expression="3*4")).content == "3 × 4 = 12,5"
 
 
-async def test_notes_of_the_program_are_not_the_users_words() -> None:
+async def test_notes_from_the_program_do_not_count_as_the_users_words() -> None:
     _, talk = scripted()
     await talk.say("add a task: buy ink")
     await talk.result(success=True, task_id="1")
@@ -250,19 +250,19 @@ async def test_a_request_without_a_user_message_is_an_error() -> None:
     assert caught.value.code == "no_message"
 
 
-async def test_a_very_long_message_is_inspected_in_part() -> None:
+async def test_only_a_part_of_a_very_long_message_is_examined() -> None:
     _, talk = scripted("I see.", tools=())
     assert (await talk.say("word " * 20_000)).content == "I see."
 
 
-async def test_a_failing_models_error_comes_through() -> None:
+async def test_an_error_of_the_model_is_passed_on() -> None:
     _, talk = scripted(ProviderError("gone", code="unreachable"))
     with pytest.raises(ProviderError):
         await talk.say(UNSURE)
 
 
 @pytest.mark.model
-async def test_the_real_starter_uses_the_calculator_and_says_the_result_in_both_languages(tmp_path: Path) -> None:
+async def test_the_real_starter_uses_the_calculator_and_gives_the_result_in_both_languages(tmp_path: Path) -> None:
     provider = LocalProvider(tmp_path, SystemClock())
     embedder = BuiltinEmbedder()
     try:

@@ -14,7 +14,7 @@ from tests.llm.guided.specs import specs
 
 
 class LengthEmbedder:
-    """Texts of the same length are alike."""
+    """Texts of the same length have similar vectors."""
 
     id, dimension = "length:64", 64
 
@@ -63,7 +63,7 @@ def test_a_prompt_has_the_nearest_example_last_and_ends_without_a_space() -> Non
     assert fill_prompt("do it", [("a b", "b")], "Task") == "Request: a b\nTask: b\n\nRequest: do it\nTask:"
 
 
-def test_a_grammar_has_the_choices_with_their_space_and_escapes() -> None:
+def test_a_grammar_has_the_choices_with_leading_space_and_escapes() -> None:
     assert one_of(["add", "list"]) == 'root ::= " add" | " list"'
     assert literal('a "b" \\ c\nd') == '"a \\"b\\" \\\\ c d"'
 

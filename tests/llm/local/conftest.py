@@ -1,4 +1,4 @@
-"""Tiny GGUF files, a store over them, and the real starter for the tests that are worth its half second."""
+"""Tiny GGUF files, a store with them, and the real starter for tests that are worth its half second."""
 
 import struct
 from collections.abc import AsyncIterator
@@ -12,7 +12,7 @@ from atelier_desk.llm.local.provider import LocalProvider
 
 
 def gguf_bytes(*, context: int = 2048, template: str = "{{ tools }}", name: str = "Tiny", weights: int = 256) -> bytes:
-    """A whole, if useless, GGUF file: three metadata pairs, a long vocabulary and one float32 tensor."""
+    """A complete, if useless, GGUF file: three metadata pairs, a long vocabulary and one float32 tensor."""
 
     def text(value: str) -> bytes:
         return struct.pack("<Q", len(value.encode())) + value.encode()
@@ -49,7 +49,7 @@ def store(models_dir: Path) -> ModelStore:
 
 @pytest.fixture
 async def provider(models_dir: Path) -> AsyncIterator[LocalProvider]:
-    """The real provider over an empty folder: the starter alone."""
+    """The real provider with an empty folder: only the starter."""
     made = LocalProvider(models_dir, SystemClock())
     yield made
     await made.aclose()

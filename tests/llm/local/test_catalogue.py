@@ -1,4 +1,4 @@
-"""The catalogue's entries are complete, unlike each other, and come from where they say."""
+"""The catalogue's entries are complete and unique, and name their source."""
 
 import re
 from urllib.parse import urlsplit
@@ -9,7 +9,7 @@ from atelier_desk.llm.local.catalogue import CATALOGUE, CatalogueEntry
 
 
 @pytest.mark.parametrize("entry", CATALOGUE, ids=lambda entry: entry.id)
-def test_an_entry_names_a_file_of_the_hub_with_its_sum_and_licence(entry: CatalogueEntry) -> None:
+def test_an_entry_names_a_file_on_the_hub_with_its_checksum_and_licence(entry: CatalogueEntry) -> None:
     parts = urlsplit(entry.url)
     assert (parts.scheme, parts.hostname) == ("https", "huggingface.co")
     assert re.fullmatch(r"/[\w.-]+/[\w.-]+-GGUF/resolve/(main|[0-9a-f]{40})/" + re.escape(entry.file), parts.path)

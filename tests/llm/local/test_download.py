@@ -1,4 +1,4 @@
-"""Downloads against a server on loopback that can stop, refuse and lie."""
+"""Downloads from a loopback server that can stall, refuse and send wrong data."""
 
 import asyncio
 import hashlib
@@ -22,8 +22,8 @@ Seen = namedtuple("Seen", "path range")
 
 
 class FileServer:
-    """Serves DATA with ranges. ``stop_after`` bytes it waits for ``go``; ``cut_after`` bytes it hangs up; ``status``
-    refuses.
+    """Serves DATA with ranges. After ``stop_after`` bytes it waits for ``go``; after ``cut_after`` bytes it closes
+    the connection; ``status`` refuses.
     """
 
     def __init__(self) -> None:
@@ -115,7 +115,7 @@ async def finished(downloads: Downloads, status: DownloadStatus = DownloadStatus
 
 
 async def stopped_in_the_middle(files: FileServer, downloads: Downloads, after: int = 100_000) -> Path:
-    """Begin a download that the server holds after some bytes, which have arrived on disk."""
+    """Start a download that the server stalls after some bytes, which have arrived on disk."""
     files.stop_after = after
     await downloads.start("tiny")
     await files.stopped.wait()
@@ -125,7 +125,7 @@ async def stopped_in_the_middle(files: FileServer, downloads: Downloads, after: 
     return part
 
 
-async def test_a_whole_download_is_verified_recorded_and_found(
+async def test_a_complete_download_is_verified_recorded_and_listed(
     files: FileServer, downloads: Downloads, store: ModelStore
 ) -> None:
     state = await downloads.start("tiny")
@@ -140,7 +140,7 @@ async def test_a_whole_download_is_verified_recorded_and_found(
     assert set(downloads.changes) == {"tiny"}
 
 
-async def test_pause_keeps_what_arrived_and_start_continues_from_there(
+async def test_pause_keeps_the_received_part_and_start_continues_it(
     files: FileServer, downloads: Downloads, store: ModelStore
 ) -> None:
     part = await stopped_in_the_middle(files, downloads)
@@ -156,7 +156,7 @@ async def test_pause_keeps_what_arrived_and_start_continues_from_there(
     assert store.get("tiny").path.read_bytes() == DATA
 
 
-async def test_another_program_start_continues_from_the_part_file(
+async def test_another_start_of_the_program_continues_the_part_file(
     files: FileServer, downloads: Downloads, store: ModelStore, entry: CatalogueEntry
 ) -> None:
     part = await stopped_in_the_middle(files, downloads)
@@ -170,14 +170,14 @@ async def test_another_program_start_continues_from_the_part_file(
     await finished(again)
 
 
-async def test_cancel_throws_away_what_arrived(files: FileServer, downloads: Downloads) -> None:
+async def test_cancel_deletes_the_received_part(files: FileServer, downloads: Downloads) -> None:
     part = await stopped_in_the_middle(files, downloads)
     await downloads.cancel("tiny")
     assert not part.exists()
     assert downloads.states() == []
 
 
-async def test_a_server_without_ranges_is_read_from_the_beginning(
+async def test_a_server_without_ranges_is_read_from_the_start(
     files: FileServer, downloads: Downloads, store: ModelStore
 ) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
@@ -199,7 +199,7 @@ async def test_a_broken_connection_fails_and_can_continue(files: FileServer, dow
     await finished(downloads)
 
 
-async def test_a_damaged_file_is_thrown_away(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_a_damaged_file_is_deleted(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     files.data = bytes([*DATA[:-1], DATA[-1] ^ 1])
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
@@ -215,7 +215,7 @@ async def test_a_longer_file_is_refused(files: FileServer, downloads: Downloads)
 
 
 @pytest.mark.parametrize("status", [404, 403, 503])
-async def test_a_refusal_says_its_status(files: FileServer, downloads: Downloads, status: DownloadStatus) -> None:
+async def test_a_refusal_shows_its_status(files: FileServer, downloads: Downloads, status: DownloadStatus) -> None:
     files.status = status
     await downloads.start("tiny")
     state = await finished(downloads, DownloadStatus.FAILED)
@@ -223,7 +223,7 @@ async def test_a_refusal_says_its_status(files: FileServer, downloads: Downloads
     assert "{status}" in state.error_template
 
 
-async def test_a_part_the_server_has_no_rest_for_is_thrown_away(
+async def test_a_part_longer_than_the_servers_file_is_deleted(
     files: FileServer, downloads: Downloads, store: ModelStore
 ) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(b"x" * 1000)
@@ -233,7 +233,7 @@ async def test_a_part_the_server_has_no_rest_for_is_thrown_away(
     assert not (store.models_dir / "tiny.gguf.part").exists()
 
 
-async def test_a_whole_part_needs_no_server(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
+async def test_a_complete_part_needs_no_server(files: FileServer, downloads: Downloads, store: ModelStore) -> None:
     (store.models_dir / "tiny.gguf.part").write_bytes(DATA)
     await downloads.start("tiny")
     await finished(downloads)
@@ -248,7 +248,7 @@ async def test_redirects_are_followed(files: FileServer, store: ModelStore, entr
     assert [seen.path for seen in files.seen] == ["/moved", "/file.gguf"]
 
 
-async def test_a_full_disk_is_noticed_before_anything_is_asked(
+async def test_a_full_disk_is_noticed_before_any_request(
     files: FileServer, store: ModelStore, entry: CatalogueEntry
 ) -> None:
     downloads = Downloads(store, ManualClock(), lambda _id: None, entries=[entry], free_bytes=lambda _folder: 1_000_000)
@@ -258,7 +258,7 @@ async def test_a_full_disk_is_noticed_before_anything_is_asked(
     assert files.seen == []
 
 
-async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, entry: CatalogueEntry) -> None:
+async def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path, entry: CatalogueEntry) -> None:
     from atelier_desk.llm.local.models import ModelStore
 
     (tmp_path / "file").write_text("")
@@ -268,7 +268,7 @@ async def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path, entry: C
     assert caught.value.code == "unwritable"
 
 
-async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(
+async def test_starting_twice_is_one_download_and_a_finished_one_is_not_repeated(
     files: FileServer, downloads: Downloads
 ) -> None:
     await asyncio.gather(downloads.start("tiny"), downloads.start("tiny"))
@@ -279,7 +279,7 @@ async def test_starting_twice_is_one_download_and_a_finished_one_is_left_alone(
     assert len(files.seen) == 1
 
 
-async def test_deleting_removes_the_file_and_what_was_known_of_it(
+async def test_deleting_removes_the_file_and_its_record(
     files: FileServer, downloads: Downloads, store: ModelStore
 ) -> None:
     await downloads.start("tiny")
@@ -289,7 +289,7 @@ async def test_deleting_removes_the_file_and_what_was_known_of_it(
     assert downloads.states() == []
 
 
-async def test_progress_is_announced_by_the_clock(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
+async def test_progress_is_reported_at_intervals(files: FileServer, store: ModelStore, entry: CatalogueEntry) -> None:
     clock = ManualClock()
     shares = []
     downloads = Downloads(store, clock, lambda _id: shares.append(downloads.states()[0]), entries=[entry])
@@ -303,14 +303,14 @@ async def test_progress_is_announced_by_the_clock(files: FileServer, store: Mode
     assert running[0].bytes_per_s > 0
 
 
-async def test_an_unknown_model_names_the_known_ones(downloads: Downloads) -> None:
+async def test_an_unknown_model_lists_the_known_ones(downloads: Downloads) -> None:
     with pytest.raises(NotFoundError, match="tiny"):
         await downloads.start("huge")
 
 
 @pytest.fixture
 def far(entry: CatalogueEntry, monkeypatch: pytest.MonkeyPatch) -> CatalogueEntry:
-    """A model that is on another machine, and an environment without proxies."""
+    """A model on another machine, and an environment without proxies."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -333,7 +333,7 @@ async def test_a_download_goes_through_the_proxy_of_the_environment(
     ("value", "said"),
     [("foo://x", "foo://x"), ("http://h:0", "NO_PROXY"), ("{proxy}", "407"), ("{gone}", "Connection refused")],
 )
-async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(
+async def test_a_proxy_that_blocks_a_download_is_named(
     far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, value: str, said: str
 ) -> None:
     async with FakeProxy() as gone:
@@ -347,7 +347,7 @@ async def test_a_proxy_that_keeps_a_download_from_its_server_is_named(
     assert said in state.error_template.format(**state.error_params)
 
 
-async def test_certificates_of_the_environment_that_are_missing_are_named(
+async def test_missing_certificates_of_the_environment_are_named(
     far: CatalogueEntry, store: ModelStore, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
@@ -361,7 +361,7 @@ async def test_certificates_of_the_environment_that_are_missing_are_named(
 
 
 @pytest.mark.parametrize("error", [RuntimeError("x"), ValueError("x"), UnicodeError("x"), KeyError("x")])
-async def test_a_download_does_not_seem_to_run_after_its_task_ended(
+async def test_a_download_is_not_shown_as_running_after_its_task_ended(
     downloads: Downloads, store: ModelStore, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     def fail(*_arguments: object) -> Never:

@@ -1,4 +1,4 @@
-"""The head of a GGUF file: what it says, and everything that is wrong with a bad one."""
+"""The header of a GGUF file: its contents, and everything that can be wrong with it."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from atelier_desk.llm.local.models import STARTER_BYTES, packaged_starter
 from tests.llm.local.conftest import gguf_bytes
 
 
-def test_the_head_tells_name_context_template_and_size(tmp_path: Path) -> None:
+def test_the_header_has_name_context_template_and_size(tmp_path: Path) -> None:
     data = gguf_bytes(context=4096, template="{% if tools %}", name="Tiny one")
     path = tmp_path / "tiny.gguf"
     path.write_bytes(data)
@@ -37,14 +37,14 @@ def test_the_real_starter_needs_exactly_its_size() -> None:
         (gguf_bytes()[:60], "incomplete"),
     ],
 )
-def test_a_file_that_is_no_whole_gguf_says_why(tmp_path: Path, data: bytes, reason: str) -> None:
+def test_an_invalid_gguf_is_refused_with_the_reason(tmp_path: Path, data: bytes, reason: str) -> None:
     path = tmp_path / "bad.gguf"
     path.write_bytes(data)
     with pytest.raises(GgufFormatError, match=reason):
         read_head(path)
 
 
-def test_every_cut_of_the_head_is_noticed(tmp_path: Path) -> None:
+def test_every_truncation_of_the_header_is_noticed(tmp_path: Path) -> None:
     data = gguf_bytes()
     path = tmp_path / "cut.gguf"
     head_end = len(data) - 256 * 4 - 32

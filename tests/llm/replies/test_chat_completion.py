@@ -1,4 +1,4 @@
-"""However the bytes are cut, a stream gives the same deltas and the same reply."""
+"""However the bytes are split, a stream gives the same deltas and the same reply."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_one_byte_at_a_time_gives_the_same() -> None:
 
 
 @given(st.lists(JSON, max_size=5), st.booleans())
-def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any], whole: bool) -> None:
+def test_nonsense_is_an_answer_or_a_provider_error(values: list[Any], whole: bool) -> None:
     chunks = [{"choices": [{"delta": value, "finish_reason": value}]} for value in values] + values
     if whole:
         body = [json.dumps(chunk).encode() for chunk in chunks[:1]]
@@ -70,7 +70,7 @@ def test_nonsense_is_an_answer_or_a_providers_error(values: list[Any], whole: bo
 
 
 @given(st.binary(max_size=80))
-def test_noise_is_a_providers_error(noise: bytes) -> None:
+def test_noise_is_a_provider_error(noise: bytes) -> None:
     parser = ChatCompletionParser(ask(), ErrorLocation("Server"))
     with pytest.raises(ProviderError):
         parser.feed(noise)

@@ -1,4 +1,4 @@
-"""Whatever order a conversation is in, servers get one they accept."""
+"""Conversations in any order are brought into one that servers accept."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def shape(messages: list[ChatMessage]) -> list[tuple[str, str]]:
     return [(message.role.value, message.content) for message in messages]
 
 
-def test_a_good_conversation_is_left_alone() -> None:
+def test_a_valid_conversation_is_unchanged() -> None:
     messages = [system("s"), user("u"), called("1"), result("1", "r"), assistant("a"), user("v")]
     assert arrange(messages) == messages
 
 
-def test_system_messages_are_first_and_one() -> None:
+def test_system_messages_are_merged_at_the_start() -> None:
     assert shape(arrange([system("a"), system("b"), user("u"), assistant("x"), system("note")])) == [
         ("system", "a\n\nb"),
         ("user", "u"),
@@ -52,7 +52,7 @@ def test_system_messages_are_first_and_one() -> None:
     ]
 
 
-def test_messages_of_one_role_are_joined() -> None:
+def test_consecutive_messages_of_one_role_are_joined() -> None:
     messages = [
         user("a"),
         user("b", images=(IMAGE,)),
@@ -95,13 +95,13 @@ def test_a_result_without_its_call_becomes_text() -> None:
     assert shape(arrange([result("9", "r"), user("u")])) == [("user", "Result of CalculatorTool:\nr\n\nu")]
 
 
-def test_images_of_results_move_to_the_user() -> None:
+def test_images_of_results_move_to_a_user_message() -> None:
     out = arrange([user("u"), called("1"), result("1").model_copy(update={"images": (IMAGE,)})])
     assert [m.role.value for m in out] == ["user", "assistant", "tool", "user"]
     assert (out[2].images, out[3].images) == ((), (IMAGE,))
 
 
-def test_the_end_is_never_the_assistants() -> None:
+def test_the_last_message_is_never_the_assistants() -> None:
     assert arrange([user("u"), assistant("a")])[-1].content == CONTINUE
     assert shape(arrange([system("s")])) == [("system", "s"), ("user", CONTINUE)]
     assert shape(arrange([])) == [("user", CONTINUE)]
@@ -111,7 +111,7 @@ def test_empty_messages_are_dropped() -> None:
     assert shape(arrange([user("u"), assistant(" "), user("v")])) == [("user", "u\n\nv")]
 
 
-def test_an_answer_can_be_put_between_result_and_user() -> None:
+def test_an_answer_can_be_inserted_between_result_and_user() -> None:
     messages = [user("u"), called("1"), result("1"), user("v")]
     assert [m.role.value for m in arrange(messages, answer_before_user=True)] == [
         "user",
@@ -126,7 +126,7 @@ KINDS = st.sampled_from(["system", "user", "assistant", "call", "calls", "result
 
 
 @given(st.lists(KINDS, max_size=12), st.booleans())
-def test_any_order_becomes_a_good_one(kinds: list[str], between: bool) -> None:
+def test_any_order_becomes_a_valid_one(kinds: list[str], between: bool) -> None:
     made = {
         "system": system("s"),
         "user": user("u"),
@@ -172,7 +172,7 @@ def test_mistral_ids_are_legal_and_distinct(ids: set[str]) -> None:
     assert all(re.fullmatch("[a-zA-Z0-9]{9}", id) for id in mapped)
 
 
-def test_names_and_arguments_are_made_legal() -> None:
+def test_names_and_arguments_are_made_valid() -> None:
     assert function_name("functions.Calc Tool") == "functions_Calc_Tool"
     assert function_name("é" * 80) == "_" * 64
     assert function_name("") == "unknown"

@@ -1,4 +1,4 @@
-"""What servers say when a model takes no pictures; the words were seen at the servers named next to them."""
+"""Error messages of servers whose model accepts no images; they were seen at the servers named next to them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def error(status: int, text: str) -> Any:
         (400, "Unsupported content: image_url"),
     ],
 )
-def test_refusals_of_pictures(status: int, text: str) -> None:
+def test_refusals_of_images_are_recognised(status: int, text: str) -> None:
     assert refuses_pictures(error(status, text))
 
 
@@ -50,5 +50,5 @@ def test_refusals_of_pictures(status: int, text: str) -> None:
         (429, "Rate limit reached; images are not available now"),
     ],
 )
-def test_other_errors(status: int, text: str) -> None:
+def test_other_errors_are_not(status: int, text: str) -> None:
     assert not refuses_pictures(error(status, text))

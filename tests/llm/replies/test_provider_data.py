@@ -1,4 +1,4 @@
-"""What a server sends along with its replies goes back to it unchanged, and to nobody else."""
+"""Data that a server attaches to its replies is sent back to it unchanged, and to no other."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def said(reply: ChatReply) -> ChatMessage:
 
 
 def stored(reply: ChatReply) -> ChatReply:
-    """A reply after the way through the journal."""
+    """A reply after storing and reading it."""
     return ChatReply.model_validate_json(reply.model_dump_json())
 
 
 @pytest.mark.parametrize("streams", [True, False])
 @pytest.mark.parametrize("chunk_size", [None, 3])
-async def test_it_goes_back_unchanged(
+async def test_it_is_sent_back_unchanged(
     server: SigningServer, clock: ManualClock, streams: bool, chunk_size: int | None
 ) -> None:
     server.streams = streams
@@ -73,7 +73,7 @@ async def test_it_goes_back_unchanged(
     assert server.refusals == []
 
 
-async def test_without_it_the_server_refuses_and_the_call_is_reported_as_text(
+async def test_without_it_the_server_refuses_and_the_call_is_sent_as_text(
     server: SigningServer, clock: ManualClock
 ) -> None:
     """Another model made the call: the conversation continues all the same."""
@@ -97,7 +97,7 @@ async def test_without_it_the_server_refuses_and_the_call_is_reported_as_text(
     assert server.refusals
 
 
-async def test_own_calls_stay_calls_when_those_of_another_model_are_informed_as_text(
+async def test_own_calls_stay_calls_when_those_of_another_model_are_sent_as_text(
     server: SigningServer, clock: ManualClock
 ) -> None:
     chat = provider("openai", server.url, clock)
@@ -114,8 +114,8 @@ async def test_own_calls_stay_calls_when_those_of_another_model_are_informed_as_
     assert "call_a" in calls
 
 
-async def test_a_server_that_no_longer_takes_its_own(server: SigningServer, clock: ManualClock) -> None:
-    """A new key or route: signatures of before are refused, and the conversation continues without them."""
+async def test_a_server_that_rejects_its_own_data(server: SigningServer, clock: ManualClock) -> None:
+    """A new key or route: earlier signatures are refused, and the conversation continues without them."""
     chat = provider("openai", server.url, clock)
     server.script(first_reply(), Reply(text="84", reasoning="x"))
     one = reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,)))))
@@ -124,7 +124,7 @@ async def test_a_server_that_no_longer_takes_its_own(server: SigningServer, cloc
     assert 1 <= len(server.refusals) <= 2
 
 
-async def test_a_refusal_that_nothing_mends_is_reported(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_a_refusal_that_nothing_repairs_is_reported(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     chat = provider("openai", openai_server.url, clock)
     body = {"error": {"message": "Function call is missing a thought_signature in functionCall parts.", "code": 400}}
     openai_server.script(*[Failure(400, body)] * 3)
@@ -134,7 +134,7 @@ async def test_a_refusal_that_nothing_mends_is_reported(openai_server: FakeOpenA
     assert openai_server.steps == [], "three requests, no more"
 
 
-async def test_a_server_that_refuses_the_field_is_not_sent_it_again(
+async def test_a_server_that_refuses_the_field_does_not_get_it_again(
     openai_server: FakeOpenAI, clock: ManualClock
 ) -> None:
     chat = provider("openai", openai_server.url, clock)
@@ -193,7 +193,7 @@ async def test_mistral_gets_its_thinking_with_its_signature(mistral_server: Fake
     assert other == "a"
 
 
-async def test_ollama_gets_the_thoughts_between_calls(ollama_server: FakeOllama, clock: ManualClock) -> None:
+async def test_ollama_gets_the_thinking_between_calls(ollama_server: FakeOllama, clock: ManualClock) -> None:
     ollama_server.installed["other:latest"] = ["completion", "tools"]
     chat = provider("ollama", ollama_server.root, clock)
     ollama_server.script(first_reply(), Reply(text="84"), Reply(text="84"))
@@ -219,14 +219,14 @@ def test_replies_with_data_are_not_joined() -> None:
 
 
 @given(st.dictionaries(st.text(max_size=8), JSON, max_size=4))
-def test_any_json_comes_back_as_it_was(value: dict[str, Any]) -> None:
+def test_any_json_survives(value: dict[str, Any]) -> None:
     packed = ProviderData.pack("p", "m", value)
     again = ProviderData.model_validate_json(packed.model_dump_json())
     assert repr(again.value()) == repr(value), "also the order of fields and what is no number"
     assert again.data.isascii()
 
 
-def test_too_much_is_not_kept_and_says_how_much_it_was() -> None:
+def test_too_much_data_is_not_stored_and_its_size_reported() -> None:
     fits = ProviderData.pack("p", "m", {"a": "x" * (limits.PROVIDER_DATA - len('{"a":""}'))})
     over = ProviderData.pack("p", "m", {"a": "x" * limits.PROVIDER_DATA})
     assert fits.belongs_to("p", "m")
@@ -236,11 +236,11 @@ def test_too_much_is_not_kept_and_says_how_much_it_was() -> None:
 
 
 @pytest.mark.parametrize("data", ["", "no base64", "AAAA", "eNoDAAAAAAE="])
-def test_what_cannot_be_read_is_nothing(data: str) -> None:
+def test_unreadable_data_is_ignored(data: str) -> None:
     assert ProviderData(provider="p", model="m", data=data).value() == {}
 
 
-def test_a_key_inside_is_never_kept() -> None:
+def test_a_key_in_the_data_is_never_stored() -> None:
     remember("sk-very-secret-key")
     held = storable("p", "m", {"reasoning_details": [{"text": "the key is sk-very-secret-key"}]})
     assert held is not None
@@ -280,11 +280,11 @@ def test_a_key_inside_is_never_kept() -> None:
         ("Invalid model: x", False),
     ],
 )
-def test_what_a_server_that_wants_data_says(detail: str, wanted: bool) -> None:
+def test_messages_of_servers_that_require_data_are_recognised(detail: str, wanted: bool) -> None:
     assert needs_provider_data(ProviderError("{detail}", code="bad_request", detail=detail)) is wanted
 
 
-def test_a_field_is_named_by_its_whole_name() -> None:
+def test_a_field_is_matched_by_its_full_name() -> None:
     assert named_in("reasoning", "'reasoning' is unknown")
     assert named_in("think", "does not support thinking")
     assert not named_in("reasoning", "reasoning_effort is unknown")
@@ -301,7 +301,7 @@ def test_strange_details_do_no_harm(details: list[Any]) -> None:
     json.dumps(parts.value())
 
 
-def test_calls_of_one_reply_each_keep_their_own(clock: ManualClock) -> None:
+def test_calls_of_one_reply_each_keep_their_own_data(clock: ManualClock) -> None:
     call = ToolCall(
         id="c",
         name="n",

@@ -1,4 +1,4 @@
-"""Reasoning written as tags."""
+"""Reasoning marked by tags in the text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def split(*pieces: str) -> tuple[str, str]:
         ("<thin air>", ("", "<thin air>")),
         ("The tag <think> opens and </think> closes.", ("", "The tag <think> opens and </think> closes.")),
         ("<think>a < b </ c</think>ok", ("a < b </ c", "ok")),
-        # Only the end is seen: the template has put the beginning into the prompt.
+        # Only the end tag appears: the template has put the start tag into the prompt.
         ("why\nand how\n</think>\n\nHello", ("why\nand how", "Hello")),
         ("why\n</think>\nHello\n</think>\nx", ("why", "Hello\n</think>\nx")),
         ("why\n</think>", ("why", "")),
@@ -68,7 +68,7 @@ def test_splitting(text: str, expected: tuple[str, str]) -> None:
 
 
 @given(PARTS, st.data())
-def test_cutting_changes_nothing(text: str, data: st.DataObject) -> None:
+def test_splitting_the_text_changes_nothing(text: str, data: st.DataObject) -> None:
     cuts = sorted(data.draw(st.sets(st.integers(0, len(text)), max_size=8)) | {0, len(text)})
     assert split(*(text[a:b] for a, b in itertools.pairwise(cuts))) == split(text)
 
@@ -91,10 +91,10 @@ def test_text_is_not_held_back_longer_than_needed() -> None:
     ],
     ids=["pairs", "lines in code", "marks in code", "blanks"],
 )
-def test_a_server_that_writes_nothing_but_marks_holds_nobody_up(text: str) -> None:
+def test_a_stream_of_nothing_but_marks_is_parsed_quickly(text: str) -> None:
     _thoughts, answer = split(text)
     assert answer == ("" if text.startswith("<think>") else text)
 
 
-def test_white_space_that_comes_by_the_character_is_not_read_again_each_time() -> None:
+def test_white_space_sent_by_the_character_is_scanned_once() -> None:
     assert split(*" " * 300_000, "yes") == ("", " " * 300_000 + "yes")

@@ -1,4 +1,4 @@
-"""What servers say when they take no tool definitions; the words were seen at the servers named next to them."""
+"""Error messages of servers that accept no tool definitions; they were seen at the servers named next to them."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def error(status: int, body: str) -> Any:
         (400, "Unrecognized request argument supplied: tools"),
     ],
 )
-def test_refusals_of_tools(status: int, text: str) -> None:
+def test_refusals_of_tools_are_recognised(status: int, text: str) -> None:
     import json
 
     assert refuses_tools(error(status, json.dumps({"error": {"message": text, "type": "invalid_request_error"}})))
     assert refuses_tools(error(status, json.dumps({"error": text})))
 
 
-def test_the_named_field_is_enough() -> None:
+def test_the_named_field_is_sufficient() -> None:
     assert refuses_tools(
         error(422, '{"detail": [{"loc": ["body", "tools"], "msg": "Extra inputs are not permitted"}]}')
     )

@@ -1,5 +1,5 @@
-"""OpenAI's newer models by a provider of the compatible kind: the Responses API where the server has it, chat
-completions where not.
+"""OpenAI's newer models with a compatible provider: the Responses API where the server has it, otherwise chat
+completions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.support.servers.responses import FakeResponses
 
 
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:
-    """The pages that were asked for replies of these models, one after another."""
+    """The endpoints that were requested for replies of these models, in order."""
     provider = create_http_provider(
         ProviderConfig(name="mine", kind="openai", base_url=server.url), KeyVault(environ={}), None
     )  # type: ignore[arg-type]
@@ -32,12 +32,12 @@ async def pages(server: FakeOpenAI, *models: str) -> list[str]:
     return [request.path.rpartition("/v1")[2] for request in server.requests if request.method == "POST"]
 
 
-async def test_newer_models_are_asked_by_responses() -> None:
+async def test_newer_models_use_the_responses_api() -> None:
     async with FakeResponses() as server:
         assert await pages(server, "gpt-6-astra", "gpt-6.1-sol") == ["/responses", "/responses"]
 
 
-async def test_a_server_without_that_page_is_asked_by_chat_completions_and_that_is_remembered() -> None:
+async def test_a_server_without_it_gets_chat_completions_and_that_is_remembered() -> None:
     async with FakeOpenAI() as server:
         found = await pages(server, "gpt-6-astra", "gpt-6-astra", "openai/gpt-6-astra", "gpt-5.5")
     assert found == ["/responses", *["/chat/completions"] * 4]
@@ -105,10 +105,10 @@ def said(message: str, **fields: object) -> dict[str, object]:
         (404, said("Nothing to see here."), EACH_TIME),
     ],
 )
-async def test_only_what_is_reported_of_the_page_means_that_there_is_none(
+async def test_only_an_error_about_the_endpoint_means_that_it_is_missing(
     status: int, body: object, expected: list[str]
 ) -> None:
-    """The third message comes so much later that it is tried again."""
+    """The third message comes so much later that the endpoint is tried again."""
     clock = ManualClock()
     async with WithoutResponses(Failure(status, body)) as server:
         provider = create_http_provider(
@@ -129,7 +129,7 @@ async def test_only_what_is_reported_of_the_page_means_that_there_is_none(
     assert [request.path.rpartition("/v1")[2] for request in server.requests] == expected
 
 
-async def test_an_address_that_speaks_of_models_is_not_the_model() -> None:
+async def test_an_address_containing_models_is_not_taken_for_the_model() -> None:
     clock = ManualClock()
     async with WithoutResponses(Failure(404, b"Cannot POST /models/v1/responses")) as server:
         server.prefix = "/models/v1"

@@ -1,4 +1,4 @@
-"""Streams of responses: cut anywhere, out of order, with what nobody knows yet."""
+"""Streams of the Responses API: cut anywhere, out of order, with unknown events."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_chunking_gives_the_same(cuts: set[int]) -> None:
     assert parsed(*(STREAM[start:end] for start, end in itertools.pairwise(places))) == WHOLE
 
 
-def test_what_comes_out() -> None:
+def test_the_deltas_and_the_reply() -> None:
     assert (WHOLE.content, WHOLE.reasoning) == ("Où ? 3 € 🙂", "d'abord\n\nd'abord (1)")
     assert [(call.id, call.name, call.arguments) for call in WHOLE.tool_calls] == [
         ("call_1", "a", {"é": 1}),
@@ -69,8 +69,8 @@ def test_what_comes_out() -> None:
     assert parsed(event("response.completed", last)) == WHOLE, "and from the last event alone"
 
 
-def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
-    """Never a reply that looks whole and is not: the last event has the end."""
+def test_a_stream_cut_at_any_byte_is_an_error_or_complete() -> None:
+    """Never a reply that looks complete and is not: the last event marks the end."""
     last = STREAM.rindex(b"event: response.completed")
     for place in range(0, len(STREAM), 7):
         if place <= last:
@@ -84,7 +84,7 @@ def test_a_stream_cut_at_any_byte_is_an_error_or_whole() -> None:
         parsed(stream_bytes(finish=None))
 
 
-def test_what_is_unknown_is_passed_over() -> None:
+def test_unknown_events_are_ignored() -> None:
     def item(index: int, **fields: Any) -> bytes:
         return event("response.output_item.done", {"output_index": index, "item": fields})
 
@@ -110,7 +110,7 @@ def test_what_is_unknown_is_passed_over() -> None:
     assert (reply.usage.tokens_input, reply.usage.tokens_output, reply.provider_data) == (3, 2, None)
 
 
-def test_a_call_whose_arguments_are_broken_says_so() -> None:
+def test_a_call_with_broken_arguments_is_marked() -> None:
     broken = {"type": "function_call", "call_id": "c", "name": "n", "arguments": '{"a": '}
     (call,) = parsed(event("response.output_item.done", {"output_index": 0, "item": broken}), END).tool_calls
     assert call.error
@@ -166,7 +166,7 @@ def test_strange_events_do_no_harm(events: list[tuple[str, Any, Any, Any]], ends
 
 
 def sparse(*items: tuple[int, dict[str, Any]], listed: list[dict[str, Any]]) -> bytes:
-    """A stream whose items have these places, and a final list that has them in its own order."""
+    """A stream whose items have these positions, and a final list in its own order."""
     made = []
     for place, item in items:
         made.append(event("response.output_item.added", {"output_index": place, "item": {**item, "arguments": ""}}))

@@ -1,6 +1,4 @@
-"""OpenAI's Responses API over real HTTP: requests that its rules let pass, streams, reasoning that goes back, what
-models take, errors.
-"""
+"""OpenAI's Responses API over real HTTP: valid requests, streams, reasoning sent back, model capabilities, errors."""
 
 from __future__ import annotations
 
@@ -56,7 +54,7 @@ async def test_a_reply_with_everything(
     assert got.usage == Usage(tokens_input=11, tokens_output=7)
 
 
-async def test_the_request(responses_server: FakeResponses, chat: Any) -> None:
+async def test_the_request_body(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     image = ImagePart(media_type="image/png", data="aGk=")
     messages = (
@@ -112,7 +110,7 @@ ON, OFF = {"summary": "auto"}, {"enable_thinking": False}
         ("my-deployment", OFF, None, 0.7, 4096),
     ],
 )
-async def test_what_each_model_takes(
+async def test_parameters_supported_by_each_model(
     responses_server: FakeResponses,
     chat: Any,
     model: str,
@@ -134,7 +132,9 @@ async def test_what_each_model_takes(
 
 @pytest.mark.parametrize("tools", [True, False])
 @pytest.mark.parametrize("model", ["gpt-5.5", "gpt-4.1"])
-async def test_seventy_conversations(responses_server: FakeResponses, chat: Any, model: str, tools: bool) -> None:
+async def test_seventy_conversations_are_accepted(
+    responses_server: FakeResponses, chat: Any, model: str, tools: bool
+) -> None:
     thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
     responses_server.issued.reasoning.append((model, thought))
     responses_server.script(*[Reply(text="ok")] * len(SHAPES))
@@ -148,7 +148,7 @@ async def test_seventy_conversations(responses_server: FakeResponses, chat: Any,
 
 
 @pytest.mark.parametrize(("interleaves", "phases"), [(False, False), (True, False), (True, True)])
-async def test_reasoning_goes_back_unchanged_and_in_its_place(
+async def test_reasoning_is_sent_back_unchanged_and_in_its_position(
     responses_server: FakeResponses, chat: Any, interleaves: bool, phases: bool
 ) -> None:
     responses_server.interleaves, responses_server.phases = interleaves, phases
@@ -175,7 +175,7 @@ async def test_reasoning_goes_back_unchanged_and_in_its_place(
     assert one.reasoning.startswith("12 × 7 🙂")
 
 
-async def test_reasoning_goes_to_nobody_else(responses_server: FakeResponses, chat: Any) -> None:
+async def test_reasoning_is_sent_to_no_other_server(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 3)
     one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
     other = called("d").model_copy(
@@ -189,7 +189,7 @@ async def test_reasoning_goes_to_nobody_else(responses_server: FakeResponses, ch
     assert responses_server.refusals == []
 
 
-async def test_a_server_that_no_longer_takes_its_reasoning(responses_server: FakeResponses, chat: Any) -> None:
+async def test_a_server_that_rejects_its_own_reasoning(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(
         Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
     )
@@ -204,7 +204,7 @@ async def test_a_server_that_no_longer_takes_its_reasoning(responses_server: Fak
 
 
 @pytest.mark.parametrize("status", [400, 404])
-async def test_a_server_that_searches_for_items_is_asked_without_them(
+async def test_a_server_that_looks_up_items_gets_requests_without_them(
     responses_server: FakeResponses, chat: Any, status: int
 ) -> None:
     lost = error_body("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false.", "input")
@@ -216,7 +216,7 @@ async def test_a_server_that_searches_for_items_is_asked_without_them(
     assert ["reasoning" in json.dumps(body["input"]) for body in responses_server.chats] == [False, True, True, False]
 
 
-async def test_reasoning_that_the_server_could_not_find_again_is_not_kept(
+async def test_reasoning_that_the_server_could_not_look_up_is_not_stored(
     responses_server: FakeResponses, chat: Any
 ) -> None:
     output = [
@@ -261,7 +261,7 @@ async def test_another_effort_is_tried(
     assert found[1:] == [*expected, expected[-1]], "and it is remembered"
 
 
-async def test_an_organization_that_is_not_verified_gets_neither_streams_nor_summaries(
+async def test_an_unverified_organization_gets_neither_streams_nor_summaries(
     responses_server: FakeResponses, chat: Any
 ) -> None:
     responses_server.verified = False
@@ -282,7 +282,7 @@ async def test_an_organization_that_is_not_verified_gets_neither_streams_nor_sum
         ("store: Extra inputs are not permitted", None, "store"),
     ],
 )
-async def test_a_refused_field_is_skipped_and_remembered(
+async def test_a_refused_field_is_omitted_and_remembered(
     responses_server: FakeResponses, chat: Any, message: str, named: Any, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tests.support.servers.responses.check", lambda body, issued: None)
@@ -294,7 +294,7 @@ async def test_a_refused_field_is_skipped_and_remembered(
     assert [field in body for body in responses_server.chats] == [True, False, False]
 
 
-async def test_the_form_of_an_answer(responses_server: FakeResponses, chat: Any) -> None:
+async def test_an_answer_schema_is_sent(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(text="{}"), Reply(text="{}"))
     closed = {
         "type": "object",
@@ -309,7 +309,7 @@ async def test_the_form_of_an_answer(responses_server: FakeResponses, chat: Any)
     assert forms[1]["strict"] is False, "what strict mode would refuse is asked for without it"
 
 
-async def test_usage_counts_what_was_read_and_written_in_the_cache(responses_server: FakeResponses, chat: Any) -> None:
+async def test_usage_includes_cache_reads_and_writes(responses_server: FakeResponses, chat: Any) -> None:
     usage = {"input_tokens": 1025, "input_tokens_details": {"cached_tokens": 1000, "cache_write_tokens": 20},
     "output_tokens": 30,
              "output_tokens_details": {"reasoning_tokens": 12}}  # fmt: skip
@@ -326,7 +326,7 @@ async def test_usage_counts_what_was_read_and_written_in_the_cache(responses_ser
     [("stop", FinishReason.STOP), ("length", FinishReason.LENGTH), ("content_filter", FinishReason.CONTENT_FILTER),
      ("something_new", FinishReason.LENGTH)],
 )  # fmt: skip
-async def test_how_a_reply_ended(responses_server: FakeResponses, chat: Any, stop: str, reason: FinishReason) -> None:
+async def test_finish_reasons(responses_server: FakeResponses, chat: Any, stop: str, reason: FinishReason) -> None:
     responses_server.script(Reply(text="a", finish=stop))
     assert reply_of(await collect(chat.stream(ask(model=MODEL)))).finish_reason is reason
 
@@ -393,10 +393,10 @@ async def test_refusals(
 
 @pytest.mark.parametrize("failed", [False, True])
 @pytest.mark.parametrize(("name", "code"), [(name, code) for _status, _message, name, code in ERRORS if name])
-async def test_errors_in_the_middle(
+async def test_errors_in_the_middle_of_a_stream(
     responses_server: FakeResponses, chat: Any, name: str, code: str, failed: bool
 ) -> None:
-    """As an event of their own, and as a response that failed."""
+    """As a separate event, and as a failed response."""
     error = {"code": name, "message": "it broke off"}
     if failed:
         event = {"type": "response.failed", "response": {"status": "failed", "error": error, "output": []}}
@@ -408,7 +408,7 @@ async def test_errors_in_the_middle(
     assert caught.value.code == code
 
 
-async def test_what_can_be_tried_again_is(responses_server: FakeResponses, chat: Any, clock: ManualClock) -> None:
+async def test_temporary_errors_are_retried(responses_server: FakeResponses, chat: Any, clock: ManualClock) -> None:
     limited = Failure(429, error_body("Rate limit reached. Please try again in 7s.", code="rate_limit_exceeded"))
     broken = Reply(text="a", midway_error={"code": "server_error", "message": "sorry"}, error_after=0)
     responses_server.script(

@@ -1,4 +1,4 @@
-"""Conversations as items: whatever their order, the server's rules hold."""
+"""Conversations as items: whatever their order, the server's rules are met."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def body_of(request: ChatRequest) -> dict[str, Any]:
     st.sampled_from(["low", "medium", "high", None]),
     st.integers(1, 9000),
 )
-def test_every_conversation_keeps_the_rules(
+def test_every_conversation_meets_the_rules(
     kinds: list[str], model: str, tools: bool, thinking: bool, effort: Any, max_tokens: int
 ) -> None:
     messages = conversation(kinds, model, {"items": [THOUGHT, {"type": "text", "length": 1}]})
@@ -52,8 +52,8 @@ def test_every_conversation_keeps_the_rules(
 
 
 @given(st.lists(st.sampled_from(["reasoning", "text", "tool_use"]), max_size=8), st.integers(0, 3))
-def test_any_order_of_items_goes_back_as_it_came(kinds: list[str], changed: int) -> None:
-    """And where the text is no longer the one that came, the reasoning comes first; at the end it never is."""
+def test_any_order_of_items_is_sent_back_unchanged(kinds: list[str], changed: int) -> None:
+    """And where the text is no longer the original one, the reasoning comes first; it is never last."""
     layout = [
         {**THOUGHT, "id": f"rs_{place}"} if kind == "reasoning" else {"type": kind, "length": 1}
         for place, kind in enumerate(kinds)
@@ -83,7 +83,7 @@ def test_any_order_of_items_goes_back_as_it_came(kinds: list[str], changed: int)
 @pytest.mark.parametrize(
     "kept", [None, 5, [], [None], *([{"type": "text", "length": odd}] for odd in (-1, "x", None, 2.5))]
 )
-def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
+def test_stored_data_of_another_server_does_no_harm(kept: Any) -> None:
     said = ChatMessage(
         role=Role.ASSISTANT, content="a", provider_data=ProviderData.pack("Server", "m", {"items": kept})
     )
@@ -91,7 +91,7 @@ def test_what_is_stored_of_a_stranger_does_no_harm(kept: Any) -> None:
     assert sent[1] == {"type": "message", "role": "assistant", "content": "a"}
 
 
-def test_outputs_follow_their_calls_and_ids_are_used_once() -> None:
+def test_outputs_follow_their_calls_and_ids_are_unique() -> None:
     picture = ImagePart(media_type="image/png", data="aGk=")
     seen = result("c").model_copy(update={"images": (picture,)})
     both = ChatMessage(

@@ -1,1 +1,1 @@
-"""The fake servers, checked with the clients their makers publish: what those can read, ours must read."""
+"""The fake servers, checked with the official clients: what those can parse, Atelier must parse."""

@@ -1,4 +1,4 @@
-"""Anthropic's official client talks to its fake, streamed and not, and knows the fields the fake knows."""
+"""Anthropic's official client with its fake server, streamed and not; both know the same fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_fields_are_those_of_the_client() -> None:
     assert own | SAMPLING == FIELDS
 
 
-async def test_a_whole_reply_with_calls(anthropic_server: FakeAnthropic, client: anthropic.AsyncAnthropic) -> None:
+async def test_a_complete_reply_with_calls(anthropic_server: FakeAnthropic, client: anthropic.AsyncAnthropic) -> None:
     anthropic_server.redacts = True
     anthropic_server.script(Reply(text="Héllo", reasoning="hm", calls=[Call("add", {"a": 1}, id="toolu_1")]))
     answer = await client.messages.create(**ASK, tools=[TOOL])
@@ -47,7 +47,9 @@ async def test_a_whole_reply_with_calls(anthropic_server: FakeAnthropic, client:
 async def test_streams(
     anthropic_server: FakeAnthropic, client: anthropic.AsyncAnthropic, chunk_size: int | None
 ) -> None:
-    """The client adds the pieces up to what the server meant, signature and usage too, and sends it back as it is."""
+    """The client assembles the pieces into the original reply, with signature and usage, and sends it back
+    unchanged.
+    """
     anthropic_server.interleaves = True
     calls = [Call("add", {"a": 12}, id="toolu_1"), Call("add", {}, id="toolu_2")]
     usage = {"input_tokens": 5, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 1000, "output_tokens": 30}
@@ -170,7 +172,7 @@ MARKED: Any = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral
         ({"extra_body": {"seed": 1}}, "Extra inputs"),
     ],
 )  # fmt: skip
-async def test_the_rules_are_stored_also_against_the_client(
+async def test_the_rules_hold_for_the_official_client_too(
     client: anthropic.AsyncAnthropic, changes: Any, said: str
 ) -> None:
     with pytest.raises(anthropic.BadRequestError, match=said):

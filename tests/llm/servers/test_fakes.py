@@ -1,4 +1,4 @@
-"""The official clients talk to the fakes, streamed and not; so the fakes are shaped like the servers they stand for."""
+"""The official clients work with the fake servers, streamed and not, so the fakes match the real servers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ollama_client(ollama_server: FakeOllama) -> ollama.AsyncClient:
     return ollama.AsyncClient(host=ollama_server.url)
 
 
-async def test_openai_reads_a_whole_reply_with_calls(
+async def test_openai_reads_a_complete_reply_with_calls(
     openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI
 ) -> None:
     openai_server.script(Reply(text="Héllo", calls=[Call("add", {"a": 1})]))
@@ -102,7 +102,7 @@ async def test_openai_raises(
         await openai_client.chat.completions.create(model="test-model", messages=USER)
 
 
-async def test_mistral_reads_a_whole_reply_with_calls(mistral_server: FakeMistral, mistral_client: Any) -> None:
+async def test_mistral_reads_a_complete_reply_with_calls(mistral_server: FakeMistral, mistral_client: Any) -> None:
     mistral_server.script(Reply(text="Bonjour", calls=[Call("add", {"a": 1}, id="abcDEF123")]))
     answer = await mistral_client.chat.complete_async(model="mistral-test", messages=USER, tools=[TOOL])
     assert answer.choices[0].message.content == "Bonjour"
@@ -159,7 +159,7 @@ async def test_mistral_refuses_what_the_real_one_refuses(mistral_client: Any) ->
         await mistral_client.chat.complete_async(model="mistral-test", messages=wrong_id)
 
 
-async def test_ollama_reads_a_whole_reply_with_calls(
+async def test_ollama_reads_a_complete_reply_with_calls(
     ollama_server: FakeOllama, ollama_client: ollama.AsyncClient
 ) -> None:
     ollama_server.script(Reply(text="Hi", reasoning="hm", calls=[Call("add", {"a": 1})]))
@@ -204,7 +204,9 @@ async def test_ollama_raises(ollama_server: FakeOllama, ollama_client: ollama.As
             pass
 
 
-async def test_a_fake_sees_its_client_go(openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI) -> None:
+async def test_a_fake_server_notices_a_disconnected_client(
+    openai_server: FakeOpenAI, openai_client: openai.AsyncOpenAI
+) -> None:
     openai_server.script(Reply(text="long answer", hold_after=2, gate=asyncio.Event()))
     stream = await openai_client.chat.completions.create(model="test-model", messages=USER, stream=True)
     await anext(aiter(stream))

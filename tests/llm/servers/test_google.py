@@ -1,4 +1,4 @@
-"""Google's official client talks to its fake, streamed and not, and knows the fields the fake knows."""
+"""Google's official client with its fake server, streamed and not; both know the same fields."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def aliases(kind: Any) -> set[str]:
 
 
 def test_the_fields_are_those_of_the_client() -> None:
-    """Of what a request may hold next to them the fake knows less: what stands outside the configuration in the API is
-    inside here.
+    """Top-level request fields are excluded: the client has fields inside its configuration that the API has
+    outside.
     """
     assert aliases(types.ThinkingConfig) == THINKING
     assert aliases(types.FunctionDeclaration) == DECLARATION
@@ -50,7 +50,7 @@ def test_the_fields_are_those_of_the_client() -> None:
     assert config >= FIELDS - {"contents", "generationConfig"}
 
 
-async def test_a_whole_reply_with_calls(google_server: FakeGoogle, client: Any) -> None:
+async def test_a_complete_reply_with_calls(google_server: FakeGoogle, client: Any) -> None:
     google_server.script(
         Reply(text="Héllo", reasoning="hm", calls=[Call("add", {"a": 1}, id="c1"), Call("add", {}, id="c2")])
     )
@@ -73,8 +73,8 @@ async def test_a_whole_reply_with_calls(google_server: FakeGoogle, client: Any) 
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 7])
 async def test_streams_and_sends_back(google_server: FakeGoogle, client: Any, chunk_size: int | None) -> None:
-    """The client's chat puts the pieces into its history as they came, and the fake takes them back; changed ones it
-    refuses.
+    """The client's chat puts the pieces into its history unchanged, and the fake server accepts them; changed ones
+    it refuses.
     """
     config = types.GenerateContentConfig(
         tools=[TOOL], thinking_config=types.ThinkingConfig(include_thoughts=True, thinking_level="LOW")
@@ -194,7 +194,7 @@ OLD, PRO = "gemini-2.5-flash", "gemini-3-pro-preview"
         (OLD, [text("user")], {"tools": [{"function_declarations": [{"name": "3d"}]}]}, "Invalid function name"),
     ],
 )
-async def test_the_rules_are_stored_also_against_the_client(
+async def test_the_rules_hold_for_the_official_client_too(
     client: Any, model: str, contents: Any, config: Any, words: str
 ) -> None:
     with pytest.raises(errors.ClientError, match=words):

@@ -1,6 +1,4 @@
-"""OpenAI's official client talks to the fake of its Responses API, streamed and not, and knows the fields the fake
-knows.
-"""
+"""OpenAI's official client with the fake server of its Responses API, streamed and not; both know the same fields."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ def test_the_fields_are_those_of_the_client() -> None:
     assert set(Reasoning.__annotations__) == REASONING
 
 
-async def test_a_whole_reply_with_calls(responses_server: FakeResponses, client: openai.AsyncOpenAI) -> None:
+async def test_a_complete_reply_with_calls(responses_server: FakeResponses, client: openai.AsyncOpenAI) -> None:
     responses_server.script(Reply(text="Héllo", reasoning="hm", calls=[Call("add", {"a": 1}, id="call_1")]))
     answer = await client.responses.create(**ASK, tools=[TOOL])
     assert [item.type for item in answer.output] == ["reasoning", "message", "function_call"]
@@ -50,8 +48,8 @@ async def test_a_whole_reply_with_calls(responses_server: FakeResponses, client:
 
 @pytest.mark.parametrize("chunk_size", [None, 1, 7])
 async def test_streams(responses_server: FakeResponses, client: openai.AsyncOpenAI, chunk_size: int | None) -> None:
-    """The client adds the pieces up to what the server meant, and sends it back as it is; changed or moved it is
-    refused.
+    """The client assembles the pieces into the original reply and sends it back unchanged; changed or reordered it
+    is refused.
     """
     responses_server.interleaves = responses_server.phases = True
     calls = [Call("add", {"a": 12}, id="call_1"), Call("add", {}, id="call_2")]
@@ -144,8 +142,6 @@ ANSWERED: Any = {"type": "function_call_output", "call_id": "c", "output": "1"}
         ({"extra_body": {"seed": 1}}, "Unknown parameter: 'seed'"),
     ],
 )
-async def test_the_rules_are_stored_also_against_the_client(
-    client: openai.AsyncOpenAI, changes: Any, said: str
-) -> None:
+async def test_the_rules_hold_for_the_official_client_too(client: openai.AsyncOpenAI, changes: Any, said: str) -> None:
     with pytest.raises(openai.BadRequestError, match=said):
         await client.responses.create(**{**ASK, **changes})

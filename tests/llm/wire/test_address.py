@@ -1,4 +1,4 @@
-"""The address tried is shown, and where a model server does answer; metadata is never a precondition."""
+"""The tested address and a working alternative are shown; a list of models is never required."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KEY = "secret-key-1"
 
 
 class Redirecting(FakeServer):
-    """Sends everybody elsewhere."""
+    """Redirects every request elsewhere."""
 
     async def handle(self, request: Request, out: Response) -> None:
         await out.json({}, status=301, headers={"location": f"https://models.test{request.path}?token=secret-word"})
@@ -65,7 +65,7 @@ async def test_the_right_address_is_found(
     assert f"{openai_server.root}{given}/models" in health.message
 
 
-async def test_a_web_page_is_no_model_server(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_a_web_page_is_not_a_model_server(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     openai_server.web_page = True
     openai_server.script(Reply(raw=b"\n<!doctype html><title>Chat</title>", content_type="text/html"))
     health = await verdict("openai", f"{openai_server.root}/chat", clock)
@@ -78,7 +78,7 @@ async def test_a_web_page_is_no_model_server(openai_server: FakeOpenAI, clock: M
     assert len(openai_server.of("/v1/chat/completions")) == 1
 
 
-async def test_a_server_of_another_kind(
+async def test_a_server_of_another_kind_is_recognised(
     openai_server: FakeOpenAI, ollama_server: FakeOllama, clock: ManualClock
 ) -> None:
     health = await verdict("ollama", openai_server.root, clock)
@@ -87,14 +87,14 @@ async def test_a_server_of_another_kind(
     assert (health.ok, health.found_url, health.found_kind) == (False, ollama_server.root, "ollama")
 
 
-async def test_nobody_there(gone: str, clock: ManualClock) -> None:
+async def test_an_address_without_a_server(gone: str, clock: ManualClock) -> None:
     health = await verdict("openai", gone, clock)
     assert (health.ok, health.code, health.found_url) == (False, "unreachable", "")
     assert f"{gone}/models" in health.message
     assert "Connection refused" in health.message
 
 
-async def test_a_redirect_is_named_and_not_followed(clock: ManualClock) -> None:
+async def test_a_redirect_is_reported_and_not_followed(clock: ManualClock) -> None:
     async with Redirecting() as server:
         health = await verdict("openai", f"{server.root}/v1", clock, key=KEY)
     assert not health.ok
@@ -103,7 +103,7 @@ async def test_a_redirect_is_named_and_not_followed(clock: ManualClock) -> None:
 
 
 @pytest.mark.parametrize("page", [False, {"status": "fine"}, "nothing", {"object": "list"}])
-async def test_without_a_list_of_models_a_server_is_well(
+async def test_a_server_without_a_model_list_passes(
     openai_server: FakeOpenAI, clock: ManualClock, page: object
 ) -> None:
     openai_server.models_page = page
@@ -131,7 +131,7 @@ async def test_without_a_list_of_models_a_server_is_well(
         (200, "text/plain", b"", False),
     ],
 )
-async def test_whether_there_is_a_page_for_chats_where_there_is_no_list(
+async def test_without_a_model_list_the_chat_endpoint_is_tested(
     clock: ManualClock, status: int, kind: str, body: bytes, well: bool
 ) -> None:
     class Plain(FakeServer):
@@ -147,20 +147,22 @@ async def test_whether_there_is_a_page_for_chats_where_there_is_no_list(
     assert ("does not list its models" in health.message) is well
 
 
-async def test_without_a_list_a_wrong_key_is_still_wrong(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_without_a_model_list_a_wrong_key_is_still_reported(
+    openai_server: FakeOpenAI, clock: ManualClock
+) -> None:
     openai_server.models_page, openai_server.api_key = False, "another-key"
     health = await verdict("openai", openai_server.url, clock, key=KEY)
     assert (health.ok, health.code) == (False, "auth")
 
 
 @pytest.mark.parametrize("page", [[{"id": "a"}, {"id": "b"}], ["a", "b"], {"data": ["a", "b"]}])
-async def test_a_bare_list_of_models(openai_server: FakeOpenAI, clock: ManualClock, page: object) -> None:
+async def test_a_model_list_as_a_bare_array(openai_server: FakeOpenAI, clock: ManualClock, page: object) -> None:
     openai_server.models_page = page
     made = provider("openai", openai_server.url, clock)
     assert [info.name for info in await made.list_models()] == ["a", "b"]
 
 
-async def test_no_page_is_an_empty_list(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_a_missing_page_is_not_an_empty_list(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     openai_server.models_page = False
     made = provider("openai", openai_server.url, clock)
     assert await made.list_models() == []
@@ -168,13 +170,15 @@ async def test_no_page_is_an_empty_list(openai_server: FakeOpenAI, clock: Manual
     assert (info.context_window, info.source) == (128_000, "profile")
 
 
-async def test_an_imitation_of_ollama_is_well(ollama_server: FakeOllama, clock: ManualClock) -> None:
+async def test_an_imitation_of_ollama_passes(ollama_server: FakeOllama, clock: ManualClock) -> None:
     ollama_server.no_metadata = True
     health = await verdict("ollama", ollama_server.root, clock)
     assert (health.ok, health.models) == (True, 0)
 
 
-async def test_a_server_that_loads_its_model_is_not_searched_for(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_for_a_server_that_is_loading_no_alternative_is_searched(
+    openai_server: FakeOpenAI, clock: ManualClock
+) -> None:
     class Starting(FakeOpenAI):
         async def handle(self, request: Request, out: Response) -> None:
             await out.failure(
@@ -220,7 +224,7 @@ async def test_the_header_of_the_key_follows_the_host(clock: ManualClock, url: s
     assert list(await made._credentials()) == [header]
 
 
-async def test_headers_are_sent_and_their_values_hidden(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_headers_are_sent_and_their_values_redacted(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     headers = {"X-Gateway": "", "X-Token": "Bearer $GATE_TOKEN"}
     made = provider(
         "openai", openai_server.url, clock, key=KEY, headers=headers, environ={"GATE_TOKEN": "gate-token-value"}

@@ -1,4 +1,4 @@
-"""Servers on this machine are found and told apart; ports where nothing useful listens are passed over."""
+"""Servers on this machine are found and identified; other ports are skipped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def test_each_kind_is_reported(openai_server: FakeOpenAI, ollama_server: F
 
 
 class Chatty(FakeServer):
-    """Some other program: every page is there and none is a model server's."""
+    """Another program: every page exists and none is that of a model server."""
 
     async def handle(self, request: Request, out: Response) -> None:
         await out.json({"data": "hello", "models": 3, "version": 1})
@@ -50,7 +50,7 @@ class Silent(FakeServer):
         await asyncio.Event().wait()
 
 
-async def test_other_programs_and_closed_ports_are_passed_over(clock: ManualClock) -> None:
+async def test_other_programs_and_closed_ports_are_skipped(clock: ManualClock) -> None:
     async with FakeOpenAI() as gone:
         pass
     async with Chatty() as chatty:

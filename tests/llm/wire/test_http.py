@@ -1,4 +1,4 @@
-"""Silence ends, cancelling closes, keys stay secret."""
+"""Silence times out, cancelling closes connections, keys stay secret."""
 
 from __future__ import annotations
 
@@ -190,8 +190,8 @@ ECHOING = [
 async def test_a_key_is_in_no_log_and_no_error(
     openai_server: FakeOpenAI, clock: ManualClock, caplog: pytest.LogCaptureFixture, step: Any
 ) -> None:
-    """At the lowest log level, in every kind of failure; with the locals of our frames, unless the server itself
-    repeats the key.
+    """At the lowest log level, in every kind of failure; including local variables of our frames, unless the
+    server itself repeats the key.
     """
     caplog.set_level(logging.DEBUG)
     openai_server.script(step)
@@ -210,7 +210,7 @@ async def test_a_key_is_in_no_log_and_no_error(
 
 
 def locals_of(error: BaseException) -> str:
-    """The local variables of every frame of the program an error went through, its causes included."""
+    """The local variables of every frame of the program that an error passed, including its causes."""
     text = ""
     chain: BaseException | None = error
     while chain is not None:
@@ -225,7 +225,7 @@ def locals_of(error: BaseException) -> str:
     return text
 
 
-async def test_a_wrong_key_that_the_server_repeats(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_a_wrong_key_repeated_by_the_server_is_redacted(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     openai_server.api_key, openai_server.echo_key = "another-key", True
     chat = provider("openai", openai_server.url, clock, key=SENTINEL)
     health = await chat.test()
@@ -242,16 +242,14 @@ async def test_a_closed_client_can_be_used_again(openai_server: FakeOpenAI, cloc
     await client.aclose()
 
 
-async def test_a_connection_serves_the_next_request_too(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_a_connection_is_reused(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="one"), Reply(text="two"), Reply(text="three"))
     for _ in range(3):
         assert [delta async for delta in chat.stream(ask())]
     assert openai_server.connections == 1
 
 
-async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(
-    openai_server: FakeOpenAI, chat: Any
-) -> None:
+async def test_a_response_left_open_after_its_end_mark_is_not_waited_for(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="one", tail_open=True), Reply(text="two"))
     for _ in range(2):
         assert [delta async for delta in chat.stream(ask())]
@@ -259,8 +257,8 @@ async def test_an_answer_that_stays_open_after_its_end_mark_is_not_waited_for(
 
 
 class Dropping:
-    """Serves one request of a connection, or none of one that came later, and answers the rest by silence or by hanging
-    up.
+    """Serves one request per connection, or none on a later connection, and answers the rest by silence or by
+    closing.
     """
 
     def __init__(self, *, silent: bool) -> None:
@@ -287,7 +285,7 @@ class Dropping:
 
 
 @pytest.mark.parametrize("silent", [False, True])
-async def test_a_connection_that_served_before_and_gives_no_byte_is_replaced(clock: ManualClock, silent: bool) -> None:
+async def test_a_reused_connection_that_sends_nothing_is_replaced(clock: ManualClock, silent: bool) -> None:
     dropping = Dropping(silent=silent)
     server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
     client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
@@ -303,7 +301,7 @@ async def test_a_connection_that_served_before_and_gives_no_byte_is_replaced(clo
     server.close()
 
 
-async def test_a_new_connection_that_gives_no_byte_is_not_tried_again(clock: ManualClock) -> None:
+async def test_a_new_connection_that_sends_nothing_is_not_retried(clock: ManualClock) -> None:
     asked: list[bytes] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -319,10 +317,8 @@ async def test_a_new_connection_that_gives_no_byte_is_not_tried_again(clock: Man
     server.close()
 
 
-async def test_after_the_machine_slept_no_connection_of_before_is_used(
-    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The monotonic clock stood still meanwhile, so the HTTP library still takes its connections for fresh."""
+async def test_after_sleep_no_earlier_connection_is_used(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The monotonic clock did not advance, so the HTTP library still considers its connections fresh."""
     dropping = Dropping(silent=False)
     server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
     client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)

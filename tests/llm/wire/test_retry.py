@@ -1,4 +1,4 @@
-"""Retries happen only while nothing was shown, wait as long as they say, and end."""
+"""Retries happen only while nothing was shown, wait as announced, and end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def chat(openai_server: FakeOpenAI, clock: ManualClock) -> Any:
 LOADING = Failure(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}})
 
 
-async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_delays_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(
         LOADING, Failure(500, {"error": "x"}), Failure(502, "<html>"), Failure(504, ""), Reply(text="ok")
     )
@@ -39,7 +39,7 @@ async def test_waits_grow(openai_server: FakeOpenAI, chat: Any, clock: ManualClo
     ]
 
 
-async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_the_number_of_attempts_is_limited(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(*[Failure(503, {"error": "busy"})] * 5)
     with pytest.raises(ProviderError) as caught:
         await run(clock, chat.stream(ask()))
@@ -47,7 +47,7 @@ async def test_attempts_are_bounded(openai_server: FakeOpenAI, chat: Any, clock:
     assert len(openai_server.requests) == 5
 
 
-async def test_a_model_that_loads_is_waited_for_longer(
+async def test_a_model_that_is_loading_is_waited_for_longer(
     openai_server: FakeOpenAI, chat: Any, clock: ManualClock
 ) -> None:
     openai_server.script(*[LOADING] * 30, Reply(text="ok"))
@@ -60,7 +60,7 @@ async def test_a_model_that_loads_is_waited_for_longer(
     assert (caught.value.code, len(openai_server.requests)) == ("loading", 71)
 
 
-async def test_who_tries_again_still_waits_for_a_model_that_loads(
+async def test_a_caller_with_its_own_retries_still_waits_for_a_loading_model(
     openai_server: FakeOpenAI, chat: Any, clock: ManualClock
 ) -> None:
     request = ask().model_copy(update={"retry": False})
@@ -72,14 +72,14 @@ async def test_who_tries_again_still_waits_for_a_model_that_loads(
     assert (caught.value.code, len(openai_server.requests)) == ("server_error", 12)
 
 
-async def test_waiting_for_a_model_that_loads_uses_up_no_other_attempts(
+async def test_waiting_for_a_loading_model_uses_no_other_attempts(
     openai_server: FakeOpenAI, chat: Any, clock: ManualClock
 ) -> None:
     openai_server.script(*[LOADING] * 8, *[Failure(500, {"error": "x"})] * 4, Reply(text="ok"))
     assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
 
 
-async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_conflict_is_retried(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(Failure(409, {"error": {"message": "lock timeout"}}), Reply(text="ok"))
     assert joined(await run(clock, chat.stream(ask())))[0] == "ok"
 
@@ -93,14 +93,14 @@ async def test_a_conflict_is_tried_again(openai_server: FakeOpenAI, chat: Any, c
         ({}, 0.5),
     ],
 )
-async def test_the_servers_wish_counts(
+async def test_retry_after_is_respected(
     openai_server: FakeOpenAI, chat: Any, clock: ManualClock, headers: dict[str, str], delay: float
 ) -> None:
     openai_server.script(Failure(429, {"message": "slow down"}, headers), Reply(text="ok"))
     assert retries(await run(clock, chat.stream(ask()))) == [(2, delay, "rate_limited")]
 
 
-async def test_too_long_a_wait_is_an_error_at_once(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_a_too_long_delay_is_an_error_at_once(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Failure(429, {"message": "tomorrow"}, {"retry-after": "3600"}))
     with pytest.raises(ProviderError) as caught:
         await collect(chat.stream(ask()))
@@ -108,19 +108,19 @@ async def test_too_long_a_wait_is_an_error_at_once(openai_server: FakeOpenAI, ch
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 422])
-async def test_refusals_are_not_tried_again(openai_server: FakeOpenAI, chat: Any, status: int) -> None:
+async def test_refusals_are_not_retried(openai_server: FakeOpenAI, chat: Any, status: int) -> None:
     openai_server.script(Failure(status, {"error": "no"}))
     with pytest.raises(ProviderError):
         await collect(chat.stream(ask()))
     assert len(openai_server.requests) == 1
 
 
-async def test_a_dropped_connection_is_tried_again(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_dropped_connection_is_retried(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(Failure(drop=True), Reply(text="ok"))
     assert retries(await run(clock, chat.stream(ask()))) == [(2, 0.5, "unreachable")]
 
 
-async def test_a_stream_cut_before_anything_was_shown_is_tried_again(
+async def test_a_stream_cut_before_anything_was_shown_is_retried(
     openai_server: FakeOpenAI, chat: Any, clock: ManualClock
 ) -> None:
     openai_server.script(Reply(text="Hello", cut_after=1), Reply(text="Hello"))
@@ -129,7 +129,7 @@ async def test_a_stream_cut_before_anything_was_shown_is_tried_again(
     assert joined(deltas)[0] == "Hello"
 
 
-async def test_nothing_is_tried_again_once_something_was_shown(openai_server: FakeOpenAI, chat: Any) -> None:
+async def test_nothing_is_retried_once_something_was_shown(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="Hello", cut_after=2), Reply(text="never asked for"))
     shown = []
     with pytest.raises(ProviderError):
@@ -139,7 +139,7 @@ async def test_nothing_is_tried_again_once_something_was_shown(openai_server: Fa
     assert len(openai_server.requests) == 1
 
 
-async def test_a_server_that_is_not_there(clock: ManualClock) -> None:
+async def test_an_unreachable_server(clock: ManualClock) -> None:
     async with FakeOpenAI() as gone:
         url = gone.url
     chat = provider("openai", url, clock)
@@ -168,7 +168,7 @@ async def _advance(clock: ManualClock, delta: RetryDelta) -> None:
 _running: set[asyncio.Task[None]] = set()
 
 
-async def test_a_wait_can_be_cancelled(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
+async def test_a_delay_can_be_cancelled(openai_server: FakeOpenAI, chat: Any, clock: ManualClock) -> None:
     openai_server.script(LOADING, Reply(text="never"))
     task = asyncio.create_task(collect(chat.stream(ask())))
     while not clock.sleepers or len(openai_server.requests) == 0:
@@ -179,7 +179,7 @@ async def test_a_wait_can_be_cancelled(openai_server: FakeOpenAI, chat: Any, clo
     assert len(openai_server.requests) == 1
 
 
-def test_jitter_only_shortens_our_own_waits_and_only_lengthens_the_servers() -> None:
+def test_jitter_only_shortens_our_delays_and_only_lengthens_the_servers() -> None:
     policy = RetryPolicy(base_s=1.0, cap_s=4.0)
     error = provider_error(ErrorLocation("s"), "overloaded", "x")
     assert [policy.delay(error, attempt, lambda: 0.0) for attempt in (2, 3, 4, 5, 6)] == [1.0, 2.0, 4.0, 4.0, None]
@@ -188,7 +188,7 @@ def test_jitter_only_shortens_our_own_waits_and_only_lengthens_the_servers() -> 
     assert policy.delay(error, 2, lambda: 1.0) == pytest.approx(11.0)
 
 
-def test_what_is_worth_trying_again() -> None:
+def test_which_errors_are_retried() -> None:
     where = ErrorLocation("s")
     assert not retryable(provider_error(where, "timeout", "120 s")), "the person waited long enough"
     assert retryable(provider_error(where, "timeout", "x", status=504))

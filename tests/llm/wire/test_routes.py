@@ -1,4 +1,4 @@
-"""Each request of one client takes the way of its own address, in both HTTP libraries."""
+"""Each request of a client takes the route for its own address, in both HTTP libraries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @both
-async def test_a_server_on_this_machine_is_asked_without_the_proxy_and_another_through_it(
+async def test_a_local_server_is_reached_directly_and_another_through_the_proxy(
     openai_server: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, library: ModuleType
 ) -> None:
     async with (
@@ -43,7 +43,7 @@ async def test_a_server_on_this_machine_is_asked_without_the_proxy_and_another_t
 @pytest.mark.parametrize(
     "value", ["foo:bar", "socks4://127.0.0.1:1", "http://{gone}", "socks5://{gone}", "http://{asks}"]
 )
-async def test_the_proxy_is_named_where_it_is_the_fault(
+async def test_the_proxy_is_named_when_it_fails(
     monkeypatch: pytest.MonkeyPatch, library: ModuleType, url: str, value: str
 ) -> None:
     async with FakeProxy() as gone:
@@ -57,7 +57,7 @@ async def test_the_proxy_is_named_where_it_is_the_fault(
 
 
 @both
-async def test_without_a_proxy_a_failure_is_the_librarys_own(library: ModuleType) -> None:
+async def test_without_a_proxy_the_librarys_error_is_shown(library: ModuleType) -> None:
     async with FakeProxy() as gone:
         pass
     async with library.AsyncClient(transport=routed_transport(library)) as client:

@@ -1,4 +1,4 @@
-"""Lines and events come out the same wherever the bytes are cut."""
+"""Lines and events are the same wherever the bytes are split."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def events_of(*pieces: bytes) -> list[Event]:
 
 
 def cut(data: bytes, cuts: list[int]) -> list[bytes]:
-    """The data in pieces, cut at these places."""
+    """The data in pieces, split at these positions."""
     places = sorted({min(place, len(data)) for place in cuts} | {0, len(data)})
     return [data[start:end] for start, end in itertools.pairwise(places)]
 
@@ -33,7 +33,7 @@ def test_lines_end_in_three_ways(end: str) -> None:
     assert lines_of(f"a{end}é{end}{end}last".encode()) == ["a", "é", "", "last"]
 
 
-def test_a_line_end_cut_in_two_is_one() -> None:
+def test_a_split_line_end_is_one_line_end() -> None:
     assert lines_of(b"a\r", b"\nb\r", b"c") == ["a", "b", "c"]
 
 
@@ -41,7 +41,7 @@ def test_only_line_ends_split_lines() -> None:
     assert lines_of("a\u2028b\x85c\x0bd\n".encode()) == ["a\u2028b\x85c\x0bd"]
 
 
-def test_a_character_may_come_in_pieces_and_bad_bytes_are_replaced() -> None:
+def test_a_character_may_be_split_and_bad_bytes_are_replaced() -> None:
     assert lines_of(b"\xc3", b"\xa9\n", b"\xff\n", b"\xf0\x9f") == ["é", "\ufffd", "\ufffd"]
 
 
@@ -61,7 +61,7 @@ def test_events() -> None:
     ]
 
 
-def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_line_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sse, "MAX_LINE", 10)
     with pytest.raises(LineTooLongError):
         lines_of(b"0123456", b"789ab")
@@ -70,7 +70,7 @@ def test_a_line_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(st.text(alphabet="aé€🙂\r\n:d ", max_size=60), st.lists(st.integers(0, 200), max_size=12))
-def test_cutting_changes_nothing(text: str, cuts: list[int]) -> None:
+def test_splitting_changes_nothing(text: str, cuts: list[int]) -> None:
     data = text.encode()
     assert lines_of(*cut(data, cuts)) == lines_of(data)
     events = text.replace("d", "data").encode()

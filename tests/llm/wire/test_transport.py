@@ -1,4 +1,4 @@
-"""Proxies and certificates: whatever the environment says, a request works or its error names the variable, the file or
+"""Proxies and certificates: whatever the environment, a request works or its error names the variable, the file or
 the host.
 """
 
@@ -75,7 +75,7 @@ async def test_a_proxy_is_used(
         assert set(proxy.asked) in ({"models.test:80"}, {"models.test"})
 
 
-async def test_no_proxy_to_this_machine_and_to_hosts_of_no_proxy(
+async def test_no_proxy_for_this_machine_and_the_hosts_in_no_proxy(
     openai_server: FakeOpenAI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("HTTP_PROXY", "ALL_PROXY"):
@@ -89,7 +89,7 @@ async def test_no_proxy_to_this_machine_and_to_hosts_of_no_proxy(
     "value",
     ["foo:bar", "http://", "ftp://proxy:1", "socks4://127.0.0.1:1", "http://u:secret-word@proxy:port", "http://h:0"],
 )
-async def test_a_proxy_that_cannot_be_one_is_named_with_its_variable(
+async def test_an_invalid_proxy_is_named_with_its_variable(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", value)
@@ -118,7 +118,7 @@ async def test_a_proxy_that_does_not_answer_is_named(clock: ManualClock, monkeyp
 
 
 @pytest.mark.parametrize("url", [FAR, "https://models.test/v1"])
-async def test_a_proxy_that_wants_a_password_is_named(
+async def test_a_proxy_that_requires_a_password_is_named(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch, url: str
 ) -> None:
     async with FakeProxy(1, refuse=407) as proxy:
@@ -129,7 +129,7 @@ async def test_a_proxy_that_wants_a_password_is_named(
     assert "ALL_PROXY" in health.message
 
 
-async def test_what_is_no_socks_proxy_is_an_error_in_words(
+async def test_an_invalid_socks_proxy_is_an_error_with_a_message(
     openai_server: FakeOpenAI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with FakeProxy(openai_server.port, refuse=400) as http_proxy:
@@ -143,7 +143,7 @@ async def test_what_is_no_socks_proxy_is_an_error_in_words(
     assert "ALL_PROXY" in health.message
 
 
-async def test_silence_behind_a_proxy_names_it(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_timeout_behind_a_proxy_names_it(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
     async with FakeProxy(1, silent=True) as proxy:
         monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
         task = asyncio.create_task(verdict(FAR, clock))
@@ -156,7 +156,7 @@ async def test_silence_behind_a_proxy_names_it(clock: ManualClock, monkeypatch: 
 
 
 @pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
-async def test_certificates_that_are_missing(
+async def test_missing_certificate_files_are_named(
     tls_server: FakeOpenAI,
     openai_server: FakeOpenAI,
     clock: ManualClock,
@@ -173,7 +173,7 @@ async def test_certificates_that_are_missing(
     assert (await verdict(openai_server.url, clock)).ok  # no certificates are needed without TLS
 
 
-async def test_a_file_without_certificates(
+async def test_a_file_without_certificates_is_named(
     tls_server: FakeOpenAI, clock: ManualClock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     file = tmp_path / "empty.pem"
@@ -184,7 +184,7 @@ async def test_a_file_without_certificates(
     assert (health.code, str(tmp_path / "gone.pem") in health.message) == ("certificate", True)
 
 
-async def test_an_authority_of_ones_own_on_loopback(
+async def test_a_private_certificate_authority_on_loopback(
     tls_server: FakeOpenAI, clock: ManualClock, authority: trustme.CA, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     health = await verdict(tls_server.url, clock)
@@ -197,11 +197,13 @@ async def test_an_authority_of_ones_own_on_loopback(
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
     assert (await verdict(tls_server.url, clock)).ok
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
-    # what the provider says comes before the variable
+    # the provider's setting takes precedence over the variable
     assert (await verdict(tls_server.url, clock, ca_file=str(file))).ok
 
 
-async def test_a_certificate_for_another_host(clock: ManualClock, authority: trustme.CA, tmp_path: Path) -> None:
+async def test_a_certificate_for_another_host_is_refused(
+    clock: ManualClock, authority: trustme.CA, tmp_path: Path
+) -> None:
     server = FakeOpenAI()
     server.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     authority.issue_cert("elsewhere.test").configure_cert(server.tls)
@@ -212,7 +214,7 @@ async def test_a_certificate_for_another_host(clock: ManualClock, authority: tru
     assert "--ca-file" not in health.message
 
 
-async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: ManualClock) -> None:
+async def test_https_to_a_server_without_tls_is_explained(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     health = await verdict(openai_server.url.replace("http:", "https:"), clock, key="secret-key-1")
     assert (health.ok, health.code, health.found_url) == (False, "unreachable", openai_server.url)
     assert "http:// instead of https://" in health.message
@@ -231,9 +233,7 @@ async def test_https_to_a_server_without_tls(openai_server: FakeOpenAI, clock: M
         ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server runs"),
     ],
 )
-def test_a_computer_without_a_network_is_reported_before_the_address_is_blamed(
-    url: str, error: OSError, told: str
-) -> None:
+def test_a_computer_without_a_network_is_reported_before_the_address(url: str, error: OSError, told: str) -> None:
     failed = httpx.ConnectError("no")
     failed.__cause__ = error
     found = transport_error(ErrorLocation("Lab", url=url), failed, answered=False)

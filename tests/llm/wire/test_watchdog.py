@@ -1,4 +1,4 @@
-"""Silence is noticed, and nothing else is."""
+"""The inactivity timeout fires on silence and on nothing else."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ async def test_work_between_two_reads_is_not_silence(clock: ManualClock) -> None
 
 
 class StandingStill(ManualClock):
-    """A clock of a machine that can sleep while somebody waits."""
+    """The clock of a machine that can sleep while somebody waits."""
 
     async def oversleep(self, seconds: float) -> None:
-        """Time passes and nobody runs; who was due meanwhile wakes at the end."""
+        """Time passes without running anything; whatever was due wakes at the end."""
         self._elapsed += seconds
         await self.advance(0)
 
 
-async def test_the_time_in_which_nobody_ran_is_no_silence() -> None:
+async def test_time_in_which_the_machine_slept_is_not_silence() -> None:
     clock = StandingStill()
     async with Watchdog(clock, 10) as watchdog:
         waiting = asyncio.create_task(watchdog.run(asyncio.Event().wait()))
@@ -72,7 +72,7 @@ async def test_the_time_in_which_nobody_ran_is_no_silence() -> None:
             await waiting
 
 
-async def test_what_arrived_is_read_before_silence_is_counted(clock: ManualClock) -> None:
+async def test_received_data_is_read_before_silence_is_counted(clock: ManualClock) -> None:
     loop = asyncio.get_running_loop()
     there, read = asyncio.Event(), []
 
@@ -86,7 +86,7 @@ async def test_what_arrived_is_read_before_silence_is_counted(clock: ManualClock
         task = asyncio.create_task(reader(watchdog))
         await clock.settle()
         waking = asyncio.create_task(clock.advance(10))
-        # It is in the socket when the time has ended, and is read some turns of the loop later.
+        # It is in the socket when the time is over, and is read some turns of the loop later.
         loop.call_soon(loop.call_soon, loop.call_soon, there.set)
         await waking
         assert read == [10]
@@ -94,7 +94,7 @@ async def test_what_arrived_is_read_before_silence_is_counted(clock: ManualClock
         task.cancel()
 
 
-async def test_the_watchdog_can_begin_again_after_a_silence(clock: ManualClock) -> None:
+async def test_the_watchdog_can_restart_after_a_timeout(clock: ManualClock) -> None:
     async with Watchdog(clock, 10) as watchdog:
         for _attempt in range(2):
             waiting = asyncio.create_task(watchdog.run(asyncio.Event().wait()))

@@ -1,4 +1,4 @@
-"""Bundles: shown before anything is unpacked, unpacked into a folder of their own, and never outside it."""
+"""Bundles: shown before they are unpacked, unpacked into their own folder, and never outside of it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def made(path: Path, files: dict[str, str], manifest: Any = MANIFEST) -> Path:
     return path
 
 
-def test_it_is_shown_as_it_would_run(tmp_path: Path) -> None:
+def test_a_bundle_is_shown_with_the_command_it_would_run(tmp_path: Path) -> None:
     found = bundle.read(made(tmp_path / "a.mcpb", {"server.py": ""}), tmp_path / "place")
     assert found.config is not None
     assert (found.name, found.config.command) == ("my-files", "python3")
@@ -62,14 +62,14 @@ def test_it_is_shown_as_it_would_run(tmp_path: Path) -> None:
     assert not (tmp_path / "place").exists()
 
 
-def test_it_is_unpacked(tmp_path: Path) -> None:
+def test_a_bundle_is_unpacked(tmp_path: Path) -> None:
     bundle.unpack(made(tmp_path / "a.mcpb", {"server.py": "print(1)", "lib/x.py": ""}), tmp_path / "place")
     assert (tmp_path / "place" / "server.py").read_text() == "print(1)"
     assert (tmp_path / "place" / "lib" / "x.py").exists()
 
 
 @pytest.mark.parametrize("name", ["../evil.py", "/evil.py", "a/../../evil.py", "..\\evil.py", "C:/evil.py"])
-def test_nothing_lands_outside_and_nothing_is_left(tmp_path: Path, name: str) -> None:
+def test_nothing_is_written_outside_and_nothing_is_left_behind(tmp_path: Path, name: str) -> None:
     path = made(tmp_path / "a.mcpb", {"good.py": "", name: "x"})
     with pytest.raises(UsageError, match="outside"):
         bundle.unpack(path, tmp_path / "in" / "place")
@@ -77,7 +77,7 @@ def test_nothing_lands_outside_and_nothing_is_left(tmp_path: Path, name: str) ->
     assert not list(tmp_path.rglob("evil.py"))
 
 
-def test_what_is_there_already_stays(tmp_path: Path) -> None:
+def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     path = made(tmp_path / "a.mcpb", {"server.py": "print(1)"})
     (tmp_path / "place").mkdir()
     (tmp_path / "place" / "server.py").write_text("another one's")
@@ -96,14 +96,14 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
         bundle.unpack(path, tmp_path / "place")
 
 
-def test_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_too_large_bundle_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle, "MOST_BYTES", 10)
     with pytest.raises(UsageError, match="more than"):
         bundle.unpack(made(tmp_path / "a.mcpb", {"a": "x" * 11}), tmp_path / "place")
 
 
 @pytest.mark.parametrize("manifest", [None, "{", "[]", "{}", '{"server": 5}', '{"server": {"mcp_config": []}}'])
-def test_what_is_no_bundle_says_so(tmp_path: Path, manifest: str | None) -> None:
+def test_a_file_that_is_no_bundle_is_refused_with_the_reason(tmp_path: Path, manifest: str | None) -> None:
     with pytest.raises(UsageError, match=r"a\.mcpb is not a"):
         bundle.read(made(tmp_path / "a.mcpb", {}, manifest), tmp_path / "place")
     (tmp_path / "b.mcpb").write_text("no archive")

@@ -1,5 +1,5 @@
-"""Servers as other programs write them: every shape becomes the same, secrets are told apart, what is strange is a
-problem.
+"""Server definitions of other programs: all formats give the same result, secrets are recognised, odd entries are
+problems.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def one(text: str, source: str = "") -> FoundServer:
         TOML.replace("[mcp_servers.files]", '[[mcp_servers]]\nname = "files"\ntransport = "stdio"'),
     ],
 )  # fmt: skip
-def test_every_program_says_the_same_in_other_words(text: str) -> None:
+def test_every_program_format_gives_the_same_server(text: str) -> None:
     found = one(text)
     assert found.config is not None
     assert (found.name, found.config.command, found.config.args) == ("files", "npx", ("-y", "@scope/files", "/data"))
@@ -113,7 +113,7 @@ def test_addresses_and_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (ids.config.client_id, ids.config.scopes) == ("me", "a b")
 
 
-def test_what_a_file_asks_people_for_is_asked() -> None:
+def test_inputs_that_a_file_declares_are_asked_for() -> None:
     said = {
         "inputs": [
             {"id": "api-key", "type": "promptString", "description": "Your key", "password": True},
@@ -147,7 +147,7 @@ def test_what_a_file_asks_people_for_is_asked() -> None:
         ({"env": {"A": "1", "B": "${A}"}}, {}, {"A": "1", "B": "${A}"}),
     ],
 )  # fmt: skip
-def test_what_stands_for_a_value_is_asked_for(
+def test_placeholders_are_asked_for(
     entry: dict[str, Any], asked: dict[str, bool], kept: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("API_KEY", "GITHUB_TOKEN", "DATA_DIR", "ELSE_KEY"):
@@ -160,7 +160,7 @@ def test_what_stands_for_a_value_is_asked_for(
 
 
 @pytest.mark.parametrize("header", ["Bearer ${SOME_KEY}", "$SOME_KEY", "Bearer <token>", "Bearer YOUR_API_KEY"])
-def test_a_header_with_a_are_in_is_asked_for_as_a_whole(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_header_with_a_placeholder_is_asked_for_in_full(header: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
     found = one(json.dumps({"mcpServers": {"web": {"url": "https://a.example", "headers": {"Authorization": header}}}}))
     assert found.config is not None
@@ -191,7 +191,7 @@ SERVER_JSON = {
 }  # fmt: skip
 
 
-def test_the_registrys_server_json() -> None:
+def test_the_server_json_of_the_registry() -> None:
     npm, docker, remote = documents.servers(json.dumps(SERVER_JSON))
     assert npm.config is not None
     assert docker.config is not None
@@ -220,7 +220,7 @@ CONFIG = base64.b64encode(json.dumps(ENTRY).encode()).decode()
         "goose://extension?cmd=npx&arg=-y&arg=%40scope%2Ffiles&arg=%2Fdata&id=files&name=files",
     ],
 )
-def test_links_show_their_whole_command_and_warn(link: str) -> None:
+def test_links_show_their_full_command_and_a_warning(link: str) -> None:
     found = one(link)
     assert found.config is not None
     assert (found.name, found.config.place) == ("files", "npx -y @scope/files /data")
@@ -253,7 +253,7 @@ def test_a_command_line() -> None:
         "cursor://x?config=%%%",
     ],
 )
-def test_what_holds_no_server_says_what_would(text: str) -> None:
+def test_text_without_a_server_is_refused_with_the_accepted_formats(text: str) -> None:
     with pytest.raises(UsageError):
         documents.servers(text)
 
@@ -266,19 +266,19 @@ def test_what_holds_no_server_says_what_would(text: str) -> None:
         {"url": ["x"]}, {"type": "ws", "url": "ws://a"}, {"command": ["x"] * 1000}, {"command": []},
     ],
 )  # fmt: skip
-def test_an_entry_that_cannot_be_used_is_a_problem_of_its_own(entry: dict[str, object]) -> None:
+def test_an_unusable_entry_is_a_problem_of_its_own(entry: dict[str, object]) -> None:
     bad, good = documents.servers(json.dumps({"mcpServers": {"bad": entry, "good": ENTRY}}))
     assert bad.problem is not None
     assert (bad.config, good.config is not None) == (None, True)
 
 
-def test_a_number_is_read_as_the_text_it_is() -> None:
+def test_a_number_is_read_as_text() -> None:
     (found,) = documents.servers(json.dumps({"mcpServers": {"seven": {"command": 7}}}))
     assert found.config is not None
     assert found.config.command == "7"
 
 
-def test_a_key_among_the_arguments_is_warned_of() -> None:
+def test_a_key_among_the_arguments_causes_a_warning() -> None:
     found = one(json.dumps({"mcpServers": {"a": {"command": "x", "args": ["--token", "sk-abcdefgh12345678"]}}}))
     assert "argument looks like a secret" in str(found.warnings[0])
 
@@ -313,7 +313,7 @@ def test_a_key_among_the_arguments_is_warned_of() -> None:
         max_leaves=12,
     )
 )
-def test_no_json_whatever_breaks_it(value: object) -> None:
+def test_invalid_json_is_refused_without_a_crash(value: object) -> None:
     try:
         found = documents.servers(json.dumps(value))
     except UsageError:
@@ -321,31 +321,31 @@ def test_no_json_whatever_breaks_it(value: object) -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9-]{1,32}", each.name) or each.config is None for each in found)
 
 
-def test_files_are_known_by_their_place() -> None:
+def test_files_are_recognised_by_their_location() -> None:
     assert locations.program_of(Path("/home/me/.codex/config.toml")) == "Codex"
     assert locations.program_of(Path("/home/me/p/.vscode/mcp.json")) == "VS Code"
     assert locations.program_of(Path("/x/notes.json")) == ""
 
 
 @pytest.mark.parametrize("start", ["/*a", '\\"', '"\\'])
-def test_what_never_ends_is_searched_for_once(start: str) -> None:
+def test_an_unclosed_document_is_scanned_once(start: str) -> None:
     with pytest.raises(UsageError, match="JSON"):
         documents.servers('{"a":1' + start * 200_000)
 
 
 @pytest.mark.parametrize("comment", ["/* a */", "// a\n", "/**/\n"])
-def test_comments_may_come_first_however_many(comment: str) -> None:
+def test_many_comments_may_precede_the_document(comment: str) -> None:
     assert one(comment * 50_000 + json.dumps({"mcpServers": {"files": ENTRY}})).name == "files"
     with pytest.raises(UsageError, match="No MCP server"):
         documents.servers(comment * 50_000 + "/*" * 50_000)
 
 
-def test_many_empty_lines_are_no_work() -> None:
+def test_many_empty_lines_are_read_quickly() -> None:
     with pytest.raises(UsageError, match="No MCP server"):
         documents.servers("a" + "\n" * 1_000_000 + "b")
 
 
-def test_a_few_lines_that_name_one_another_are_not_unfolded() -> None:
+def test_nested_yaml_aliases_are_not_expanded() -> None:
     lines = ["a0: &a0 [{command: x}, {command: y}]"]
     lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 50)}]" for n in range(1, 9)]
     with pytest.raises(UsageError, match="too much"):
@@ -356,7 +356,7 @@ def test_a_few_lines_that_name_one_another_are_not_unfolded() -> None:
 @pytest.mark.parametrize(
     ("before", "after"), [("[", "]"), ('{"servers":[', "]}"), ('{"mcp":', "}"), ('{"projects":{"a":', "}}")]
 )
-def test_what_is_nested_without_end_holds_no_server(depth: int, before: str, after: str) -> None:
+def test_a_deeply_nested_document_holds_no_server(depth: int, before: str, after: str) -> None:
     with pytest.raises(UsageError):
         documents.servers(before * depth + "{}" + after * depth)
 
@@ -364,7 +364,7 @@ def test_what_is_nested_without_end_holds_no_server(depth: int, before: str, aft
 @pytest.mark.parametrize(
     "text", ["http://[::1", '{"mcpServers": {"a": {"url": "http://[::1"}}}', '[{"url": "https://]/"}]']
 )
-def test_an_address_that_is_none_is_a_problem_and_no_crash(text: str) -> None:
+def test_an_invalid_address_is_a_problem_and_no_crash(text: str) -> None:
     (found,) = documents.servers(text)
     assert found.problem is not None
 
@@ -378,11 +378,11 @@ def test_an_address_that_is_none_is_a_problem_and_no_crash(text: str) -> None:
         "mcp:\n" + "".join(f"  k{number}: [a, b]\n" for number in range(20_000)),
     ],
 )
-def test_what_takes_minutes_to_read_is_not_read(text: str) -> None:
+def test_a_document_that_takes_minutes_to_parse_is_not_parsed(text: str) -> None:
     with pytest.raises(UsageError, match=r"at most|more than"):
         documents.servers(text)
 
 
-def test_a_command_line_of_a_megabyte_is_none() -> None:
+def test_a_command_line_of_a_megabyte_is_refused() -> None:
     with pytest.raises(UsageError):
         documents.servers("npx " + "a " * 500_000)

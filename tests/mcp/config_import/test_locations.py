@@ -1,4 +1,4 @@
-"""What the programs of a machine keep of servers, each in its own file at its own place, as their manuals write it."""
+"""The configuration files in which other programs list servers, at the locations that their manuals give."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ REACHED: dict[tuple[str, str], str] = {
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
-    """A home and a project folder of somebody who has all these programs."""
+    """A home and a project folder of somebody who uses all these programs."""
     home, project = tmp_path / "home", tmp_path / "project"
     monkeypatch.setenv("ATELIER_HOME", str(home))
     monkeypatch.setattr(sys, "platform", "linux")
@@ -132,7 +132,7 @@ def test_an_address_of_the_older_transport_is_reported(program: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["includeTools", "enabledTools", "enabled_tools", "tools"])
-def test_that_a_file_allows_some_tools_only_is_reported(key: str) -> None:
+def test_a_tool_allow_list_in_a_file_is_reported(key: str) -> None:
     found = read(json.dumps({"mcpServers": {"files": {**FILES, key: ["read", "list"]}}}))
     (warning,) = found.warnings
     assert "read, list" in str(warning)

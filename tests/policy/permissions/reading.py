@@ -24,7 +24,7 @@ HOME = "/home/ann"
 OWN = "/data/atelier"
 """The program's own data folder."""
 WHERE = {RuleScope.RUN: "r1", RuleScope.WORKFLOW: "w1", RuleScope.AGENT: "a1"}
-"""Root run, workflow and agent of every call of the tables."""
+"""Root run, workflow and agent of every call in the tables."""
 SIGNS = {"+": Action.ALLOW, "?": Action.ASK, "-": Action.DENY}
 DOES = {
     "": {},
@@ -34,19 +34,20 @@ DOES = {
     "send": {"changes": True, "sends": True},
     "spawn": {"kind": ApprovalKind.SUB_AGENT},
 }
-"""What a call does, in a word: it changes files of the workspace or something else, runs a command, sends something
-out, starts an agent; else it reads."""
+"""Effect of a call: it changes files of the workspace or something else, runs a command, sends data out, or starts
+an agent; otherwise it reads.
+"""
 
 
 def rows(name: str) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each line that is neither empty nor a remark."""
+    """Number and cells of each line that is neither empty nor a comment."""
     for number, text in enumerate((File(__file__).parent / name).read_text("utf-8").splitlines(), 1):
         if text.strip() and not text.startswith("# ") and not text.startswith("##"):
             yield number, [cell.strip() for cell in re.split(r"(?<= )\|(?= |$)", text)]
 
 
 def levels(modes: str, written: str) -> list[Level]:
-    """The runs of a lineage: modes and rules, the root's first, parted by ``>``."""
+    """The runs of a lineage: modes and rules, the root's first, separated by ``>``."""
     each = [part.strip() for part in modes.split(">")]
     texts = re.split(r"(?:^| )> ", written) + [""] * len(each)
     return [
@@ -70,8 +71,8 @@ def _rule(text: str) -> PermissionRule:
 
 
 def call(text: str) -> CallFacts:
-    """``tool key=value @path ^host &agent !concern $command line`` as facts, with the concerns that follow from what it
-    touches.
+    """``tool key=value @path ^host &agent !concern $command line`` as facts, with the concerns that follow from
+    its targets.
     """
     tool, _, rest = text.partition(" ")
     head, dollar, said = rest.partition("$")

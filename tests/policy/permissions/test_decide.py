@@ -1,4 +1,6 @@
-"""What must hold for any rules and calls. The cases by hand are in ``coverage.txt`` and ``verdicts.txt``."""
+"""Properties that hold for any rules and calls. Cases written by hand are in ``coverage.txt`` and
+``verdicts.txt``.
+"""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 # judges: app/atelier_desk/policy/permissions/pattern.py
@@ -72,14 +74,14 @@ def test_another_deny_never_allows_more(level: Level, facts: CallFacts, text: st
 
 
 @given(LEVELS, FACTS, TEXTS)
-def test_another_ask_never_allows_what_was_asked(level: Level, facts: CallFacts, text: str) -> None:
+def test_another_ask_never_allows_a_call_that_needed_approval(level: Level, facts: CallFacts, text: str) -> None:
     more = Level((*level.rules, PermissionRule(text=text, action=Action.ASK)), level.policy)
     if decide([level], facts).action is not Action.ALLOW:
         assert decide([more], facts).action is not Action.ALLOW
 
 
 @given(LEVELS, FACTS)
-def test_a_deny_that_covers_always_wins(level: Level, facts: CallFacts) -> None:
+def test_a_matching_deny_always_wins(level: Level, facts: CallFacts) -> None:
     assert (
         decide([Level((*level.rules, PermissionRule(text="*", action=Action.DENY)), level.policy)], facts).action
         is Action.DENY
@@ -87,7 +89,7 @@ def test_a_deny_that_covers_always_wins(level: Level, facts: CallFacts) -> None:
 
 
 @given(LEVELS, FACTS, TEXTS)
-def test_what_a_deny_forbids_alone_nothing_allows(level: Level, facts: CallFacts, text: str) -> None:
+def test_nothing_allows_what_a_deny_forbids(level: Level, facts: CallFacts, text: str) -> None:
     deny = PermissionRule(text=text, action=Action.DENY)
     for mode in ApprovalMode:
         if decide([Level((deny,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.DENY:
@@ -96,13 +98,13 @@ def test_what_a_deny_forbids_alone_nothing_allows(level: Level, facts: CallFacts
 
 
 @given(LEVELS, LEVELS, FACTS)
-def test_a_child_never_gets_what_its_parent_lacks(parent: Level, child: Level, facts: CallFacts) -> None:
+def test_a_child_never_gets_a_right_that_its_parent_lacks(parent: Level, child: Level, facts: CallFacts) -> None:
     both = decide([parent, child], facts)
     assert both.action.strictness == max(decide([one], facts).action.strictness for one in (parent, child))
 
 
 @given(LEVELS, FACTS)
-def test_what_cannot_be_parsed_is_never_allowed(level: Level, facts: CallFacts) -> None:
+def test_a_call_that_cannot_be_parsed_is_never_allowed(level: Level, facts: CallFacts) -> None:
     unread = CallFacts(tool=facts.tool, kind=facts.kind, changes=facts.changes, concerns=(Concern.UNPARSED,))
     assert decide([level], unread).action is not Action.ALLOW
 
@@ -122,20 +124,20 @@ def test_the_narrowest_rules_cover_the_call(facts: CallFacts) -> None:
     ):
         return
     if any(one.folder is None or one.spelled_out > len(one.words) for one in calm.commands):
-        return  # no rule can cover it
+        return  # no rule can match it
     rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in narrowest(calm))
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
     assert decide([Level(rules, manual)], calm).action is Action.ALLOW
 
 
 @pytest.mark.parametrize("unsure", [{"folder": None}, {"spelled_out": 3}, {"folder": None, "spelled_out": 3}])
-def test_no_rule_is_offered_for_a_command_that_none_can_name(unsure: dict[str, Any]) -> None:
+def test_no_rule_is_offered_for_a_command_that_no_rule_can_match(unsure: dict[str, Any]) -> None:
     sure = CommandFact(("git", "log"), spelled_out=2)
     assert narrowest(CallFacts(tool="run_command", commands=(sure,))) == ("run_command(git log)",)
     assert narrowest(CallFacts(tool="run_command", commands=(sure, replace(sure, **unsure)))) == ()
 
 
-def test_settings_of_repositories_ask_until_a_rule_allows_each_of_them() -> None:
+def test_git_settings_need_approval_until_a_rule_allows_each_of_them() -> None:
     both = ("git(repository:one)", "git(repository:two)")
     facts = CallFacts(
         tool="run_command",
@@ -157,15 +159,15 @@ def test_settings_of_repositories_ask_until_a_rule_allows_each_of_them() -> None
 
 
 @pytest.mark.parametrize("mode", [ApprovalMode.AUTO, ApprovalMode.EDIT, ApprovalMode.SELECTIVE])
-def test_who_wants_to_confirm_what_is_dangerous_is_asked_in_every_mode(mode: ApprovalMode) -> None:
+def test_confirm_dangerous_calls_applies_in_every_mode(mode: ApprovalMode) -> None:
     level = Level((), ApprovalPolicy(mode=mode, always_confirm_high=True))
     found = [decide([level], CallFacts(tool="calculator", risk=risk)) for risk in ("low", "medium", "high")]
     assert [(each.action, each.reason) for each in found] == [(Action.ALLOW, "mode")] * 2 + [(Action.ASK, "risk_high")]
 
 
-def test_a_level_is_found_again_by_its_name_in_journals_of_other_versions() -> None:
-    """The names are in journals: a new version must give the same ones to the same rules, and the snapshot changes
-    nothing.
+def test_a_permission_level_in_a_journal_of_another_version_is_recognised() -> None:
+    """Journals contain these names: a new version must give the same names to the same rules, so the snapshot must
+    not change.
     """
     rule = PermissionRule(id="one", text="read_file(.env)", action=Action.DENY)
     policy = ApprovalPolicy(mode=ApprovalMode.EDIT, rules=(rule,))
@@ -204,7 +206,7 @@ COMMANDS = st.builds(CommandFact, SAID, st.just(False), FOLDERS)
 
 
 @given(COMMANDS, COMMANDS)
-def test_the_narrowest_rule_of_a_command_covers_no_other(one: CommandFact, other: CommandFact) -> None:
+def test_the_narrowest_rule_of_a_command_covers_no_other_command(one: CommandFact, other: CommandFact) -> None:
     manual = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
     texts = narrowest(CallFacts(tool="run_command", commands=(one,)))
     rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
@@ -214,10 +216,8 @@ def test_the_narrowest_rule_of_a_command_covers_no_other(one: CommandFact, other
 
 
 @given(FACTS, st.sampled_from(ApprovalMode))
-def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certain(
-    facts: CallFacts, mode: ApprovalMode
-) -> None:
-    """Whatever a rule's words are: only a rule for the tool as a whole, or for every command, covers these."""
+def test_a_command_with_an_uncertain_folder_or_option_is_not_allowed(facts: CallFacts, mode: ApprovalMode) -> None:
+    """Whatever the words of a rule: only a rule for the tool in general, or for every command, covers these."""
     texts = ("run_command(git:*)", "run_command(make)", "run_command(cd * && ls:*)", "run_command(git * push)")
     level = Level(tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts), ApprovalPolicy(mode=mode))
     for command in facts.commands:
@@ -226,7 +226,7 @@ def test_a_command_is_allowed_in_no_folder_and_with_no_option_that_is_not_certai
             assert said.reason != "rule"
 
 
-def test_a_rule_holds_in_its_scope_alone() -> None:
+def test_a_rule_applies_only_in_its_scope() -> None:
     rule = PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.WORKFLOW, scope_id="w1")
     assert rule.holds_for(workflow_id="w1")
     assert not rule.holds_for(workflow_id="w2")
@@ -235,7 +235,7 @@ def test_a_rule_holds_in_its_scope_alone() -> None:
         PermissionRule(text="*", action=Action.ALLOW, scope=RuleScope.RUN)
 
 
-def test_an_approval_forever_holds_no_further_than_what_was_inspected() -> None:
+def test_a_permanent_approval_covers_no_more_than_the_person_saw() -> None:
     here = holds("w1", ("/work/app", "/work/lib"), local=True)
     assert here == (RuleScope.FOLDER, "/work/app")
     rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=here.scope, scope_id=here.scope_id)
@@ -256,7 +256,7 @@ ARGUMENTS = st.one_of(
 
 
 @given(st.lists(st.tuples(NAMED, ARGUMENTS, st.sampled_from(Action)), max_size=8), FACTS, st.sampled_from(ApprovalMode))
-def test_sorting_rules_by_name_leaves_none_out_that_covers_the_call(
+def test_the_index_of_rules_by_name_misses_no_matching_rule(
     written: list[tuple[str, str, Action]], facts: CallFacts, mode: ApprovalMode
 ) -> None:
     rules = tuple(
@@ -287,7 +287,7 @@ def _readable(text: str) -> bool:
     return True
 
 
-def test_a_rule_whose_argument_is_no_path_covers_none_and_stops_nobody() -> None:
+def test_a_rule_with_an_invalid_path_covers_no_call_and_blocks_none() -> None:
     rule = PermissionRule(text="run_command(sed s/\\)", action=Action.DENY)
     facts = CallFacts(
         tool="run_command",
@@ -298,7 +298,7 @@ def test_a_rule_whose_argument_is_no_path_covers_none_and_stops_nobody() -> None
     assert decide([Level((rule,), ApprovalPolicy(mode=ApprovalMode.AUTO))], facts).action is Action.ALLOW
 
 
-def test_a_call_meets_only_the_rules_for_paths_that_begin_as_its_own() -> None:
+def test_a_call_is_compared_only_with_rules_for_paths_with_its_prefix() -> None:
     texts = [f"write_file(folder{number}/**)" for number in range(500)]
     texts += [
         "write_file(SRC/a.py)",

@@ -1,4 +1,4 @@
-"""Rules about hosts: with ports, in brackets, with the mark of the user's own network."""
+"""Rules about hosts: with ports, in brackets, with the mark of the private network."""
 
 # judges: app/atelier_desk/policy/permissions/pattern.py
 from __future__ import annotations
@@ -26,11 +26,11 @@ from atelier_desk.policy.permissions import pattern
         ("local:nas.lan", "other.lan", False),
     ],
 )
-def test_a_port_in_a_rule_counts(argument: str, host: str, covered: bool) -> None:
+def test_a_port_in_a_rule_is_compared(argument: str, host: str, covered: bool) -> None:
     assert pattern.covers_host(argument, host) is covered
 
 
-def test_the_text_of_a_rule_is_checked() -> None:
+def test_the_text_of_a_rule_is_validated() -> None:
     for text in ("fetch_web_page(domain:[::1]:80)", "fetch_web_page(local:*.lan)"):
         assert pattern.is_about_hosts(pattern.parse(text).argument or "")
     for text in ("fetch_web_page(local:)", "fetch_web_page(domain:a/b)", "fetch_web_page(local:a b)"):

@@ -1,4 +1,4 @@
-"""Rules against paths hold for every tool and command that gets at a path, and for no other call. See
+"""Deny rules for paths apply to every tool and command that accesses a path, and to no other call. See
 docs/permissions.md.
 """
 
@@ -37,12 +37,12 @@ def test_what_a_rule_denies(text: str, reads: bool, writes: bool) -> None:
     )
 
 
-def test_what_denies_no_path_is_no_ban_and_hides_none_behind_it() -> None:
+def test_a_deny_without_a_path_is_no_path_denial_and_hides_none_after_it() -> None:
     rules = [
         PermissionRule(text="read_file(a.env)", action=Action.ALLOW),
         PermissionRule(text="read_file(b.env)", action=Action.ASK),
-        PermissionRule(text="read_file(", action=Action.DENY),  # cannot be read
-        PermissionRule(text="read_file(a\\)", action=Action.DENY),  # ends with a backslash: it names no path
+        PermissionRule(text="read_file(", action=Action.DENY),  # cannot be parsed
+        PermissionRule(text="read_file(a\\)", action=Action.DENY),  # ends with a backslash: no path
         PermissionRule(text="Calculator", action=Action.DENY),
         PermissionRule(text="read_file(~/keys/**)", action=Action.DENY),
         PermissionRule(text="write_file(//etc/hosts)", action=Action.DENY),
@@ -60,13 +60,12 @@ def test_what_denies_no_path_is_no_ban_and_hides_none_behind_it() -> None:
     ("read_file(a)", "run_command", True, True, (NAMED, TOLD, TAKEN)),
     ("read_file(a)", "get_file_info", False, False, (NAMED, TOLD, TAKEN)),
     ("read_file(a)", "copy_file", True, False, (NAMED, TOLD, TAKEN)),
-    # These tell no more of a path than that it is there.
+    # These tools reveal only that a path exists.
     ("read_file(a)", "list_directory", False, False, ()),
     ("read_file(a)", "glob_files", False, False, ()),
     ("read_file(a)", "file_exists", False, False, ()),
     ("read_file(a)", "create_directory", True, False, ()),
-    # A rule against changing a path is held against what a call changes; the words of a command do not say what that
-    # is.
+    # A deny of changes is compared with what a call changes; the words of a command do not say what that is.
     ("write_file(a)", "write_file", True, False, (TAKEN, NAMED)),
     ("write_file(a)", "delete_path", True, False, (TAKEN, NAMED)),
     ("write_file(a)", "create_directory", True, False, (TAKEN, NAMED)),
@@ -78,7 +77,7 @@ def test_what_denies_no_path_is_no_ban_and_hides_none_behind_it() -> None:
     ("list_directory(a)", "read_file", False, False, ()),
     ("list_directory(a)", "write_file", True, False, ()),
 ])  # fmt: skip
-def test_what_of_a_call_a_rule_is_held_against(
+def test_which_paths_of_a_call_are_compared(
     text: str, tool: str, changes: bool, command: bool, held: tuple[Path, ...]
 ) -> None:
     facts = CallFacts(

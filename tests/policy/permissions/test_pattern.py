@@ -1,4 +1,4 @@
-"""Texts that are no rule. What a rule covers is in ``coverage.txt``."""
+"""Texts that are not valid rules. What a rule covers is in ``coverage.txt``."""
 
 # equivalent: pattern.py last_names: `1` → `2`
 #   More programs than the command's own only let more rules be looked at, which do not cover it.
@@ -23,7 +23,7 @@ from atelier_desk.policy.permissions.pattern import covers_command, covers_path,
         "fetch(domain:a/b)", "read_file(x) ", "read_file(x)y", "domain:x", "a\nb",
     ],
 )  # fmt: skip
-def test_texts_that_are_no_rule(text: str) -> None:
+def test_invalid_rules_are_refused(text: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse(text)
     assert f"“{text}”" in str(refused.value)
@@ -31,7 +31,7 @@ def test_texts_that_are_no_rule(text: str) -> None:
 
 @pytest.mark.parametrize("home", ["/home/ann", "/home/an n", "/home/a*n", "/home/a'n", "/home/a\\n"])
 @pytest.mark.parametrize("argument", ["cat ~/x", "cat $HOME/x", "cat ${HOME}/x", 'cat "$HOME/x"'])
-def test_the_home_folder_of_a_rule_for_a_command_is_its_name_letter_by_letter(argument: str, home: str) -> None:
+def test_a_home_folder_in_a_command_rule_is_compared_literally(argument: str, home: str) -> None:
     other = home.replace("*", "xx").replace(" ", "") + "x"
     for strictly in (True, False):
         for place, covered in ((home, True), (other, False), ("~", not strictly)):
@@ -56,7 +56,7 @@ LINES = st.lists(
     below=st.lists(NAMES, max_size=4).map("/".join),
     root=st.sampled_from(["/w", "/w/src", "/"]),
 )
-def test_what_a_rule_s_paths_begin_with_is_what_it_covers(argument: str, below: str, root: str) -> None:
+def test_the_path_prefix_of_a_rule_covers_its_paths(argument: str, below: str, root: str) -> None:
     path = Path((f"{root.rstrip('/')}/{below}".rstrip("/") or "/",), (root,))
     for strictly in (True, False):
         if covers_path(argument, path, "/home/ann", strictly=strictly):
@@ -73,5 +73,5 @@ def test_what_a_rule_s_paths_begin_with_is_what_it_covers(argument: str, below: 
         ("src/a/", "src/a"), ("a//b", ""), ("/", ""), ("", ""),
     ],
 )  # fmt: skip
-def test_what_it_begins_with(argument: str, begins: str) -> None:
+def test_the_path_prefix_of_a_rule(argument: str, begins: str) -> None:
     assert folder(argument) == begins

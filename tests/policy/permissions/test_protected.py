@@ -1,4 +1,4 @@
-"""Names whose change asks every time, in the spellings that lead to them."""
+"""Protected names, whose change always needs approval, in all spellings that lead to them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def asks(*spellings: str) -> bool:
         ".bashrc ", ".bashrc::$DATA", "ｅ/.ｇit/config",
     ],
 )  # fmt: skip
-def test_names_that_ask(path: str) -> None:
+def test_protected_names_need_approval(path: str) -> None:
     assert asks(path)
 
 
@@ -52,11 +52,11 @@ def test_names_that_ask(path: str) -> None:
         "a.git/b",
     ],
 )
-def test_names_that_do_not(path: str) -> None:
+def test_other_names_do_not(path: str) -> None:
     assert not asks(path)
 
 
-def test_a_link_to_a_protected_name_is_named_as_the_call_does() -> None:
+def test_a_link_to_a_protected_name_is_reported_as_the_call_writes_it() -> None:
     link = Path((f"{ROOT}/notes", f"{ROOT}/.git/hooks/pre-commit"), (ROOT,))
     assert protected([Path((f"{ROOT}/a",)), link]) == f"{ROOT}/notes"
 
@@ -73,5 +73,5 @@ def test_a_link_to_a_protected_name_is_named_as_the_call_does() -> None:
     ],
 )
 @pytest.mark.parametrize("folder", ["", "vendor/lib/", "packages/a/b/c/"])
-def test_repositories_below_a_workspace_are_protected_as_it_is(folder: str, name: str) -> None:
+def test_repositories_below_a_workspace_are_protected_too(folder: str, name: str) -> None:
     assert protected([Path((f"/w/{folder}{name}",))])

@@ -1,4 +1,4 @@
-"""Rules of other programs, read as they write them."""
+"""Permission rules of other programs, in their file formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atelier_desk.policy.permissions.rule_import import LINES, read
 
 
 def became(whole: object) -> dict[str, list[str] | str]:
-    """For each line what it became, or the English of why not."""
+    """For each line its rule, or the English reason why there is none."""
     return {
         line.source: line.problem.text
         if line.problem is not None

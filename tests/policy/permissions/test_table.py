@@ -1,4 +1,6 @@
-"""What rules cover and what is decided, case by case: ``coverage.txt`` and ``verdicts.txt``, which document both."""
+"""What rules cover and what is decided, case by case, from ``coverage.txt`` and ``verdicts.txt``, which document
+both.
+"""
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
 # judges: app/atelier_desk/policy/permissions/pattern.py
@@ -17,7 +19,7 @@ YES = {"yes": True, "no": False}
 
 
 def coverage(cells: list[str]) -> tuple[object, object]:
-    """What a line of ``coverage.txt`` expects, and what is so."""
+    """The expectation of a line of ``coverage.txt``, and the actual result."""
     rule, said, allow, deny = cells
     facts = call(said)
     allowed = decide([Level((PermissionRule(text=rule, action=Action.ALLOW),), STRICT)], facts).action is Action.ALLOW
@@ -26,7 +28,7 @@ def coverage(cells: list[str]) -> tuple[object, object]:
 
 
 def verdict(cells: list[str]) -> tuple[object, object]:
-    """What a line of ``verdicts.txt`` expects, and what is so."""
+    """The expectation of a line of ``verdicts.txt``, and the actual result."""
     modes, written, said, action, reason, about = cells
     found = decide(levels(modes, written), call(said))
     return (action, reason, about), (found.action.value, found.reason, found.about)

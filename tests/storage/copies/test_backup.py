@@ -1,4 +1,4 @@
-"""A backup holds everything, is proven, and comes back whole."""
+"""A backup contains everything, is verified, and is restored completely."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def test_create_counts_and_verify_agrees(made: BackupInfo) -> None:
     assert [path.name for path in made.path.parent.iterdir()] == ["mine.zip"]
 
 
-async def test_a_backup_is_made_while_the_store_is_in_use(datadir: DataDir) -> None:
+async def test_a_backup_can_be_created_while_the_store_is_in_use(datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         await fill(store, datadir)
         await backup.create(store, datadir, datadir.backups / "one.zip")
@@ -60,7 +60,7 @@ async def test_a_backup_is_made_while_the_store_is_in_use(datadir: DataDir) -> N
     assert second.counts["workflow"] == 2
 
 
-async def test_restore_brings_rows_and_reports_back_and_keeps_what_it_replaced(
+async def test_restore_brings_back_rows_and_reports_and_preserves_the_replaced_data(
     made: BackupInfo, datadir: DataDir
 ) -> None:
     async with await Store.open(datadir.database) as store:
@@ -108,7 +108,7 @@ async def test_restore_with_the_backups_on_another_file_system(
     assert not list(datadir.root.glob("*ing-*"))
 
 
-async def test_a_folder_that_is_a_disk_of_its_own_is_refused_before_anything_is_made_ready(
+async def test_a_folder_that_is_a_mount_point_is_refused_before_any_preparation(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == datadir.reports)
@@ -156,20 +156,21 @@ async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadi
 
 
 MOVES = 8
-"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking gone, 3 to 6 the swap, 7
-the replaced data to the backups, 8 ready gone."""
+"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking deleted, 3 to 6 the
+swap, 7 the replaced data to the backups, 8 ready deleted.
+"""
 
 
 @pytest.mark.parametrize("moves", [1, 4, 7])
-async def test_a_restore_that_was_killed_is_finished_or_undone_at_the_next_start(
+async def test_a_killed_restore_is_completed_or_undone_at_the_next_start(
     made: BackupInfo, datadir: DataDir, moves: int
 ) -> None:
     await check_killed_restore(made, datadir, moves)
 
 
 async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -> None:
-    """Kill a restore before one of its moves: the next start has the old data whole or the new, and nothing half done
-    is left.
+    """Kill a restore before one of its moves: after the next start the data is exactly the old or the new, and
+    nothing temporary is left.
     """
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
@@ -178,7 +179,7 @@ async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -
         await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "newer")
     killed = await asyncio.to_thread(run, "restore-until-killed", datadir.root, made.path, moves)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
-    datadir.ensure()  # every start makes the folders that are missing
+    datadir.ensure()  # every start creates missing folders
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         (workflow,) = await repos.workflows.list()
@@ -194,7 +195,7 @@ async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -
             assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
 
 
-async def test_a_restore_that_is_cancelled_is_whole_or_not_begun(made: BackupInfo, datadir: DataDir) -> None:
+async def test_a_cancelled_restore_is_complete_or_not_started(made: BackupInfo, datadir: DataDir) -> None:
     job = asyncio.ensure_future(restore(made.path, datadir))
     while not list(datadir.root.glob("unpacking-*")):
         await asyncio.sleep(0)
@@ -275,7 +276,7 @@ async def test_a_copy_that_does_not_match_is_deleted(
     assert not (tmp_path / "wrong.zip").exists()
 
 
-async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path: Path) -> None:
+async def test_a_backup_contains_everything_the_help_promises(datadir: DataDir, tmp_path: Path) -> None:
     (datadir.tools / "mine.py").write_text("print('mine')")
     (datadir.tools / "folder").mkdir()
     (datadir.tools / "folder" / "LOCK").write_bytes(b"a name that only the database's folder leaves out")
@@ -303,7 +304,7 @@ async def test_everything_the_help_promises_is_in_it(datadir: DataDir, tmp_path:
         assert (settings.font_scale, settings.confirmed_tools) == (150, {"mine.py": "hash"})
 
 
-async def test_a_report_that_was_damaged_before_is_stored_and_named(datadir: DataDir, tmp_path: Path) -> None:
+async def test_an_already_damaged_report_is_stored_and_named(datadir: DataDir, tmp_path: Path) -> None:
     async with await Store.open(datadir.database) as store:
         workflow = await fill(store, datadir)
         (datadir.reports / workflow.id / "Plan.md").write_text("# The plaN")
@@ -315,7 +316,7 @@ async def test_a_report_that_was_damaged_before_is_stored_and_named(datadir: Dat
 
 
 def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> None:
-    """In what the zip's own checksums cover and in what they do not: names, times, flags, sizes, the seal itself."""
+    """Both inside and outside of what the zip's own checksums cover: names, times, flags, sizes, the seal itself."""
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"
@@ -348,7 +349,7 @@ def new_folder(path: Path) -> Path:
 
 
 def rewrite(source: Path, target: Path, files: dict[str, bytes | None] | None = None, **changes: object) -> Path:
-    """A copy of a backup with another list of contents, other files or (None) without them; its seal is right."""
+    """A copy of a backup with another list of contents, other files or (None) without them; its seal is valid."""
     with target.open("w+b") as file:
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(file, "w") as new:
             for item in old.infolist():

@@ -1,4 +1,4 @@
-"""What was deleted for good: where its bytes are still, and that compacting the database takes them off the disk."""
+"""Permanently deleted data: where its bytes remain, and that compacting the database removes them from the disk."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from tests.storage.programs import content, run
 from tests.storage.samples.opening import read_rows, rows_of, unpack
 
 WORDS = (b"zebraquartz", b"okapigranite", b"lemurbasalt", b"tapirmarble")
-"""In a small row, in one that is large enough for the value log, in a memory, and in a report."""
+"""In a small row, in one large enough for the value log, in a memory, and in a report."""
 
 
 def left_of(root: Path) -> dict[str, str]:
-    """By word, the last file that has it."""
+    """By word, the last file that contains it."""
     return {word.decode(): name for name, data in content(root).items() for word in WORDS if word in data}
 
 
 async def fill_and_purge(datadir: DataDir) -> None:
-    """Write all of the words, see that they are there, and delete them for good; one workflow stays."""
+    """Write all of the words, check that they are on the disk, and delete them permanently; one workflow stays."""
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         await repos.workflows.create(Workflow(name="kept"))
@@ -62,7 +62,7 @@ async def test_purged_text_is_on_the_disk_until_the_database_is_compacted(datadi
         assert [each.name for each in await Repositories(store, datadir).workflows.list()] == ["kept"]
 
 
-async def test_every_row_of_a_day_of_work_stays(tmp_path: Path) -> None:
+async def test_every_row_of_a_days_work_survives(tmp_path: Path) -> None:
     datadir = DataDir(unpack(schema.latest(), tmp_path / "sample") / "data").ensure()
     rows = json.loads((tmp_path / "sample" / "rows.json").read_text())
     written: list[int] = []
@@ -89,7 +89,9 @@ async def test_an_open_folder_and_a_full_disk_are_refused(datadir: DataDir, monk
     assert content(datadir.root) == before
 
 
-async def test_a_copy_that_differs_never_takes_the_place(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_copy_that_differs_never_replaces_the_database(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await fill_and_purge(datadir)
     before = await read_rows(datadir.database)
     real = schema.Migrator.run
@@ -107,7 +109,7 @@ async def test_a_copy_that_differs_never_takes_the_place(datadir: DataDir, monke
 
 
 @pytest.mark.parametrize("step", [5, 60])
-async def test_a_compaction_that_was_killed_loses_nothing(datadir: DataDir, step: int) -> None:
+async def test_a_killed_compaction_loses_nothing(datadir: DataDir, step: int) -> None:
     await fill_and_purge(datadir)
     ended = await asyncio.to_thread(run, "compact-until-killed", datadir.root, step)
     assert ended.returncode == -signal.SIGKILL, ended.stderr

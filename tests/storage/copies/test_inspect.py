@@ -1,4 +1,4 @@
-"""Reading a database through in a process of its own."""
+"""Verifying a database in a separate process."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from atelier_desk.storage.store import Store
 from tests.storage.damage import ROWS, closed_database, flip, killed_database, only
 
 
-async def test_it_counts_what_it_read(tmp_path: Path) -> None:
+async def test_the_rows_are_counted(tmp_path: Path) -> None:
     await closed_database(tmp_path / "database")
     for read in (True, False):
         found = await inspect(tmp_path / "database", read=read)
@@ -27,7 +27,7 @@ async def test_it_counts_what_it_read(tmp_path: Path) -> None:
         assert found.counts["workflow"] == ROWS
 
 
-async def test_reading_finds_damage_that_opening_does_not(tmp_path: Path) -> None:
+async def test_reading_detects_damage_that_opening_does_not(tmp_path: Path) -> None:
     await closed_database(tmp_path / "database")
     flip(0.4)(only(tmp_path / "database", "*.sst"))
     with pytest.raises(StorageError) as caught:
@@ -35,7 +35,7 @@ async def test_reading_finds_damage_that_opening_does_not(tmp_path: Path) -> Non
     assert caught.value.code == "damaged"
 
 
-async def test_reading_compares_the_reports_next_to_it(datadir: DataDir) -> None:
+async def test_reading_verifies_the_reports_next_to_it(datadir: DataDir) -> None:
     async with await Store.open(datadir.database) as store:
         repos = Repositories(store, datadir)
         workflow = await repos.workflows.create(Workflow(name="w"))
@@ -47,7 +47,7 @@ async def test_reading_compares_the_reports_next_to_it(datadir: DataDir) -> None
     assert (await inspect(datadir.database, read=False)).damaged == ()
 
 
-async def test_an_aborted_helper_is_damage(tmp_path: Path) -> None:
+async def test_an_aborted_helper_means_damage(tmp_path: Path) -> None:
     killed_database(tmp_path / "database")
     flip(0.5)(only(tmp_path / "database", "*.manifest"))
     with pytest.raises(StorageError) as caught:
@@ -62,14 +62,14 @@ async def test_a_directory_without_a_database_is_not_opened(tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_one_that_is_open_is_locked(tmp_path: Path) -> None:
+async def test_an_open_database_is_reported_as_locked(tmp_path: Path) -> None:
     async with await Store.open(tmp_path / "database"):
         with pytest.raises(StorageError) as caught:
             await inspect(tmp_path / "database")
     assert caught.value.code == "locked"
 
 
-async def test_a_helper_that_fails_by_itself_does_not_call_the_files_damaged(
+async def test_a_failure_of_the_helper_itself_is_not_reported_as_damage(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await closed_database(tmp_path / "database")

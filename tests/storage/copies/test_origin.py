@@ -1,5 +1,4 @@
-"""A data folder knows its own backups, and none that was made elsewhere, made before backups were signed, or
-rewritten."""
+"""A data folder recognises its own backups, and no backup made elsewhere, unsigned, or modified."""
 
 from __future__ import annotations
 
@@ -34,7 +33,7 @@ __all__ = ["inspected_once"]
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory, place_database: PlaceDatabase) -> DataDir:
-    """A data folder that made a backup: once, since most of the time goes into that."""
+    """A data folder with a backup, made once because that takes most of the time."""
     datadir = DataDir(tmp_path_factory.mktemp("template") / "data").ensure()
 
     async def make() -> None:
@@ -54,7 +53,7 @@ async def made(template: DataDir, datadir: DataDir, inspected_once: None) -> Bac
 
 
 def rewritten(path: Path, change: Change) -> Path:
-    """A copy of a backup that is whole, with something in it changed by somebody who knows the format."""
+    """A copy of a complete backup with a change by somebody who knows the format."""
     with zipfile.ZipFile(path) as source:
         files = {name: source.read(name) for name in source.namelist()}
     manifest = json.loads(files.pop(MANIFEST))
@@ -108,7 +107,7 @@ def emptied(manifest: dict[str, Any], files: dict[str, bytes]) -> None:
 CHANGES = (before_signing, a_tool_more, a_tool_changed, a_tool_less, another_time, no_text, not_ascii, emptied)
 
 
-async def test_its_own_backup_comes_back_without_a_question(made: BackupInfo, datadir: DataDir) -> None:
+async def test_its_own_backup_is_restored_without_a_question(made: BackupInfo, datadir: DataDir) -> None:
     assert (await verify(made.path, datadir.root)).own
     assert origin.made_here(made.path, datadir.root, MANIFEST, MANIFEST_BYTES)
     assert (await restore(made.path, datadir)).own
@@ -120,7 +119,7 @@ async def test_its_own_backup_comes_back_without_a_question(made: BackupInfo, da
 
 
 @pytest.mark.parametrize("change", CHANGES)
-async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_reported_as_from_elsewhere(
+async def test_a_modified_or_unsigned_backup_is_refused_unless_declared_foreign(
     made: BackupInfo, datadir: DataDir, change: Change
 ) -> None:
     path = rewritten(made.path, change)
@@ -136,7 +135,7 @@ async def test_one_that_was_changed_or_is_older_is_refused_until_it_is_reported_
 
 
 @pytest.mark.parametrize("key", ["none", "another", "empty", "a folder"])
-async def test_on_a_fresh_machine_it_is_from_elsewhere(made: BackupInfo, tmp_path: Path, key: str) -> None:
+async def test_on_a_new_machine_a_backup_is_foreign(made: BackupInfo, tmp_path: Path, key: str) -> None:
     fresh = DataDir(tmp_path / "fresh").ensure()
     if key == "a folder":
         (fresh.root / origin.KEY).mkdir()
@@ -155,14 +154,12 @@ async def test_backups_before_a_migration_are_the_folders_own(made: BackupInfo, 
     assert origin.made_here(datadir.backups / "before.zip", datadir.root, MANIFEST, MANIFEST_BYTES)
 
 
-async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the_moves(
-    made: BackupInfo, datadir: DataDir
-) -> None:
+async def test_the_foreign_mark_is_set_before_the_data_and_survives_a_kill(made: BackupInfo, datadir: DataDir) -> None:
     ready = datadir.root / "restoring-1"
     (ready / "database").mkdir(parents=True)
     origin.mark(ready)
     (datadir.root / "tools").rename(datadir.root / "elsewhere")
-    (ready / "tools").write_text("not a folder")  # so that nothing is moved to its place
+    (ready / "tools").write_text("not a folder")  # so that nothing is moved into its place
     finish_restore(datadir.root)
     assert origin.marked(datadir.root) == origin.GRANTS
     (datadir.root / "restoring-2" / "database").mkdir(parents=True)
@@ -170,9 +167,7 @@ async def test_the_mark_is_there_before_the_data_and_outlives_a_kill_between_the
     assert origin.marked(datadir.root) == b"", "one of its own takes the place of both"
 
 
-async def test_a_kill_while_the_rest_of_a_restore_is_deleted_keeps_the_mark(
-    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_kill_at_the_end_of_a_restore_keeps_the_mark(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     ready = datadir.root / "restoring-1"
     (ready / "database").mkdir(parents=True)
     origin.mark(ready)
@@ -190,17 +185,15 @@ async def test_a_kill_while_the_rest_of_a_restore_is_deleted_keeps_the_mark(
     assert not list(datadir.root.glob("*ing-*"))
 
 
-async def test_what_is_no_backup_was_made_by_nobody(datadir: DataDir, tmp_path: Path) -> None:
+async def test_a_file_that_is_no_backup_has_no_origin(datadir: DataDir, tmp_path: Path) -> None:
     (tmp_path / "x.zip").write_bytes(b"PK")
     for path in (tmp_path / "x.zip", tmp_path / "missing.zip", tmp_path):
         assert not origin.made_here(path, datadir.root, MANIFEST, MANIFEST_BYTES)
 
 
 @pytest.mark.parametrize("stage", [origin.GRANTS, origin.RUNS])
-async def test_a_backup_made_before_all_from_elsewhere_is_switched_off_is_not_signed(
-    datadir: DataDir, stage: bytes
-) -> None:
-    """As the one before a migration: else restoring it as this folder's own would put all grants in force."""
+async def test_a_backup_made_while_foreign_rights_are_active_is_not_signed(datadir: DataDir, stage: bytes) -> None:
+    """Like the one before a migration: restoring it as this folder's own would put all grants in force."""
     async with await Store.open(datadir.database) as store:
         origin.mark(datadir.root, stage)
         info = await backup.create(store, datadir, datadir.backups / "between.zip")
@@ -219,7 +212,7 @@ ACTING = (
 
 
 @pytest.mark.parametrize("statement", ACTING, ids=lambda text: " ".join(text.split()[:4]))
-async def test_a_database_from_elsewhere_that_acts_by_itself_is_refused(
+async def test_a_foreign_database_with_active_definitions_is_refused(
     template: DataDir, tmp_path: Path, statement: str
 ) -> None:
     foreign, here = DataDir(tmp_path / "foreign").ensure(), DataDir(tmp_path / "here").ensure()

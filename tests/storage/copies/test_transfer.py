@@ -1,4 +1,4 @@
-"""The logical export is exact, readable and careful."""
+"""The logical export is exact, readable and validated."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def fill(repos: Repositories, messages: int = 3) -> Workflow:
 
 
 def content(folder: Path) -> dict[str, Any]:
-    """Every exported file but the time of the export."""
+    """Every exported file except the time of the export."""
     found: dict[str, Any] = {path.name: path.read_text() for path in folder.glob("*.jsonl")}
     manifest = json.loads((folder / transfer.MANIFEST).read_text())
     return {**found, "manifest": {**manifest, "created_at": ""}}
@@ -104,7 +104,9 @@ async def test_export_and_import_are_exact(repos: Repositories, tmp_path: Path) 
     assert content(tmp_path / "one") == content(tmp_path / "two")
 
 
-async def test_more_rows_than_a_page(repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_rows_than_a_page_are_exported(
+    repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(transfer, "PAGE", 7)
     monkeypatch.setattr(bulk_rows, "READ_PAGE", 7)
     await fill(repos, messages=50)
@@ -117,7 +119,7 @@ async def test_more_rows_than_a_page(repos: Repositories, tmp_path: Path, monkey
         assert (await transfer.import_jsonl(store, tmp_path / "out")).counts["message"] == 50
 
 
-async def test_one_table_a_file_of_json_lines(repos: Repositories, tmp_path: Path) -> None:
+async def test_one_file_of_json_lines_per_table(repos: Repositories, tmp_path: Path) -> None:
     await fill(repos)
     written = await transfer.export_jsonl(repos.store, tmp_path / "out")
     assert {path.stem for path in (tmp_path / "out").glob("*.jsonl")} == set(written.counts)
@@ -193,13 +195,11 @@ def test_any_value_survives_json(value: Any) -> None:
     assert transfer.from_plain(json.loads(json.dumps(transfer.to_plain(value)))) == value
 
 
-def test_times_are_readable() -> None:
+def test_times_are_human_readable() -> None:
     assert transfer.to_plain(datetime(2026, 1, 2, tzinfo=UTC)) == {"$time": "2026-01-02T00:00:00+00:00"}
 
 
-async def test_files_that_are_not_as_exported_are_refused_until_their_line_is_removed(
-    repos: Repositories, tmp_path: Path
-) -> None:
+async def test_modified_files_are_refused_until_their_line_is_removed(repos: Repositories, tmp_path: Path) -> None:
     workflow = await fill(repos)
     (repos.datadir.tools / "mine.py").write_text("mine")
     (repos.datadir.attachments / "a.png").write_bytes(b"picture")

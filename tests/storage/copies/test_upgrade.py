@@ -1,4 +1,4 @@
-"""Folders of earlier schemas: opened whole, also from their backups; refused untouched when they cannot be."""
+"""Folders of earlier schemas: opened completely, also from their backups; refused unchanged when they cannot be."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OLDEST = min(versions())
 
 @pytest.fixture
 def next_migration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One more version for the time of a test: it gives every workflow a colour."""
+    """One more version for the duration of a test: it gives every workflow a colour."""
     assert schema.migrations()[-1].version == NEXT - 1
     monkeypatch.setattr(schema, "_registry", dict(schema._registry))
 
@@ -47,13 +47,15 @@ def next_migration(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sample(number: int, folder: Path) -> tuple[Path, Rows]:
-    """Unpack a sample; the folder it is in, and the rows its program left."""
+    """Unpack a sample; returns its folder, and the rows its program wrote."""
     unpacked = unpack(number, folder)
     return unpacked, json.loads((unpacked / "rows.json").read_text())
 
 
 async def check_content(store: Store, datadir: DataDir, rows: Rows) -> None:
-    """Every row is as the earlier program left it, every model is read from it, and a report's file is there."""
+    """Check that every row is as the earlier program wrote it, every model can be read from it, and a report's
+    file exists.
+    """
     now = await rows_of(store.query_all)
     for table in rows.keys() - {schema.VERSION_TABLE}:
         assert {key: {**now[table].get(key, {}), **row} for key, row in rows[table].items()} == now[table], table
@@ -67,18 +69,18 @@ async def check_content(store: Store, datadir: DataDir, rows: Rows) -> None:
     assert await repos.reports.read(home, "journey") == "# Journey\n\nÀ Lyon, 07:58.\n"
     events = await repos.journal.workflow_events(home)
     assert "The train to Lyon leaves at 07:58." in str(events)
-    for row in await store.query("SELECT id FROM workflow"):  # a row that lacks a field could be read, but not written
+    for row in await store.query("SELECT id FROM workflow"):  # a row without a field could be read, but not written
         await repos.workflows.update(row["id"].id, draft="more")
     for name in await store.tables():
         await store.write(Statement(f"UPDATE {name} RETURN NONE", {}))
 
 
-def test_every_version_that_opens_has_a_sample() -> None:
+def test_every_supported_version_has_a_sample() -> None:
     assert versions() == list(range(13, schema.latest() + 1)), "make one: python -m tests.storage.samples.make"
 
 
 @pytest.mark.parametrize("number", versions())
-async def test_a_folder_of_an_earlier_version_opens_whole(tmp_path: Path, clock: ManualClock, number: int) -> None:
+async def test_a_folder_of_an_earlier_version_opens_completely(tmp_path: Path, clock: ManualClock, number: int) -> None:
     folder, rows = sample(number, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     steps: list[UpgradeStep] = []
@@ -97,7 +99,7 @@ async def test_a_folder_of_an_earlier_version_opens_whole(tmp_path: Path, clock:
 
 
 @pytest.mark.parametrize("number", versions())
-async def test_a_backup_of_an_earlier_version_is_restored_whole(tmp_path: Path, number: int) -> None:
+async def test_a_backup_of_an_earlier_version_is_restored_completely(tmp_path: Path, number: int) -> None:
     folder, rows = sample(number, tmp_path / "sample")
     datadir = DataDir(tmp_path / "data")
     info = await restore(folder / "backup.zip", datadir, from_elsewhere=True)
@@ -106,9 +108,7 @@ async def test_a_backup_of_an_earlier_version_is_restored_whole(tmp_path: Path, 
         await check_content(store, datadir, rows)
 
 
-async def test_a_folder_that_is_brought_over_has_the_tables_and_the_one_record_of_a_new_one(
-    store: Store, tmp_path: Path
-) -> None:
+async def test_a_migrated_folder_has_the_tables_of_a_new_one(store: Store, tmp_path: Path) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     new = await schema.definitions(store._engine)
@@ -132,7 +132,7 @@ async def make_older(database: Path) -> None:
 
 
 @pytest.mark.parametrize("noted", [True, False])
-async def test_a_folder_before_the_oldest_version_is_refused_and_left_alone(tmp_path: Path, noted: bool) -> None:
+async def test_a_folder_before_the_oldest_version_is_refused_and_unchanged(tmp_path: Path, noted: bool) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     await make_older(datadir.database)
@@ -182,9 +182,9 @@ async def test_a_migration_after_the_newest_runs_once(tmp_path: Path, clock: Man
     assert (await archive.verify(backup)).schema == OLDEST
 
 
-# The oldest sample's upgrade makes 63 requests: 1 asks for the number of commits, 2 to 4 migrate, up to 10 it looks at
-# what is defined, and then reads every row. Of the 83 steps for the test of kills 69 to 79 are the swap, 80 to 82 the
-# opening.
+# The upgrade of the oldest sample makes 63 requests: 1 reads the number of commits, 2 to 4 migrate, up to 10 it
+# inspects the definitions, and then it reads every row. Of the 83 steps for the test of kills 69 to 79 are the
+# swap, 80 to 82 the opening.
 
 
 async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -222,7 +222,7 @@ async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("number", [2, 3, 4, 7, 40])
-async def test_a_migration_that_fails_leaves_the_folder_as_it_was(
+async def test_a_failed_migration_leaves_the_folder_unchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     await check_failure_at(number, tmp_path / "sample", monkeypatch)
@@ -249,7 +249,7 @@ async def test_nothing_is_changed_when_the_backup_fails(
         await check_content(store, datadir, rows)
 
 
-async def test_tables_that_are_not_those_of_their_version_are_refused_untouched(tmp_path: Path) -> None:
+async def test_tables_that_do_not_match_their_version_are_refused_unchanged(tmp_path: Path) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     engine = await Engine.open(datadir.database)
@@ -264,7 +264,7 @@ async def test_tables_that_are_not_those_of_their_version_are_refused_untouched(
 
 
 @pytest.mark.parametrize("noted", [True, False])
-async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path, noted: bool) -> None:
+async def test_a_newer_database_is_refused_and_unchanged(tmp_path: Path, noted: bool) -> None:
     datadir = DataDir(tmp_path / "data").ensure()
     async with await Store.open(datadir.database, fsync=False) as store:
         newer = {"row": record("schema_version", "99"), "version": 99}
@@ -284,7 +284,7 @@ async def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path, noted:
         assert content(datadir.root) == before
 
 
-async def test_a_note_that_is_not_the_databases_is_noticed(tmp_path: Path) -> None:
+async def test_a_version_file_that_contradicts_the_database_is_noticed(tmp_path: Path) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     version.note(datadir.database, schema.latest())
@@ -305,7 +305,7 @@ async def test_an_upgrade_needs_room_for_two_copies(tmp_path: Path, monkeypatch:
     assert content(folder / "data") == before
 
 
-async def test_data_from_elsewhere_keeps_its_mark(tmp_path: Path) -> None:
+async def test_foreign_data_keeps_its_mark(tmp_path: Path) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(tmp_path / "data")
     await restore(folder / "backup.zip", datadir, from_elsewhere=True)
@@ -319,12 +319,12 @@ async def test_data_from_elsewhere_keeps_its_mark(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("step", [4, 8, 70, 73, 76, 78])
-async def test_an_upgrade_that_was_killed_is_finished_or_done_again(tmp_path: Path, step: int) -> None:
+async def test_a_killed_upgrade_is_completed_or_repeated(tmp_path: Path, step: int) -> None:
     await check_killed_upgrade(tmp_path, step)
 
 
 async def check_killed_upgrade(tmp_path: Path, step: int) -> bool:
-    """Kill an upgrade before one of its steps; the next start has everything. Returns whether there was such a step."""
+    """Kill an upgrade before one of its steps; the next start has everything. Returns whether the step existed."""
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     before = content(datadir.database)

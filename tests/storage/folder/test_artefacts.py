@@ -1,4 +1,4 @@
-"""Files that tools made: found by their hash, and never given when they are others."""
+"""Files created by tools: found by their hash, and never returned when the content differs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def datadir(tmp_path: Path) -> DataDir:
     return DataDir(tmp_path).ensure()
 
 
-async def test_what_was_stored_is_read_again_and_kept_once(datadir: DataDir) -> None:
+async def test_a_stored_file_is_read_again_and_stored_once(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
     part = await artefacts.store("w1", "a.png", b"bytes", "image/png")
     again = await artefacts.store("w1", "other name", b"bytes", "image/png")
@@ -27,7 +27,7 @@ async def test_what_was_stored_is_read_again_and_kept_once(datadir: DataDir) -> 
     assert len(list((datadir.attachments / "w1").iterdir())) == 1
 
 
-async def test_a_damaged_or_missing_one_is_an_error(datadir: DataDir) -> None:
+async def test_a_damaged_or_missing_file_is_an_error(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
     part = await artefacts.store("w1", "a.png", b"bytes", "image/png")
     path = datadir.attachments / "w1" / part.sha256
@@ -42,7 +42,7 @@ async def test_a_damaged_or_missing_one_is_an_error(datadir: DataDir) -> None:
         await artefacts.read("w2", part)
 
 
-async def test_a_copy_is_another_workflow_s(datadir: DataDir) -> None:
+async def test_a_copy_belongs_to_the_other_workflow(datadir: DataDir) -> None:
     artefacts = Artefacts(datadir)
     part = await artefacts.store("w1", "a", b"x", "")
     await artefacts.copy("w1", "w2", part)
@@ -50,13 +50,13 @@ async def test_a_copy_is_another_workflow_s(datadir: DataDir) -> None:
     assert await artefacts.read("w2", part) == b"x"
 
 
-async def test_a_folder_that_cannot_be_written_is_reported(datadir: DataDir) -> None:
+async def test_an_unwritable_folder_is_reported(datadir: DataDir) -> None:
     (datadir.attachments / "w1").write_text("in the way")
     with pytest.raises(StorageError):
         await Artefacts(datadir).store("w1", "a", b"x", "")
 
 
-async def test_on_a_full_disk_that_is_reported_and_what_is_there_needs_no_room(
+async def test_a_full_disk_is_reported_but_an_existing_file_needs_no_space(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     artefacts = Artefacts(datadir)

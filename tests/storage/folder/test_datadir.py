@@ -1,4 +1,4 @@
-"""The data folder is private and where its user wants it."""
+"""The data folder is private and in the chosen location."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
 
 
-def test_ensure_makes_the_parts_for_the_owner_alone(tmp_path: Path) -> None:
+def test_the_subfolders_are_created_for_the_owner_only(tmp_path: Path) -> None:
     datadir = DataDir(tmp_path / "deep" / "data").ensure()
     for folder in (
         datadir.root,
@@ -29,7 +29,7 @@ def test_ensure_makes_the_parts_for_the_owner_alone(tmp_path: Path) -> None:
     assert datadir.ensure() == datadir
 
 
-def test_a_file_in_the_way_is_reported(tmp_path: Path) -> None:
+def test_a_file_at_the_folders_path_is_reported(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("")
     with pytest.raises(StorageError) as caught:
         DataDir(tmp_path / "data").ensure()
@@ -42,7 +42,7 @@ def test_the_environment_chooses_the_folder(monkeypatch: pytest.MonkeyPatch, tmp
     assert default_data_dir() == tmp_path / "mine"
 
 
-def test_the_platform_chooses_it_otherwise(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_otherwise_the_platform_chooses_the_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("ATELIER_DATA_DIR")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -1,4 +1,4 @@
-"""The room on the disk."""
+"""Free space on the disk."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.folder.disk import free_bytes, free_files
 
 
-def test_free_space_is_asked_of_the_nearest_folder_that_exists(tmp_path: Path) -> None:
+def test_free_space_is_measured_at_the_nearest_existing_folder(tmp_path: Path) -> None:
     assert free_bytes(tmp_path / "not" / "yet") == pytest.approx(free_bytes(tmp_path), rel=0.05)
 
 
 def disk(**files: int) -> SimpleNamespace:
-    """One with 200 MB free."""
+    """A disk with 200 MB free."""
     return SimpleNamespace(f_frsize=1000, f_blocks=1_000_000, f_bfree=200_000, f_bavail=200_000, **files)
 
 
-def test_a_disk_without_inodes_is_distinguished_from_one_without_room(
+def test_a_disk_without_inodes_is_distinguished_from_a_full_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=1000, f_favail=3))
@@ -39,9 +39,7 @@ def test_a_disk_without_inodes_is_distinguished_from_one_without_room(
         assert (told.code, "inodes" in str(told)) == ("disk_full", True)
 
 
-def test_a_file_system_that_does_not_count_files_has_room_for_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_system_without_a_file_count_has_inodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _path: disk(f_files=0, f_favail=0))
     assert free_files(tmp_path) is None
     preflight.check(tmp_path / "database")

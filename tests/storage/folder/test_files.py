@@ -1,4 +1,4 @@
-"""Names that stay in their folder, files that are whole."""
+"""File names that stay in their folder, and atomic writes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.storage.folder.files import plain_name, write_atomic
 
 
 @pytest.mark.parametrize("name", ["plan", "Plan 1", "été-2026_v1.2", "日本", "a" * 200])
-def test_plain_names_pass(name: str) -> None:
+def test_plain_names_are_accepted(name: str) -> None:
     assert plain_name(name) == name
 
 
@@ -42,7 +42,7 @@ def test_plain_names_pass(name: str) -> None:
         "é" * 130,
     ],
 )
-def test_everything_else_is_refused(name: str) -> None:
+def test_all_other_names_are_refused(name: str) -> None:
     with pytest.raises(UsageError, match="plain file name"):
         plain_name(name)
 
@@ -62,7 +62,7 @@ def test_an_accepted_name_never_leaves_its_folder(name: str) -> None:
     assert os.path.normpath(f"/folder/{accepted}.md") == f"/folder/{accepted}.md"
 
 
-def test_writing_replaces_the_whole_file_and_leaves_nothing_else(tmp_path: Path) -> None:
+def test_writing_replaces_the_complete_file_and_leaves_nothing_else(tmp_path: Path) -> None:
     target = tmp_path / "new" / "file.md"
     write_atomic(target, b"one")
     write_atomic(target, b"two")
@@ -84,7 +84,7 @@ def test_a_failure_in_the_middle_leaves_the_old_content(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == [target]
 
 
-def test_staged_content_becomes_the_file_when_it_has_the_hash_that_is_asked_for(tmp_path: Path) -> None:
+def test_staged_content_becomes_the_file_when_its_hash_matches(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     write_atomic(path, b"old")
     files.stage(path, b"new")
@@ -107,7 +107,7 @@ def test_a_missing_file_is_an_error_unless_its_content_is_staged(tmp_path: Path)
     assert files.read_hashed(path, files.sha256(b"new")) == b"new"
 
 
-def test_remove_takes_what_is_staged_too(tmp_path: Path) -> None:
+def test_remove_deletes_staged_content_too(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
     files.stage(path, b"new")
     for _again in range(2):

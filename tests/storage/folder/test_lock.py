@@ -1,4 +1,4 @@
-"""One lock of a data folder, whatever is deleted, forked or killed meanwhile."""
+"""The lock of a data folder, whatever is deleted, forked or killed meanwhile."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ posix = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody in these tests is about to go."""
+    """In these tests no holder is about to release the lock."""
     monkeypatch.setattr(lock, "WAIT_S", 0.2)
 
 
@@ -44,7 +44,7 @@ async def refused(folder: Path) -> bool:
     return False
 
 
-async def test_it_is_exclusive_and_can_be_taken_again(tmp_path: Path) -> None:
+async def test_the_lock_is_exclusive_and_can_be_acquired_again(tmp_path: Path) -> None:
     held = await FolderLock.acquire(tmp_path / "new" / "folder")
     assert await refused(tmp_path / "new" / "folder")
     held.release()
@@ -52,14 +52,14 @@ async def test_it_is_exclusive_and_can_be_taken_again(tmp_path: Path) -> None:
     assert not await refused(tmp_path / "new" / "folder")
 
 
-async def test_a_store_holds_it_until_it_is_closed_and_can_be_opened_again(datadir: DataDir) -> None:
+async def test_a_store_holds_the_lock_until_closed_and_can_be_reopened(datadir: DataDir) -> None:
     for _ in range(2):
         async with await Store.open(datadir.database):
             assert await refused(datadir.root)
         assert not await refused(datadir.root)
 
 
-async def test_a_store_that_cannot_be_opened_gives_it_back(datadir: DataDir) -> None:
+async def test_a_store_that_cannot_be_opened_releases_the_lock(datadir: DataDir) -> None:
     datadir.database.mkdir()
     (datadir.database / "anything").touch()
     with pytest.raises(StorageError):
@@ -67,7 +67,7 @@ async def test_a_store_that_cannot_be_opened_gives_it_back(datadir: DataDir) -> 
     assert not await refused(datadir.root)
 
 
-async def test_cancelling_an_opening_gives_it_back_with_the_database_closed(datadir: DataDir) -> None:
+async def test_cancelling_an_opening_closes_the_database_and_releases_the_lock(datadir: DataDir) -> None:
     await closed_database(datadir.database)
     for turns in (1, 5, 40, 200):
         job = asyncio.ensure_future(Store.open(datadir.database))
@@ -81,7 +81,7 @@ async def test_cancelling_an_opening_gives_it_back_with_the_database_closed(data
 
 @posix
 @pytest.mark.parametrize("deleted", ["database/LOCK", ".lock", "holder.json"])
-async def test_deleting_files_does_not_let_a_second_process_in(datadir: DataDir, deleted: str) -> None:
+async def test_deleting_the_lock_file_does_not_let_a_second_process_in(datadir: DataDir, deleted: str) -> None:
     holder = await asyncio.to_thread(start, "hold", datadir.database)
     try:
         assert holder.stdout is not None
@@ -94,8 +94,8 @@ async def test_deleting_files_does_not_let_a_second_process_in(datadir: DataDir,
         await asyncio.to_thread(holder.communicate, "end\n", 30)
 
 
-async def test_a_restore_and_an_opener_do_not_touch_a_folder_that_is_held(datadir: DataDir, tmp_path: Path) -> None:
-    """A swap that was begun is left alone by whoever has no lock."""
+async def test_a_restore_and_an_opening_do_not_touch_a_locked_folder(datadir: DataDir, tmp_path: Path) -> None:
+    """A swap in progress is left alone by a process without the lock."""
     (datadir.root / "restoring-1" / "database").mkdir(parents=True)
     (datadir.root / "unpacking-1").mkdir()
     held = await FolderLock.acquire(datadir.root)
@@ -109,8 +109,9 @@ async def test_a_restore_and_an_opener_do_not_touch_a_folder_that_is_held(datadi
 
 
 async def stopped_helper(holder: psutil.Process) -> psutil.Process:
-    """A helper that was stopped while it reads. Each lives for a moment, and one that does not run its own program yet
-    has all that its parent has open: the end of what the parent prints would not come before its own."""
+    """A helper stopped while it reads. Each lives only briefly, and one that has not yet started its own program
+    has all of its parent's descriptors open, so the end of the parent's output would not arrive before its own.
+    """
     import psutil
 
     own = holder.cmdline()
@@ -128,8 +129,8 @@ async def stopped_helper(holder: psutil.Process) -> psutil.Process:
 
 
 @posix
-async def test_it_is_free_after_a_kill_of_the_holder_and_of_its_helper(datadir: DataDir) -> None:
-    """The helper that reads the database holds the lock too, and ends by itself when its parent is gone."""
+async def test_the_lock_is_free_after_a_kill_of_the_holder_and_its_helper(datadir: DataDir) -> None:
+    """The helper that reads the database holds the lock too, and ends by itself when its parent has died."""
     await closed_database(datadir.database)
     holder = await asyncio.to_thread(start, "verify-for-ever", datadir.database)
     assert holder.stdout is not None
@@ -151,7 +152,7 @@ async def test_it_is_free_after_a_kill_of_the_holder_and_of_its_helper(datadir: 
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
-async def test_a_forked_child_does_not_keep_it(tmp_path: Path) -> None:
+async def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     code = (
         "import asyncio, os, sys, time\nfrom pathlib import Path\nfrom atelier_desk.storage.folder.lock import "
         "FolderLock\n"
@@ -171,7 +172,7 @@ async def test_a_forked_child_does_not_keep_it(tmp_path: Path) -> None:
 
 @posix
 async def test_a_folder_that_cannot_be_locked_has_a_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on NFS, where only a file that is open for writing can be locked."""
+    """As on NFS, where only a file open for writing can be locked."""
     import errno
     import fcntl
 
@@ -190,7 +191,7 @@ async def test_a_folder_that_cannot_be_locked_has_a_lock_file(tmp_path: Path, mo
     assert not await refused(tmp_path)
 
 
-async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
+async def test_a_cancelled_operation_waits_for_its_thread() -> None:
     import threading
 
     go, begun, ended = threading.Event(), asyncio.Event(), []
@@ -213,7 +214,7 @@ async def test_work_in_a_thread_is_waited_for_when_it_is_cancelled() -> None:
 
 
 @pytest.mark.parametrize("way", ["renamed", "replaced"])
-async def test_no_file_is_written_next_to_the_database_of_a_folder_that_was_moved(tmp_path: Path, way: str) -> None:
+async def test_no_file_is_written_next_to_the_database_of_a_moved_folder(tmp_path: Path, way: str) -> None:
     lock = await FolderLock.acquire(tmp_path / "data")
     try:
         write_atomic(tmp_path / "data" / "reports" / "w" / "Plan.md", b"text")

@@ -1,4 +1,4 @@
-"""What is looked at before a directory is opened."""
+"""Checks before a directory is opened."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from atelier_desk.storage.folder import preflight
 from atelier_desk.storage.store import Store
 
 
-def test_an_empty_or_missing_directory_is_fine_and_made(tmp_path: Path) -> None:
+def test_an_empty_or_missing_directory_is_accepted_and_created(tmp_path: Path) -> None:
     preflight.check(tmp_path / "a" / "b")
     assert (tmp_path / "a" / "b").is_dir()
 
 
-def test_files_of_our_own_are_no_content(tmp_path: Path) -> None:
+def test_files_of_atelier_do_not_count_as_content(tmp_path: Path) -> None:
     (tmp_path / "LOCK").touch()
     (tmp_path / "atelier-commits.json").touch()
     assert not preflight.has_content(tmp_path)
@@ -45,7 +45,7 @@ def test_a_file_where_the_directory_should_be_is_reported(tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
-def test_too_little_address_space_is_refused_where_the_engine_would_end_the_process(tmp_path: Path) -> None:
+def test_too_little_address_space_is_refused_instead_of_crashing(tmp_path: Path) -> None:
     script = (
         "import asyncio, resource, sys; from pathlib import Path\n"
         "from atelier_desk.storage.store import Store\n"

@@ -1,4 +1,4 @@
-"""Files with conversations: the newest two of a workflow, and none that is not as it was written."""
+"""Snapshot files of conversations: the newest two of a workflow, and no modified one."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_the_newest_two_are_stored_and_read_the_newest_first(files: Snapsh
 
 
 @pytest.mark.parametrize("at", [0, 20, -1])
-async def test_one_that_is_not_as_it_was_written_is_skipped(files: SnapshotFiles, tmp_path: Path, at: int) -> None:
+async def test_a_modified_file_is_skipped(files: SnapshotFiles, tmp_path: Path, at: int) -> None:
     newest = (await written(files, tmp_path, "b", "a"))[0]
     data = bytearray(newest.read_bytes())
     data[at] ^= 1
@@ -40,16 +40,14 @@ async def test_one_that_is_not_as_it_was_written_is_skipped(files: SnapshotFiles
     assert await files.read("w") == [b"after b" * 100]
 
 
-async def test_what_was_deleted_no_longer_exists_and_deleting_nothing_is_no_error(
-    files: SnapshotFiles, tmp_path: Path
-) -> None:
+async def test_a_deleted_file_is_gone_and_deleting_nothing_is_no_error(files: SnapshotFiles, tmp_path: Path) -> None:
     await written(files, tmp_path, "a")
     await files.remove("w")
     await files.remove("w")
     assert not (tmp_path / "snapshots" / "w").exists()
 
 
-async def test_of_a_database_in_memory_and_of_too_much_nothing_is_written(
+async def test_nothing_is_written_for_an_in_memory_database_or_a_too_large_conversation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await SnapshotFiles(DataDir(tmp_path), kept=False).write("w", "a", b"text")
@@ -58,7 +56,7 @@ async def test_of_a_database_in_memory_and_of_too_much_nothing_is_written(
     assert not (tmp_path / "snapshots").exists()
 
 
-async def test_a_folder_that_cannot_be_written_is_no_failure(files: SnapshotFiles, tmp_path: Path) -> None:
+async def test_an_unwritable_folder_is_no_failure(files: SnapshotFiles, tmp_path: Path) -> None:
     (tmp_path / "snapshots").write_text("in the way")
     await files.write("w", "a", b"text")
     assert await files.read("w") == []

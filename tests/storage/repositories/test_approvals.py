@@ -1,4 +1,4 @@
-"""Requests for a person's approval, and what was sent to models."""
+"""Approval requests, and the requests sent to models."""
 
 from __future__ import annotations
 
@@ -28,7 +28,9 @@ async def save(repos: Repositories, *requests: ApprovalRequest) -> None:
         await repos.journal.commit(Commit(approvals=(request,)))
 
 
-async def test_first_asked_first_and_the_decided_stay(repos: Repositories, workflow: Workflow) -> None:
+async def test_requests_are_listed_oldest_first_and_decided_ones_remain(
+    repos: Repositories, workflow: Workflow
+) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     now = utc_now()
     asked = [
@@ -49,7 +51,7 @@ async def test_first_asked_first_and_the_decided_stay(repos: Repositories, workf
     assert await repos.approvals.pending() == [asked[0], asked[3]]
 
 
-async def test_a_request_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_request_is_stored_completely(repos: Repositories, workflow: Workflow) -> None:
     request = ApprovalRequest(
         workflow_id=workflow.id,
         run_id="child",
@@ -88,7 +90,7 @@ async def test_requests_of_a_team_are_found_by_its_root(repos: Repositories, wor
     assert await repos.approvals.of_teams(workflow.id, []) == []
 
 
-async def test_visible_time_adds_up(repos: Repositories, workflow: Workflow) -> None:
+async def test_visible_times_are_added(repos: Repositories, workflow: Workflow) -> None:
     request = ApprovalRequest(workflow_id=workflow.id, run_id="r", call_id="c", tool="t")
     await save(repos, request)
     await repos.approvals.add_seen(request.id, 250)
@@ -97,7 +99,7 @@ async def test_visible_time_adds_up(repos: Repositories, workflow: Workflow) -> 
         await repos.approvals.add_seen("missing", 1)
 
 
-async def test_a_request_goes_with_its_run(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_request_is_deleted_with_its_run(repos: Repositories, workflow: Workflow) -> None:
     run = Run(workflow_id=workflow.id)
     request = ApprovalRequest(workflow_id=workflow.id, run_id=run.id, call_id="c", tool="t")
     await repos.journal.commit(Commit(runs=(run,), approvals=(request,)))
@@ -105,7 +107,7 @@ async def test_a_request_goes_with_its_run(repos: Repositories, workflow: Workfl
     assert await repos.approvals.pending() == []
 
 
-async def test_a_frame_is_stored_once_and_comes_back_whole(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_frame_is_stored_once_and_read_completely(repos: Repositories, workflow: Workflow) -> None:
     tool = ToolSpec(
         name="look", description="Looks.", parameters={"type": "object", "properties": {"à": {"type": "string"}}}
     )

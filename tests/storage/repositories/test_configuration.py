@@ -37,7 +37,7 @@ async def test_agents(repos: Repositories) -> None:
         await repos.agents.delete(first.id)
 
 
-async def test_providers_take_their_models_with_them(repos: Repositories) -> None:
+async def test_a_deleted_provider_deletes_its_models(repos: Repositories) -> None:
     for name in ("Ollama here", "Mistral"):
         await repos.providers.save(ProviderConfig(name=name, kind="ollama"))
         await repos.models.save(ModelInfo(provider=name, name="llama3:8b/q4"))
@@ -64,7 +64,7 @@ async def test_models(repos: Repositories) -> None:
         await repos.models.delete("p", "a:1/x")
 
 
-async def test_settings_begin_with_their_defaults_and_are_stored(repos: Repositories) -> None:
+async def test_settings_start_with_defaults_and_are_stored(repos: Repositories) -> None:
     assert await repos.settings.load() == Settings()
     chosen = Settings(
         language="fr", font_scale=120, embedder=EmbedderSettings(kind="none"), window={"geometry": "AAA="}
@@ -73,7 +73,7 @@ async def test_settings_begin_with_their_defaults_and_are_stored(repos: Reposito
     assert await repos.settings.load() == chosen
 
 
-async def test_settings_of_another_version_do_no_harm(repos: Repositories) -> None:
+async def test_settings_of_another_version_are_ignored(repos: Repositories) -> None:
     await repos.settings.save(Settings(language="fr"))
     for name, value in (("future", 1), ("font_scale", 5_000)):
         row = {"row": record("setting", name), "content": {"value": to_json(value)}}

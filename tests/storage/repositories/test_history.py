@@ -1,4 +1,4 @@
-"""The index of the history follows the database: by its commits, and after what no commit told it of."""
+"""The history index follows the database, through commits and after changes without a notice."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def filled(repos: Repositories) -> str:
 ALL = ["memory", "message", "report"]
 
 
-async def test_a_clean_end_leaves_nothing_to_read_again(datadir: DataDir, clock: ManualClock) -> None:
+async def test_after_a_clean_exit_nothing_is_read_again(datadir: DataDir, clock: ManualClock) -> None:
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
         repos = Repositories(store, datadir)
         await filled(repos)
@@ -61,7 +61,7 @@ async def test_a_clean_end_leaves_nothing_to_read_again(datadir: DataDir, clock:
         assert not any("FROM workflow" in sql for sql in read)
 
 
-async def test_a_deleted_or_damaged_file_is_made_from_the_database(datadir: DataDir, clock: ManualClock) -> None:
+async def test_a_deleted_or_damaged_file_is_rebuilt_from_the_database(datadir: DataDir, clock: ManualClock) -> None:
     for damage in (lambda path: path.unlink(), lambda path: path.write_bytes(b"x" * 9_000), lambda path: None):
         async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
             repos = Repositories(store, datadir)
@@ -73,10 +73,8 @@ async def test_a_deleted_or_damaged_file_is_made_from_the_database(datadir: Data
         damage(datadir.history_index)
 
 
-async def test_an_index_that_is_behind_reads_what_it_does_not_know(
-    datadir: DataDir, clock: ManualClock, tmp_path: Path
-) -> None:
-    """As after a kill: the database is newer than the index. Or after a restore: it is older."""
+async def test_an_outdated_index_reads_what_it_lacks(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
+    """After a kill the database is newer than the index; after a restore it is older."""
     older = tmp_path / "older.sqlite3"
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
         repos = Repositories(store, datadir)
@@ -100,11 +98,11 @@ async def test_an_index_that_is_behind_reads_what_it_does_not_know(
         assert await found(repos, "new") == ["message"]
 
 
-async def test_a_workflow_that_goes_on_before_the_index_is_read_is_read_whole(
+async def test_a_workflow_continued_before_the_index_is_read_is_indexed_completely(
     datadir: DataDir, clock: ManualClock, tmp_path: Path
 ) -> None:
-    """As when a killed run is resumed at once: what it said last before the kill was in no search, and what it cost in
-    no sum.
+    """As when a killed run is resumed at once: its last message before the kill was in no search, and its cost in
+    no total.
     """
     older = tmp_path / "older.sqlite3"
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
@@ -135,7 +133,7 @@ async def test_the_index_of_another_database_is_not_used(datadir: DataDir, clock
         assert await found(Repositories(store, other), "zebra") == []
 
 
-async def test_a_message_that_is_undone_is_not_found(repos: Repositories, workflow: Workflow) -> None:
+async def test_an_undone_message_is_not_found(repos: Repositories, workflow: Workflow) -> None:
     message = await say(repos, workflow.id, "zebra")
     assert await found(repos, "zebra") == ["message"]
     run = Run(workflow_id=workflow.id)
@@ -154,7 +152,7 @@ async def test_the_words_of_a_deleted_branch_leave_the_index(repos: Repositories
     assert repos.history._index.find("zebra", 5) == []
 
 
-async def test_what_a_refused_transaction_said_is_not_found(repos: Repositories, workflow: Workflow) -> None:
+async def test_text_of_a_refused_transaction_is_not_found(repos: Repositories, workflow: Workflow) -> None:
     run = Run(workflow_id="f" * 32)
     message = Message(workflow_id=run.workflow_id, run_id=run.id, seq=1, role=MessageRole.USER, content="zebra")
     try:
@@ -165,7 +163,7 @@ async def test_what_a_refused_transaction_said_is_not_found(repos: Repositories,
         raise AssertionError("a commit to a workflow that does not exist")
 
 
-async def test_hits_in_the_bin_do_not_take_the_place_of_others(repos: Repositories, workflow: Workflow) -> None:
+async def test_hits_in_the_bin_do_not_displace_others(repos: Repositories, workflow: Workflow) -> None:
     gone = await repos.workflows.create(Workflow(name="gone"))
     await say(repos, workflow.id, "zebra")
     for seq in range(1, 30):
@@ -174,7 +172,7 @@ async def test_hits_in_the_bin_do_not_take_the_place_of_others(repos: Repositori
     assert [hit.workflow_id for hit in await repos.history.search("zebra", 3)] == [workflow.id]
 
 
-async def test_no_index_is_made_in_what_is_in_the_place_of_a_moved_folder(
+async def test_no_index_is_created_in_what_replaced_a_moved_folder(
     datadir: DataDir, clock: ManualClock, tmp_path: Path
 ) -> None:
     store = await Store.open(datadir.database, clock=clock, fsync=False)
@@ -189,10 +187,10 @@ async def test_no_index_is_made_in_what_is_in_the_place_of_a_moved_folder(
         await store.close()
 
 
-async def test_commits_of_a_moment_are_one_write_of_the_index_and_a_search_does_not_wait(
+async def test_commits_close_together_are_one_index_write_and_a_search_does_not_wait(
     datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With an hour to gather in, neither a search nor the end of the store takes longer."""
+    """Even with an hour to collect commits, neither a search nor closing the store takes longer."""
     monkeypatch.setattr(history, "GATHER_S", 3600)
     written: list[int] = []
     apply = SearchIndex.apply

@@ -1,4 +1,4 @@
-"""What the database remembers of its housekeeping, in a row among the settings that settings leave alone."""
+"""The state of housekeeping: a row in the settings table that the settings do not touch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHEN = datetime(2026, 11, 23, tzinfo=UTC)
 STATE = Housekeeping(token="t", first_missed={"w": WHEN, "trash/1": WHEN}, cleaned_at=WHEN)
 
 
-async def test_it_comes_back_and_settings_do_not_touch_it(repos: Repositories) -> None:
+async def test_the_row_is_stored_and_settings_do_not_touch_it(repos: Repositories) -> None:
     assert await repos.housekeeping.load() == Housekeeping()
     await repos.housekeeping.save(STATE)
     await repos.settings.save((await repos.settings.load()).model_copy(update={"checkpoint_days": 7}))
@@ -24,7 +24,7 @@ async def test_it_comes_back_and_settings_do_not_touch_it(repos: Repositories) -
 
 
 @pytest.mark.parametrize("damage", ["?", "[]", '{"token": 1}', '{"of_a_newer_atelier": 1}'])
-async def test_a_row_that_cannot_be_read_only_makes_the_days_begin_again(repos: Repositories, damage: str) -> None:
+async def test_an_unreadable_row_only_restarts_the_periods(repos: Repositories, damage: str) -> None:
     await repos.store.write(
         Statement(
             "UPSERT $row CONTENT $content RETURN NONE",

@@ -1,4 +1,4 @@
-"""Memories: scopes, vectors, and what an index is told."""
+"""Memories: scopes, vectors, and notices to an index."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ async def test_scopes_types_and_tags(repos: Repositories, workflow: Workflow) ->
     assert await listed(scope=None, tags=("a", "b")) == {"general"}
 
 
-async def test_latest_changed_first_in_pages(repos: Repositories, clock: ManualClock) -> None:
+async def test_the_latest_change_comes_first_in_pages(repos: Repositories, clock: ManualClock) -> None:
     for number in range(5):
         await repos.memories.save(fact(f"{number} " + "x" * 400, updated_at=clock.now() + timedelta(seconds=number)))
     assert [each.content[0] for each in await repos.memories.list(limit=2, offset=1)] == ["3", "2"]
 
 
-async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositories, clock: ManualClock) -> None:
+async def test_expired_memories_are_hidden_and_can_be_deleted(repos: Repositories, clock: ManualClock) -> None:
     await repos.memories.save(fact("short lived", expires_at=clock.now() + timedelta(days=7)))
     await repos.memories.save(fact("long lived"))
     assert len(await repos.memories.list()) == 2
@@ -58,10 +58,8 @@ async def test_what_has_expired_is_not_seen_and_can_be_deleted(repos: Repositori
     assert await repos.memories.count() == 1
 
 
-async def test_what_has_expired_is_deleted_at_once_among_thousands(repos: Repositories, clock: ManualClock) -> None:
-    """It is done at every start, and nothing else is written meanwhile. By a query for each vector these took half a
-    minute.
-    """
+async def test_expired_memories_among_thousands_are_deleted_quickly(repos: Repositories, clock: ManualClock) -> None:
+    """This happens at every start and blocks other writes. With a query for each vector it took half a minute."""
     vector = np.ones(4, dtype=np.float32)
     made = [fact(f"m{number}", embedder="e") for number in range(1_500)]
     made[7] = made[7].model_copy(update={"expires_at": clock.now() + timedelta(days=1)})
@@ -76,7 +74,7 @@ async def test_what_has_expired_is_deleted_at_once_among_thousands(repos: Reposi
 # Vectors
 
 
-async def test_vectors_come_back_exactly_page_by_page(repos: Repositories) -> None:
+async def test_vectors_are_read_exactly_page_by_page(repos: Repositories) -> None:
     random = np.random.default_rng(1)
     expected = {}
     for number in range(12):
@@ -97,7 +95,7 @@ async def test_vectors_come_back_exactly_page_by_page(repos: Repositories) -> No
     assert all(np.array_equal(read[each], expected[each]) for each in expected)
 
 
-async def test_a_changed_content_loses_its_vectors_an_unchanged_one_keeps_them(repos: Repositories) -> None:
+async def test_changed_content_loses_its_vectors_and_unchanged_keeps_them(repos: Repositories) -> None:
     memory = await repos.memories.save(fact("one", embedder="e"), np.ones(2))
     tagged = await repos.memories.save(memory.model_copy(update={"tags": ("t",)}))
     assert tagged.embedder == "e"
@@ -111,7 +109,7 @@ async def test_a_changed_content_loses_its_vectors_an_unchanged_one_keeps_them(r
         await repos.memories.save(fact("x"), np.ones(2))
 
 
-async def test_another_embedder_takes_over_step_by_step(repos: Repositories) -> None:
+async def test_a_new_embedder_takes_over_step_by_step(repos: Repositories) -> None:
     memories = [
         await repos.memories.save(fact(f"m{number}", embedder="old"), np.full(2, number)) for number in range(5)
     ]
@@ -132,7 +130,7 @@ async def test_another_embedder_takes_over_step_by_step(repos: Repositories) -> 
     assert await repos.memories.without_vector("new") == []
 
 
-async def test_deleting_takes_the_vectors_along(repos: Repositories, workflow: Workflow) -> None:
+async def test_deleting_a_memory_deletes_its_vectors(repos: Repositories, workflow: Workflow) -> None:
     one = await repos.memories.save(fact("one", embedder="e"), np.ones(2))
     await repos.memories.save(fact("two", workflow, type=MemoryType.DECISION, embedder="e"), np.ones(2))
     await repos.memories.save(fact("three", workflow))
@@ -145,10 +143,10 @@ async def test_deleting_takes_the_vectors_along(repos: Repositories, workflow: W
         await repos.memories.delete(one.id)
 
 
-# What else is known of them
+# Other properties
 
 
-async def test_runs_that_found_a_memory_newest_last_fifty_at_most(repos: Repositories) -> None:
+async def test_the_last_fifty_runs_that_found_a_memory_are_stored_oldest_first(repos: Repositories) -> None:
     memory = await repos.memories.save(fact("one"))
     for number in range(60):
         await repos.memories.mark_retrieved({f"r{number}": [memory.id, "missing"]})
@@ -172,6 +170,6 @@ async def test_describe_counts(repos: Repositories, workflow: Workflow) -> None:
     assert (await repos.memories.describe())["total"] == 1
 
 
-async def test_get_many_keeps_the_order_and_skips_what_no_longer_exists(repos: Repositories) -> None:
+async def test_get_many_keeps_the_order_and_skips_missing_ids(repos: Repositories) -> None:
     one, two = await repos.memories.save(fact("one")), await repos.memories.save(fact("two"))
     assert await repos.memories.get_many([two.id, "missing", one.id]) == [two, one]

@@ -1,4 +1,4 @@
-"""The rows of projects' graphs: written, found by ids of any look, and deleted in parts."""
+"""The rows of projects' graphs: written, found by ids of any form, and deleted in parts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def entity(own: str, parent: str = "", path: str = "a.py") -> EntityRow:
 
 
 async def write(repos: Repositories, project: Project, path: str, others: list[str]) -> list[str]:
-    """A file with these entities also itself, each of which calls the file; gives the ids of all."""
+    """Write a file with these entities, each of which calls the file; returns all ids."""
     home = file_entity(file_key(project.id, path))
     rows = [entity(home, path=path), *(entity(each, home, path) for each in others)]
     await repos.projects.write_files(
@@ -32,7 +32,7 @@ async def write(repos: Repositories, project: Project, path: str, others: list[s
     return [home, *others]
 
 
-async def test_what_has_an_id_of_digits_alone_is_found_by_it(repos: Repositories) -> None:
+async def test_an_entity_with_an_id_of_digits_is_found(repos: Repositories) -> None:
     project = Project(id="01234567890123456789012312345678", name="p")
     await repos.projects.save(project)
     path = next(path for path in map("m{}.py".format, range(10_000)) if file_key(project.id, path).isdigit())
@@ -52,7 +52,7 @@ async def test_what_has_an_id_of_digits_alone_is_found_by_it(repos: Repositories
 
 
 @pytest.mark.parametrize("at_once", [1, 3, 40, 1_000])
-async def test_a_project_is_deleted_in_parts_and_no_other_one(
+async def test_only_the_given_project_is_deleted_in_parts(
     repos: Repositories, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     monkeypatch.setattr(module, "DELETED", at_once)
@@ -70,7 +70,7 @@ async def test_a_project_is_deleted_in_parts_and_no_other_one(
     assert [each.id for each in await repos.projects.list()] == [other.id]
 
 
-async def test_what_is_written_while_a_project_is_deleted_goes_with_it(
+async def test_rows_written_while_a_project_is_deleted_are_deleted_too(
     repos: Repositories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = Project(name="p")
@@ -88,7 +88,7 @@ async def test_what_is_written_while_a_project_is_deleted_goes_with_it(
         await write(repos, project, "later.py", [])
 
 
-async def test_a_vector_that_is_made_while_others_are_dropped_stays(
+async def test_a_vector_created_while_others_are_dropped_stays(
     repos: Repositories, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project = Project(name="p")

@@ -1,4 +1,4 @@
-"""Prompts in the database: unique names, and the mark of what comes from elsewhere."""
+"""Prompts in the database: unique names, and the mark of foreign ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_prompts(repos: Repositories) -> None:
             await gone(first.id)
 
 
-async def test_all_are_marked_and_the_mark_is_undone(repos: Repositories) -> None:
+async def test_all_prompts_are_marked_and_unmarked(repos: Repositories) -> None:
     await repos.prompts.save(Prompt(name="a", content="x", tainted=("a page",)))
     await mark_contents(repos.store, ["a backup"])
     assert [each.tainted for each in await repos.prompts.list()] == [("a page", "a backup")]

@@ -15,7 +15,7 @@ from atelier_desk.storage.repositories import Repositories
 SPEC = QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
 
 
-async def test_first_asked_first(repos: Repositories, workflow: Workflow) -> None:
+async def test_the_oldest_question_comes_first(repos: Repositories, workflow: Workflow) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     now = utc_now()
     asked = [
@@ -35,7 +35,7 @@ async def test_first_asked_first(repos: Repositories, workflow: Workflow) -> Non
     assert await repos.questions.list(workflow.id) == [asked[0], answered, asked[3]]
 
 
-async def test_visible_time_adds_up(repos: Repositories, workflow: Workflow) -> None:
+async def test_visible_times_are_added(repos: Repositories, workflow: Workflow) -> None:
     question = UserQuestion(workflow_id=workflow.id, run_id="r", call_id="c", spec=SPEC)
     await repos.questions.save(question)
     await repos.questions.add_seen(question.id, 250)

@@ -47,7 +47,7 @@ async def test_paths_are_refused(repos: Repositories, workflow: Workflow, name: 
     assert list(repos.datadir.reports.rglob("*")) == []
 
 
-async def test_what_is_missing(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_missing_report_is_an_error(repos: Repositories, workflow: Workflow) -> None:
     for attempt in (repos.reports.get, repos.reports.read, repos.reports.delete):
         with pytest.raises(NotFoundError):
             await attempt(workflow.id, "missing")
@@ -71,9 +71,7 @@ async def test_the_hash_is_in_the_row(repos: Repositories, workflow: Workflow) -
     assert (await repos.reports.get(workflow.id, "Plan")).sha256 == stored.sha256
 
 
-async def test_a_file_that_changed_is_refused_named_and_can_be_accepted(
-    repos: Repositories, workflow: Workflow
-) -> None:
+async def test_a_modified_file_is_refused_named_and_can_be_accepted(repos: Repositories, workflow: Workflow) -> None:
     stored = await repos.reports.save(Report(workflow_id=workflow.id, name="My plan"), "tomatoes")
     path = repos.reports.path(workflow.id, "My plan")
     path.write_text("tomatoet")
@@ -90,14 +88,14 @@ async def test_a_file_that_changed_is_refused_named_and_can_be_accepted(
     assert await repos.reports.accept(workflow.id, "My plan") == accepted
 
 
-async def test_writing_again_mends_a_file_that_changed(repos: Repositories, workflow: Workflow) -> None:
+async def test_writing_again_repairs_a_modified_file(repos: Repositories, workflow: Workflow) -> None:
     await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "one")
     repos.reports.path(workflow.id, "Plan").write_bytes(b"\xff")
     await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "two")
     assert await repos.reports.read(workflow.id, "Plan") == "two"
 
 
-async def test_check_all_names_what_is_damaged_or_missing(repos: Repositories, workflow: Workflow) -> None:
+async def test_check_all_names_damaged_and_missing_files(repos: Repositories, workflow: Workflow) -> None:
     for name in ("whole", "changed", "missing"):
         await repos.reports.save(Report(workflow_id=workflow.id, name=name), "text")
     repos.reports.path(workflow.id, "changed").write_text("texT")
@@ -112,7 +110,7 @@ async def test_check_all_names_what_is_damaged_or_missing(repos: Repositories, w
     assert told[-1] == (3, 3)
 
 
-async def test_readers_and_writers_at_once_see_whole_reports(repos: Repositories, workflow: Workflow) -> None:
+async def test_concurrent_readers_see_complete_reports(repos: Repositories, workflow: Workflow) -> None:
     async def write(number: int) -> None:
         await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"text {number}")
 
@@ -124,7 +122,7 @@ async def test_readers_and_writers_at_once_see_whole_reports(repos: Repositories
     assert (await repos.reports.check_all())[1] == []
 
 
-async def test_a_save_that_is_cancelled_is_done_to_its_end(
+async def test_a_cancelled_save_is_completed(
     repos: Repositories, workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     staging, go = threading.Event(), threading.Event()
@@ -146,7 +144,7 @@ async def test_a_save_that_is_cancelled_is_done_to_its_end(
 
 
 @pytest.mark.parametrize(("point", "text"), [("staged", "old"), ("committed", "new")])
-async def test_a_kill_while_a_report_is_written_is_no_damage(datadir: DataDir, point: str, text: str) -> None:
+async def test_a_kill_while_a_report_is_written_is_not_damage(datadir: DataDir, point: str, text: str) -> None:
     killed = await asyncio.to_thread(run, "save-report-until", datadir.root, point)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     async with await Store.open(datadir.database) as store:

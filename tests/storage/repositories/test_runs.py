@@ -1,4 +1,4 @@
-"""The journal: all or nothing, in order, once."""
+"""The journal: all or nothing, in order, exactly once."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_commit_writes_everything(repos: Repositories, workflow: Workflo
     assert await repos.journal.partial(run.id) is None
 
 
-async def test_a_failing_part_undoes_the_whole(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_failing_part_rolls_back_the_commit(repos: Repositories, workflow: Workflow) -> None:
     await repos.journal.commit(Commit(events=(event(workflow, 1),)))
     task = Task(workflow_id=workflow.id, name="t")
     with pytest.raises(StorageError):
@@ -57,7 +57,7 @@ async def test_a_failing_part_undoes_the_whole(repos: Repositories, workflow: Wo
     assert (await repos.workflows.get(workflow.id)).stream_seq == 0
 
 
-async def test_events_come_in_order_page_by_page(repos: Repositories, workflow: Workflow) -> None:
+async def test_events_are_read_in_order_page_by_page(repos: Repositories, workflow: Workflow) -> None:
     written = tuple(event(workflow, seq) for seq in range(1, 26))
     await repos.journal.commit(Commit(events=written[:10]))
     await repos.journal.commit(Commit(events=written[10:]))
@@ -68,7 +68,7 @@ async def test_events_come_in_order_page_by_page(repos: Repositories, workflow: 
     assert tuple(read) == written
 
 
-async def test_events_of_a_workflow_follow_the_stream(repos: Repositories, workflow: Workflow) -> None:
+async def test_events_of_a_workflow_are_in_stream_order(repos: Repositories, workflow: Workflow) -> None:
     own = RunEvent(
         workflow_id=workflow.id,
         stream_from=4,
@@ -104,7 +104,7 @@ async def test_events_of_several_runs_and_of_one_type(repos: Repositories, workf
     assert await repos.journal.of_type(workflow.id, "task_changed", offset=1) == []
 
 
-async def test_a_team_is_found_whole_by_its_root(repos: Repositories, workflow: Workflow) -> None:
+async def test_all_runs_of_a_team_are_found_by_its_root(repos: Repositories, workflow: Workflow) -> None:
     now = utc_now()
     rows = [
         Run(id="root", workflow_id=workflow.id, correlation_id="root", created_at=now),
@@ -146,7 +146,7 @@ async def test_a_partial_reply_is_replaced(repos: Repositories, workflow: Workfl
     assert partial["usage"] == used
 
 
-async def test_runs_oldest_first_and_those_alive(repos: Repositories, workflow: Workflow) -> None:
+async def test_runs_are_listed_oldest_first_and_active_ones_found(repos: Repositories, workflow: Workflow) -> None:
     now = utc_now()
     runs = [
         Run(workflow_id=workflow.id, status=status, created_at=now + timedelta(seconds=number))
@@ -167,7 +167,7 @@ async def test_tasks_are_deleted_with_their_event(repos: Repositories, workflow:
     assert await repos.tasks.list(workflow.id) == []
 
 
-async def test_an_empty_commit_does_nothing_and_one_without_a_workflow_is_a_mistake(repos: Repositories) -> None:
+async def test_an_empty_commit_does_nothing_and_one_without_a_workflow_is_refused(repos: Repositories) -> None:
     await repos.journal.commit(Commit())
     with pytest.raises(ValueError, match="needs an event"):
         await repos.journal.commit(Commit(workflow={"stream_seq": 1}))

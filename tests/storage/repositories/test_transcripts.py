@@ -1,4 +1,4 @@
-"""Messages and tool calls as a transcript reads them."""
+"""Messages and tool calls, as a transcript reads them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from atelier_desk.storage.writing.commit import Commit
 
 @pytest.fixture
 async def messages(repos: Repositories, workflow: Workflow) -> list[Message]:
-    """Ten, numbered from 1, by turns of the runs a and b."""
+    """Ten messages, numbered from 1, alternating between runs a and b."""
     written = [
         Message(workflow_id=workflow.id, run_id="ab"[seq % 2], seq=seq, role=MessageRole.USER, content=f"message {seq}")
         for seq in range(1, 11)
@@ -28,7 +28,9 @@ async def messages(repos: Repositories, workflow: Workflow) -> list[Message]:
     return written
 
 
-async def test_the_newest_page_oldest_first(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
+async def test_the_newest_page_is_listed_oldest_first(
+    repos: Repositories, workflow: Workflow, messages: list[Message]
+) -> None:
     assert await repos.messages.page(workflow.id, limit=4) == messages[6:]
     assert await repos.messages.page(workflow.id, before=7, limit=4) == messages[2:6]
     assert await repos.messages.page(workflow.id, before=3, limit=4) == messages[:2]
@@ -36,7 +38,7 @@ async def test_the_newest_page_oldest_first(repos: Repositories, workflow: Workf
     assert await repos.messages.page(workflow.id) == messages
 
 
-async def test_a_branch_leaves_other_runs_out(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
+async def test_a_branch_excludes_other_runs(repos: Repositories, workflow: Workflow, messages: list[Message]) -> None:
     assert [each.seq for each in await repos.messages.page(workflow.id, run_ids=["a"], limit=3)] == [6, 8, 10]
     assert await repos.messages.page(workflow.id, run_ids=["a", "b"]) == messages
     assert await repos.messages.page(workflow.id, run_ids=[]) == []
@@ -45,7 +47,7 @@ async def test_a_branch_leaves_other_runs_out(repos: Repositories, workflow: Wor
 async def test_the_page_reads_its_index_forwards(
     repos: Repositories, workflow: Workflow, messages: list[Message]
 ) -> None:
-    """Backwards the engine walks everything written since its last flush: 170 ms against 3 ms."""
+    """Backwards the engine scans everything written since its last flush: 170 ms instead of 3 ms."""
     sql = "SELECT id, back FROM message WHERE workflow = $workflow AND back > -9 ORDER BY back LIMIT 5 EXPLAIN"
     plan = str(await repos.store.query(sql, workflow=repos.workflows.table.record(workflow.id)))
     assert "'index': 'newest'" in plan
@@ -60,7 +62,7 @@ async def test_get_and_pin(repos: Repositories, messages: list[Message]) -> None
         await repos.messages.get("missing")
 
 
-async def test_calls_by_run_and_newest(repos: Repositories, workflow: Workflow) -> None:
+async def test_calls_by_run_and_the_newest(repos: Repositories, workflow: Workflow) -> None:
     now = utc_now()
     calls = [
         ToolExecution(
@@ -81,7 +83,7 @@ async def test_calls_by_run_and_newest(repos: Repositories, workflow: Workflow) 
     assert await repos.executions.recent(workflow.id, 2) == [calls[3], calls[2]]
 
 
-async def test_a_finished_call_replaces_the_one_that_began(repos: Repositories, workflow: Workflow) -> None:
+async def test_a_finished_call_replaces_the_started_one(repos: Repositories, workflow: Workflow) -> None:
     call = ToolExecution(id="r:c", workflow_id=workflow.id, run_id="r", call_id="c", tool="t")
     await repos.journal.commit(Commit(executions=(call,)))
     done = call.model_copy(update={"status": "ok", "result": [1, None, {"x": 2**65}]})

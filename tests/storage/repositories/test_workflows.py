@@ -1,4 +1,4 @@
-"""Workflows: order, bin, purge of everything, search through everything."""
+"""Workflows: order, bin, complete deletion, search."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from atelier_desk.storage.writing.commit_rows import insert_all
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:
-    """One row in every table that belongs to a workflow."""
+    """Write one row in every table that belongs to a workflow."""
     run = Run(workflow_id=workflow.id)
     config = AgentConfig(name="A", provider="p", model="m")
     task = Task(workflow_id=workflow.id, name="task")
@@ -67,7 +67,7 @@ async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> N
     await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"# {word} written")
 
 
-async def test_pinned_first_then_latest_changed(repos: Repositories) -> None:
+async def test_pinned_workflows_come_first_then_the_latest_changed(repos: Repositories) -> None:
     now = utc_now()
     for name, age, pinned in (("old", 3, False), ("new", 1, False), ("old pin", 4, True), ("new pin", 2, True)):
         await repos.workflows.create(Workflow(name=name, pinned=pinned, updated_at=now - timedelta(days=age)))
@@ -87,7 +87,7 @@ async def test_the_list_uses_its_index(repos: Repositories) -> None:
     assert "Sort" not in plan
 
 
-async def test_update_changes_what_it_is_given_and_checks_it(repos: Repositories, workflow: Workflow) -> None:
+async def test_update_changes_only_the_given_fields_and_validates_them(repos: Repositories, workflow: Workflow) -> None:
     changed = await repos.workflows.update(
         workflow.id, name="new name", usage=Usage(tokens_input=2**40), head_run_id="r"
     )
@@ -101,7 +101,7 @@ async def test_update_changes_what_it_is_given_and_checks_it(repos: Repositories
         await repos.workflows.update(workflow.id, colour="red")
 
 
-async def test_what_does_not_exist_is_not_found(repos: Repositories) -> None:
+async def test_a_missing_workflow_is_not_found(repos: Repositories) -> None:
     for attempt in (
         repos.workflows.get,
         repos.workflows.update,
@@ -120,7 +120,7 @@ async def test_the_same_id_cannot_be_created_twice(repos: Repositories, workflow
     assert (await repos.workflows.get(workflow.id)).name == workflow.name
 
 
-async def test_the_bin(repos: Repositories, workflow: Workflow) -> None:
+async def test_the_bin_hides_and_restores_workflows(repos: Repositories, workflow: Workflow) -> None:
     await fill(repos, workflow)
     await repos.workflows.soft_delete(workflow.id)
     assert await repos.workflows.list() == []
@@ -134,7 +134,7 @@ async def test_the_bin(repos: Repositories, workflow: Workflow) -> None:
     assert len(await repos.history.search("word")) == 4
 
 
-async def test_purge_empties_every_table_and_touches_nothing_else(repos: Repositories, workflow: Workflow) -> None:
+async def test_purge_empties_every_table_of_the_workflow_only(repos: Repositories, workflow: Workflow) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     await fill(repos, workflow)
     before = await repos.store.counts()
@@ -188,7 +188,7 @@ async def test_nothing_can_be_written_to_a_purged_workflow(repos: Repositories, 
     assert not (repos.datadir.reports / workflow.id).exists()
 
 
-async def test_search_finds_every_kind_with_its_place(repos: Repositories, workflow: Workflow) -> None:
+async def test_search_finds_every_kind_with_its_location(repos: Repositories, workflow: Workflow) -> None:
     await fill(repos, workflow, "réunions")
     hits = await repos.history.search("la réunion")
     assert {hit.kind for hit in hits} == {"message", "tool_execution", "memory", "report"}
@@ -206,7 +206,7 @@ async def test_search_finds_every_kind_with_its_place(repos: Repositories, workf
     assert await repos.history.search(" ?! ") == []
 
 
-async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repositories, workflow: Workflow) -> None:
+async def test_search_returns_the_newest_up_to_the_limit(repos: Repositories, workflow: Workflow) -> None:
     now = utc_now()
     messages = tuple(
         Message(
@@ -223,7 +223,7 @@ async def test_search_gives_the_newest_first_and_no_more_than_asked(repos: Repos
     assert [hit.seq for hit in await repos.history.search("budget", 3)] == [7, 6, 5]
 
 
-async def test_what_was_said_to_a_sub_agent_is_found_with_its_name(repos: Repositories, workflow: Workflow) -> None:
+async def test_messages_to_a_sub_agent_are_found_with_its_name(repos: Repositories, workflow: Workflow) -> None:
     lead, helper = (
         Run(workflow_id=workflow.id, agent_name="Ada"),
         Run(workflow_id=workflow.id, agent_name="Bea", depth=1),
@@ -248,8 +248,8 @@ async def test_a_list_has_at_least_one_row(repos: Repositories, limit: int) -> N
         await repos.workflows.list(limit=limit)
 
 
-async def test_no_list_of_workflows_ends_by_itself(repos: Repositories) -> None:
-    """Rows are written as they are, for a thousand services take a while."""
+async def test_lists_of_workflows_are_not_truncated(repos: Repositories) -> None:
+    """Rows are written directly, because a thousand calls of a service take too long."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
     made = [Workflow(name=f"n{number}", collection="work", deleted_at=at) for number in range(limits.LIST_MAX + 5)]
     await repos.store.write(*insert_all(WORKFLOWS, made))
@@ -274,7 +274,7 @@ async def test_purging_an_id_that_is_a_path_deletes_no_folder(repos: Repositorie
         assert await repos.workflows.list() == []
 
 
-async def test_no_row_can_be_taken_to_another_workflow(repos: Repositories, workflow: Workflow) -> None:
+async def test_no_row_can_be_moved_to_another_workflow(repos: Repositories, workflow: Workflow) -> None:
     other = await repos.workflows.create(Workflow(name="other"))
     await fill(repos, other)
     for table in OWNED:

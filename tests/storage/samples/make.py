@@ -1,11 +1,11 @@
-"""Make the sample of this program's schema version: a data folder, a backup of it, and every row that is in it.
+"""Create the sample of this program's schema version: a data folder, a backup of it, and all its rows.
 
-Run in a checkout whose program writes the new version, once, and commit the file; a sample is never made again:
+Run once in a checkout whose program writes the new version, and commit the file; a sample is never recreated:
 
     python -m tests.storage.samples.make
 
-The program is used by its command line alone, with a model server that answers by a script, so that a checkout of an
-older version can make the sample of its own version too: ``PYTHONPATH=OLD/app:. python -m tests.storage.samples.make``.
+It uses only the command line, with a scripted model server, so that a checkout of an older version can create its
+sample, too: ``PYTHONPATH=OLD/app:. python -m tests.storage.samples.make``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
     "1f15c4890000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
 )
-"""A picture of one transparent pixel."""
+"""An image of one transparent pixel."""
 CODE = '''def double(value: int) -> int:
     """Twice the value."""
     return value + value
@@ -41,11 +41,11 @@ def four() -> int:
 LONG_TEXT = "\n".join(
     f"Line {number}: the quick brown fox jumps over {number * number} lazy dogs." for number in range(120)
 )
-"""Larger than what the engine keeps in its tables themselves: it goes to the value log."""
+"""Too large for the engine's tables: it is stored in the value log."""
 
 
 class ModelServer(FakeOpenAI):
-    """A server that has always something to say, since versions ask it more or less often."""
+    """A server that always has a reply, because versions send different numbers of requests."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class ModelServer(FakeOpenAI):
 
 
 class Maker:
-    """A data folder that is being filled by the program's command line."""
+    """A data folder that is filled through the program's command line."""
 
     def __init__(self, folder: Path, server: ModelServer) -> None:
         self.folder, self.server = folder, server
@@ -70,7 +70,7 @@ class Maker:
         }
 
     async def run(self, *arguments: str, optional: bool = False) -> str:
-        """One command. Returns its standard output; with ``optional`` it may be unknown to the program."""
+        """Run one command and return its standard output; an ``optional`` one may be unknown to the program."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             *("-P", "-m", "atelier_desk", *arguments),
@@ -101,7 +101,7 @@ class Maker:
 
 
 async def fill(maker: Maker) -> None:
-    """Everything a person would have after a first day, by every command that the program knows of."""
+    """Everything a person might have after a first day, created by every command that the program knows."""
     work = maker.folder / "work"
     (work / "notes.txt").write_text("The train to Lyon leaves at 07:58.\n")
     (work / "pixel.png").write_bytes(PIXEL)
@@ -183,7 +183,7 @@ async def fill(maker: Maker) -> None:
 
 
 async def make(target: Path) -> Path:
-    """Make the sample in a folder and return its file."""
+    """Create the sample in a folder and return its file."""
     with tempfile.TemporaryDirectory(prefix="sample-") as name:
         folder = Path(name)
         for each in ("work", "home", "sample"):
@@ -205,7 +205,7 @@ async def make(target: Path) -> Path:
 
 
 def anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """The entry without whose file it was."""
+    """The archive entry without the name of the file's owner."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     return entry

@@ -1,4 +1,4 @@
-"""Unpacking a sample, and reading the rows of a database as the engine gives them, whatever schema it has."""
+"""Unpacking a sample, and reading the rows of a database as the engine returns them, whatever its schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from atelier_desk.storage.schema import Migrator
 
 SAMPLES = Path(__file__).parent
 Run = Callable[[str], Awaitable[list[Any]]]
-"""Runs statements and gives the result of each."""
+"""Runs statements and returns the result of each."""
 Rows = dict[str, dict[str, Any]]
 """By table and by the text of a row's id, the row as JSON."""
 
@@ -26,14 +26,14 @@ def versions() -> list[int]:
 
 
 def unpack(version: int, folder: Path) -> Path:
-    """Unpack ``data`` (a data folder), ``backup.zip`` and ``rows.json`` into a new folder, which is returned."""
+    """Unpack ``data`` (a data folder), ``backup.zip`` and ``rows.json`` into a new folder; returns that folder."""
     with tarfile.open(SAMPLES / f"schema-{version}.tar.xz") as archive:
         archive.extractall(folder, filter="data")
     return folder
 
 
 async def read_rows(database: Path) -> Rows:
-    """Every row of a database that nobody has open."""
+    """Every row of a closed database."""
     engine = await Engine.open(database)
     try:
         return await rows_of(Migrator(engine).run)

@@ -1,4 +1,4 @@
-"""The index file: what it finds, in which order, and what is left in it of what was taken out."""
+"""The index file: what it finds, in which order, and what remains of removed text."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def ids(index: SearchIndex, query: str, *, limit: int = 50, parts: bool = False)
     return [found.id for found in index.find(query, limit, parts=parts)]
 
 
-def test_the_newest_first_whatever_the_order_they_came_in(index: SearchIndex) -> None:
+def test_the_newest_comes_first_whatever_the_order_of_insertion(index: SearchIndex) -> None:
     index.apply([said("b", "budget", 2), said("c", "budget", 3), said("a", "budget", 1), said("same", "budget", 3)])
     assert ids(index, "budget") == ["same", "c", "b", "a"]
     assert ids(index, "budget", limit=2) == ["same", "c"]
@@ -45,7 +45,7 @@ def test_the_newest_first_whatever_the_order_they_came_in(index: SearchIndex) ->
     assert [found.id for found in index.find("budget", 2, first[-1].place)] == ["b", "a"]
 
 
-def test_words_match_by_their_stem_and_all_must_be_there(index: SearchIndex) -> None:
+def test_words_match_by_their_stem_and_all_are_required(index: SearchIndex) -> None:
     index.apply([said("a", "three meetings about fichiers")])
     assert ids(index, "meeting fichier") == ["a"]
     assert ids(index, "meeting zebra") == []
@@ -74,12 +74,12 @@ def test_parts_of_words(index: SearchIndex) -> None:
         ("İstanbul'daki sunucu ISPARTA", "ıstanbul"),
     ],
 )
-def test_what_is_written_in_another_way(index: SearchIndex, text: str, query: str) -> None:
+def test_other_spellings_are_found(index: SearchIndex, text: str, query: str) -> None:
     index.apply([said("a", text), said("b", "the ship has a user 🎉", 1)])
     assert ids(index, query, parts=True) == ["a"]
 
 
-def test_a_row_that_changed_is_found_by_its_new_words_alone(index: SearchIndex) -> None:
+def test_a_changed_row_is_found_only_by_its_new_words(index: SearchIndex) -> None:
     index.apply([said("a", "apples")])
     index.apply([said("a", "pears")])
     assert (ids(index, "apples"), ids(index, "pears")) == ([], ["a"])
@@ -87,7 +87,7 @@ def test_a_row_that_changed_is_found_by_its_new_words_alone(index: SearchIndex) 
     assert ids(index, "pears") == []
 
 
-def test_what_was_removed_is_found_no_more(index: SearchIndex) -> None:
+def test_removed_text_is_no_longer_found(index: SearchIndex) -> None:
     index.apply(
         [
             said("a", "x1"),
@@ -104,7 +104,7 @@ def test_what_was_removed_is_found_no_more(index: SearchIndex) -> None:
     assert index.workflows() == {}
 
 
-def test_wiping_leaves_no_word_of_what_was_removed_on_the_disk(path: Path, index: SearchIndex) -> None:
+def test_wiping_leaves_no_removed_word_on_the_disk(path: Path, index: SearchIndex) -> None:
     index.apply([said("a", "unspeakable secretword"), said("b", "harmless", workflow="other")])
     index.apply([WorkflowRemoved("w")])
     assert index.state()[REMOVED]
@@ -117,7 +117,7 @@ def test_wiping_leaves_no_word_of_what_was_removed_on_the_disk(path: Path, index
 
 
 @pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + b"\xff" * 5_000, b"no database at all" * 100])
-def test_a_damaged_file_is_made_again(path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_rebuilt(path: Path, content: bytes) -> None:
     path.write_bytes(content)
     index = SearchIndex(path)
     assert index.state() == {}
@@ -129,7 +129,7 @@ def test_a_damaged_file_is_made_again(path: Path, content: bytes) -> None:
     again.close()
 
 
-def test_a_file_of_another_form_is_made_again(path: Path) -> None:
+def test_a_file_of_another_format_is_rebuilt(path: Path) -> None:
     index = SearchIndex(path)
     index.apply([said("a", "word")])
     index._db.execute("PRAGMA user_version = 99")
@@ -139,12 +139,12 @@ def test_a_file_of_another_form_is_made_again(path: Path) -> None:
     index.close()
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_location_is_named(tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="cannot be used"):
         SearchIndex(tmp_path / "missing" / "index.sqlite3")
 
 
-def test_a_failed_change_leaves_the_index_as_it_was(index: SearchIndex) -> None:
+def test_a_failed_change_leaves_the_index_unchanged(index: SearchIndex) -> None:
     index.apply([said("a", "word")])
     index._db.execute("DROP TABLE word")
     with pytest.raises(StorageError):
@@ -152,7 +152,7 @@ def test_a_failed_change_leaves_the_index_as_it_was(index: SearchIndex) -> None:
     assert ids(index, "other") == []
 
 
-def test_damaged_tokens_are_named_as_damage(index: SearchIndex) -> None:
+def test_damaged_tokens_are_reported_as_damage(index: SearchIndex) -> None:
     index.apply([said("a", "word")])
     index._db.execute("UPDATE document SET tokens = x'00'")
     with pytest.raises(StorageError) as caught:
@@ -176,7 +176,7 @@ def test_damaged_tokens_are_named_as_damage(index: SearchIndex) -> None:
         max_size=12,
     )
 )
-def test_it_finds_what_a_list_of_the_rows_would(changes: list[Document | RemovedDocument | WorkflowRemoved]) -> None:
+def test_it_finds_the_same_as_a_scan_of_the_rows(changes: list[Document | RemovedDocument | WorkflowRemoved]) -> None:
     index = SearchIndex(None)
     rows: dict[str, str] = {}
     for change in changes:

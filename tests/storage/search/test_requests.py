@@ -1,4 +1,4 @@
-"""What requests cost, as the index next to the database sums it."""
+"""The cost of requests, as summed by the index next to the database."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from atelier_desk.storage.search import requests
     ],
     ids=["two requests", "a copy", "ordered together", "a copy of both", "a refund", "no refund of another's"],
 )
-def test_each_request_costs_once_and_a_refund_is_its_own_runs(
+def test_each_request_counts_once_and_a_refund_only_for_its_own_run(
     rows: list[tuple[str, int, float]], expected: float
 ) -> None:
     db = sqlite3.connect(":memory:")

@@ -1,4 +1,4 @@
-"""What of a text can be found."""
+"""The searchable parts of a text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_no_word_of_a_long_text_is_skipped() -> None:
     assert "w4999" in document_tokens(" ".join(f"w{number}" for number in range(5_000)))
 
 
-def test_what_is_data_is_not_joined() -> None:
+def test_data_is_not_joined_into_words() -> None:
     assert "ab" * 32 in document_tokens("aB" * 32)
     assert "ab" * 33 not in document_tokens("aB" * 33)
     assert len(literal_tokens("aB" * 32)) < 10
@@ -74,11 +74,11 @@ def test_what_is_data_is_not_joined() -> None:
         ("plain words alone", []),
     ],
 )
-def test_literal_tokens_are_those_that_no_stem_stands_for(text: str, tokens: list[str]) -> None:
+def test_literal_tokens_are_those_without_a_stem(text: str, tokens: list[str]) -> None:
     assert literal_tokens(text) == tokens
 
 
-def test_json_gives_its_values_and_the_names_of_fields() -> None:
+def test_json_contributes_its_values_and_field_names() -> None:
     assert json_text('{"query": "first\\nsecond", "n": [3, true, null]}').split() == [
         "query",
         "first",

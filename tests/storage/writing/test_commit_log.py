@@ -1,4 +1,4 @@
-"""Lost commits are noticed, damaged files are named, and nothing aborts the program."""
+"""Lost commits are noticed, damaged files are named, and nothing crashes the program."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ async def test_a_kill_loses_nothing(copy: Path) -> None:
     [flip(0.5), flip(0.97), cut(40), cut(10_000), Path.unlink],
     ids=["middle", "end", "cut", "cut more", "gone"],
 )
-async def test_a_damaged_log_is_refused_and_says_how_much_is_lost(copy: Path, damage: Callable[[Path], None]) -> None:
+async def test_a_damaged_log_is_refused_with_the_number_of_lost_commits(
+    copy: Path, damage: Callable[[Path], None]
+) -> None:
     damage(only(copy, "*.wal"))
     with pytest.raises(StorageError) as caught:
         await Store.open(copy)
@@ -53,7 +55,7 @@ async def test_a_damaged_log_is_refused_and_says_how_much_is_lost(copy: Path, da
     assert "backup restore" in str(caught.value)
 
 
-async def test_what_is_left_can_be_used_when_the_loss_is_accepted(copy: Path) -> None:
+async def test_the_remaining_data_can_be_used_when_the_loss_is_accepted(copy: Path) -> None:
     cut(40)(only(copy, "*.wal"))
     rows, lost = await open_and_count(copy, accept_loss=True)
     assert (rows, lost) == (ROWS - 1, 1)
@@ -74,8 +76,8 @@ async def test_an_unreadable_commit_file_proves_nothing(copy: Path, content: str
 
 
 @pytest.mark.parametrize("part", [0.0, 0.3, 0.5, 0.8, 0.99])
-async def test_a_damaged_manifest_gives_an_error_and_never_an_abort(copy: Path, part: float) -> None:
-    """A flipped length makes the engine ask for gigabytes and abort; only the helper process dies."""
+async def test_a_damaged_manifest_gives_an_error_and_no_crash(copy: Path, part: float) -> None:
+    """A flipped length makes the engine allocate gigabytes and abort; only the helper process dies."""
     flip(part)(only(copy, "*.manifest"))
     with pytest.raises(StorageError) as caught:
         await Store.open(copy)
@@ -83,7 +85,7 @@ async def test_a_damaged_manifest_gives_an_error_and_never_an_abort(copy: Path, 
 
 
 @pytest.mark.parametrize("damage", [cut(10), Path.unlink], ids=["cut", "gone"])
-async def test_a_manifest_that_is_cut_or_gone(copy: Path, damage: Callable[[Path], None]) -> None:
+async def test_a_truncated_or_missing_manifest_is_refused(copy: Path, damage: Callable[[Path], None]) -> None:
     damage(only(copy, "*.manifest"))
     with pytest.raises(StorageError) as caught:
         await Store.open(copy)
@@ -106,7 +108,7 @@ async def test_a_damaged_table_file_gives_an_error_when_it_is_opened_or_read(
     assert caught.value.code == "damaged"
 
 
-async def test_the_manifest_is_known_after_closing_and_after_a_kill(copy: Path, tmp_path: Path) -> None:
+async def test_the_manifest_is_recorded_after_closing_and_after_a_kill(copy: Path, tmp_path: Path) -> None:
     assert commit_log.manifest_known(copy)
     await closed_database(tmp_path / "closed")
     assert commit_log.manifest_known(tmp_path / "closed")
@@ -114,7 +116,7 @@ async def test_the_manifest_is_known_after_closing_and_after_a_kill(copy: Path, 
     assert not commit_log.manifest_known(copy)
 
 
-async def test_a_number_that_cannot_be_noted_does_not_fail_the_commit(
+async def test_a_failure_to_record_the_number_does_not_fail_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def full(descriptor: int, data: bytes) -> int:

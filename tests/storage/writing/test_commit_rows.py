@@ -1,5 +1,5 @@
-"""Commits as statements: everything of a commit is in the tables, a row written twice as it was left, and nothing of a
-refused one.
+"""Commits as statements: all rows of a commit are written, a row written twice in its last form, and nothing of a
+refused commit.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ async def test_all_of_a_commit_is_written(repos: Repositories) -> None:
     assert await repos.journal.partial("r") is None
 
 
-async def test_a_number_that_exists_refuses_the_whole_commit(repos: Repositories) -> None:
+async def test_an_existing_number_refuses_the_commit(repos: Repositories) -> None:
     await repos.journal.commit(Commit(events=(event(1),), runs=(run(1),)))
     again = event(1).model_copy(update={"id": "other"})
     with pytest.raises(StorageError):
@@ -76,14 +76,14 @@ async def test_a_number_that_exists_refuses_the_whole_commit(repos: Repositories
     assert (await repos.workflows.get("w")).stream_seq == 0
 
 
-async def test_a_commit_of_a_workflow_that_no_longer_exists_is_refused(repos: Repositories) -> None:
+async def test_a_commit_of_a_deleted_workflow_is_refused(repos: Repositories) -> None:
     await repos.workflows.purge("w")
     with pytest.raises(NotFoundError):
         await repos.journal.commit(Commit(events=(event(1),), runs=(run(1),)))
     assert await repos.journal.events("r") == []
 
 
-def test_an_empty_commit_is_no_statement_and_a_change_needs_its_workflow() -> None:
+def test_an_empty_commit_has_no_statement_and_a_change_needs_its_workflow() -> None:
     assert commit_rows.statements(Commit(), {}) == []
     with pytest.raises(ValueError, match="which"):
         commit_rows.statements(Commit(workflow={"stream_seq": 1}), {})

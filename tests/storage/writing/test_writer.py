@@ -1,4 +1,4 @@
-"""The single writer groups transactions, keeps each atomic, and retries what can be retried."""
+"""The single writer groups transactions, keeps each atomic, and retries temporary failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.clock import ManualClock
 
 
 class Recorder:
-    """An engine that answers every request with success, or with what a test prepared, and remembers the requests."""
+    """An engine that answers every request with success, or with a prepared result, and records the requests."""
 
     path = None
 
@@ -51,13 +51,13 @@ async def count(store: Store) -> int:
     return rows[0]["n"] if rows else 0
 
 
-def test_renaming_touches_parameters_alone() -> None:
+def test_renaming_affects_only_parameters() -> None:
     renamed = rename(Statement("UPDATE $row SET a = $a, b = $ab, c = $value", {"row": 1, "a": 2, "ab": 3}), "s1_")
     assert renamed.sql == "UPDATE $s1_row SET a = $s1_a, b = $s1_ab, c = $value"
     assert renamed.params == {"s1_row": 1, "s1_a": 2, "s1_ab": 3}
 
 
-async def test_what_waits_together_shares_one_commit(clock: ManualClock) -> None:
+async def test_waiting_transactions_share_one_commit(clock: ManualClock) -> None:
     engine = Recorder()
     engine.gate = asyncio.Event()
     writer = Writer(engine, clock)  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ async def test_each_transaction_gets_its_own_results(clock: ManualClock) -> None
     assert (first, second) == ([1, 2], [3])
 
 
-async def test_one_bad_transaction_of_a_group_fails_alone(disk_store: Store) -> None:
+async def test_only_the_bad_transaction_of_a_group_fails(disk_store: Store) -> None:
     good = [Workflow(name=f"good {number}") for number in range(10)]
     bad = Statement("CREATE $row SET nonsense = 1", {"row": record("workflow", "bad")})
     jobs = [disk_store.write(*insert_all(tables.WORKFLOWS, [each])) for each in good]
@@ -102,7 +102,7 @@ async def test_a_guard_refuses_only_its_own_transaction(disk_store: Store) -> No
     assert (await disk_store.query("SELECT VALUE name FROM workflow")) == ["new"]
 
 
-async def test_a_retryable_conflict_is_tried_again(clock: ManualClock) -> None:
+async def test_a_retryable_conflict_is_retried(clock: ManualClock) -> None:
     engine = Recorder()
     engine.failures = ["Cannot COMMIT: Transaction conflict. This transaction can be retried"] * 3
     writer = Writer(engine, clock)  # type: ignore[arg-type]
@@ -116,8 +116,8 @@ async def test_a_retryable_conflict_is_tried_again(clock: ManualClock) -> None:
     await writer.close()
 
 
-async def test_what_failed_on_the_disk_is_refused_and_not_tried_again_by_itself(clock: ManualClock) -> None:
-    """Also when it says of itself that it can be: who waits decides, and knows that nothing of it is kept."""
+async def test_a_disk_failure_is_refused_and_not_retried_automatically(clock: ManualClock) -> None:
+    """Even when the error claims to be retryable: the caller decides, and knows that nothing was stored."""
 
     class Failing(Recorder):
         async def run(self, sql: str, params: dict[str, Any]) -> list[Outcome]:
@@ -148,7 +148,7 @@ async def test_what_failed_on_the_disk_is_refused_and_not_tried_again_by_itself(
     await writer.close()
 
 
-async def test_each_wait_before_another_attempt_is_twice_the_last(clock: ManualClock) -> None:
+async def test_each_delay_is_twice_the_last(clock: ManualClock) -> None:
     engine = Recorder()
     engine.failures = ["This transaction can be retried"] * 100
     writer = Writer(engine, clock)  # type: ignore[arg-type]
@@ -178,7 +178,7 @@ async def test_retries_end(clock: ManualClock) -> None:
     await writer.close()
 
 
-async def test_cancelling_before_the_start_takes_a_transaction_back(clock: ManualClock) -> None:
+async def test_cancelling_before_the_start_withdraws_a_transaction(clock: ManualClock) -> None:
     engine = Recorder()
     engine.gate = asyncio.Event()
     writer = Writer(engine, clock)  # type: ignore[arg-type]
@@ -194,7 +194,7 @@ async def test_cancelling_before_the_start_takes_a_transaction_back(clock: Manua
     assert len(engine.requests) == 1
 
 
-async def test_nobody_waits_any_more_for_a_transaction_that_fails(clock: ManualClock) -> None:
+async def test_the_failure_of_an_abandoned_transaction_is_not_logged_as_unhandled(clock: ManualClock) -> None:
     engine = Recorder()
     engine.gate = asyncio.Event()
     engine.failures = ["Found NONE for field `name`"]
@@ -211,7 +211,7 @@ async def test_nobody_waits_any_more_for_a_transaction_that_fails(clock: ManualC
     assert len(engine.requests) == 2
 
 
-async def test_cancelling_during_the_commit_leaves_it_whole(clock: ManualClock) -> None:
+async def test_cancelling_during_the_commit_leaves_it_complete(clock: ManualClock) -> None:
     engine = Recorder()
     engine.gate = asyncio.Event()
     writer = Writer(engine, clock)  # type: ignore[arg-type]
@@ -226,7 +226,7 @@ async def test_cancelling_during_the_commit_leaves_it_whole(clock: ManualClock) 
     assert after == [1]
 
 
-async def test_closing_finishes_the_queue_and_takes_no_more(clock: ManualClock) -> None:
+async def test_closing_finishes_the_queue_and_accepts_no_more(clock: ManualClock) -> None:
     engine = Recorder()
     writer = Writer(engine, clock)  # type: ignore[arg-type]
     job = asyncio.ensure_future(writer.transact([set_name("w", "x")]))
@@ -253,7 +253,7 @@ async def test_quiet_holds_writes_back(disk_store: Store) -> None:
     assert await count(disk_store) == 1
 
 
-async def test_concurrent_additions_are_all_kept(disk_store: Store) -> None:
+async def test_concurrent_increments_are_all_stored(disk_store: Store) -> None:
     workflow = Workflow(name="counted", stream_seq=0)
     await disk_store.write(upsert(tables.WORKFLOWS, workflow))
     add = Statement("UPDATE $row SET stream_seq += 1 RETURN NONE", {"row": record("workflow", workflow.id)})
@@ -261,7 +261,7 @@ async def test_concurrent_additions_are_all_kept(disk_store: Store) -> None:
     assert await disk_store.query("SELECT VALUE stream_seq FROM workflow") == [200]
 
 
-async def test_a_value_that_cannot_be_sent_fails_its_own_transaction_alone(disk_store: Store) -> None:
+async def test_an_unencodable_value_fails_only_its_own_transaction(disk_store: Store) -> None:
     unsendable = Statement(
         "CREATE $row CONTENT $content", {"row": record("workflow", "x"), "content": {"name": object()}}
     )

@@ -75,7 +75,9 @@ def problem(tool: str, **arguments: Any) -> str:
         ("CalculatorTool", {"operation": "sqrt", "value": "nine"}, ["value: must be a number, not text"]),
     ],
 )
-def test_says_what_is_wrong_and_what_is_allowed(tool: str, arguments: dict[str, Any], parts: list[str]) -> None:
+def test_the_error_states_what_is_wrong_and_what_is_allowed(
+    tool: str, arguments: dict[str, Any], parts: list[str]
+) -> None:
     text = problem(tool, **arguments)
     assert text.startswith(f"Invalid arguments for {tool}: ")
     for part in parts:
@@ -84,7 +86,7 @@ def test_says_what_is_wrong_and_what_is_allowed(tool: str, arguments: dict[str, 
     assert "pydantic" not in text
 
 
-def test_names_a_few_problems_and_counts_the_rest() -> None:
+def test_a_few_problems_are_named_and_the_rest_counted() -> None:
     text = problem("TodoTool", operation="create", **{f"x{number}": 1 for number in range(20)})
     assert "and 15 more" in text
     assert len(text) < 1_500
@@ -94,7 +96,7 @@ def test_a_huge_wrong_value_is_not_repeated() -> None:
     assert len(problem("TodoTool", operation="update_status", task_id="1", status="x" * 100_000)) < 600
 
 
-def test_null_counts_as_left_out() -> None:
+def test_null_counts_as_missing() -> None:
     tool = REGISTRY.get_tool("TodoTool")
     assert tool is not None
     made = validate(tool, {"operation": "list", "task_id": None, "name": None, "status_filter": None, "limit": None})

@@ -1,4 +1,4 @@
-"""Every code of a failed call comes from one enum, has words for people, and names the model's next step."""
+"""Every code of a failed call is in one enum, has a message for people, and gives the model a next step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROOMS = ("tools", "workspace", "web", "engine/run", "engine/team", "engine/attac
 NOT_OF_CALLS = frozenset(
     {"description", "folder", "header", "long", "mended", "name", "empty_reply", "truncated", "guided"}
 )
-"""Of files of skills and replies of models."""
+"""For files of skills and replies of models."""
 
 
 def sources() -> Iterator[Path]:
@@ -29,7 +29,7 @@ def sources() -> Iterator[Path]:
 
 
 def strings(node: ast.AST | None) -> Iterator[str]:
-    """The texts an expression can be, with a sign for what is filled in."""
+    """The texts an expression can have, with a placeholder for inserted values."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         yield node.value
     elif isinstance(node, ast.JoinedStr):
@@ -43,7 +43,7 @@ def strings(node: ast.AST | None) -> Iterator[str]:
 
 
 def failures(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """The code and text of every error and failed result that is written out."""
+    """The code and text of every error and failed result in the source."""
     for node in ast.walk(tree):
         if (
             isinstance(node, ast.Tuple)
@@ -90,7 +90,7 @@ STEP = re.compile(
     r"|up to|your tools|nothing needs|download|look|requires)\b",
     re.IGNORECASE,
 )
-"""Words of a text that says what to do, or what is allowed."""
+"""Words of a text that gives advice or states what is allowed."""
 
 NEXT_STEPS = {
     "exists": "overwrite",
@@ -124,15 +124,15 @@ NEXT_STEPS = {
     "binary": "run_command",
     "division_by_zero": "Check the numbers",
 }
-"""What a text of a code names, for those whose next step is another call or argument."""
+"""What the text of a code mentions when its next step is another call or argument."""
 
 
-def test_every_code_is_one_of_the_enum() -> None:
+def test_every_used_code_is_in_the_enum() -> None:
     assert len(WRITTEN) > 200
     assert {code for code, _text in WRITTEN} - NOT_OF_CALLS <= set(FailureCode)
 
 
-def test_no_code_is_there_that_nothing_uses() -> None:
+def test_every_code_of_the_enum_is_used() -> None:
     used = {name for pair in WORDS for name in pair if name}
     of_classes = {"usage", "over_limit", "conflict", "storage", "provider", "cancelled", "not_found", "tool_error"}
     kept = "".join(
@@ -147,7 +147,7 @@ def test_no_code_is_there_that_nothing_uses() -> None:
 def test_every_text_names_the_next_step_or_what_is_allowed(code: str, text: str) -> None:
     said = with_next_step(text, code)
     if code in NOT_OF_CALLS or not re.search(r"[a-z]{3} [a-z]", said) or re.search(r"[.:]\s(…|\{\w+\})?$", said):
-        return  # what it says last is filled in
+        return  # the end of the text is inserted at run time
     assert STEP.search(re.sub(r"\{\w+(!r)?\}", "…", said)), f"{code}: {said}"
 
 
@@ -157,7 +157,7 @@ def test_the_next_step_of_a_code(code: str) -> None:
     assert any(NEXT_STEPS[code] in text for text in texts), texts
 
 
-def test_a_step_is_added_once_and_only_where_the_text_lacks_it() -> None:
+def test_a_step_is_added_only_where_the_text_lacks_it() -> None:
     plain = "a is a folder, not a file."
     once = with_next_step(plain, "not_a_file")
     assert once.startswith(f"{plain} ")

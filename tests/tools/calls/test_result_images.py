@@ -1,6 +1,4 @@
-"""Pictures in the results of tools: whoever made them, they are made ready, and what is damaged is left out with a
-word.
-"""
+"""Images in tool results: they are prepared for the model, and damaged ones replaced by a note."""
 
 from __future__ import annotations
 
@@ -34,7 +32,7 @@ class Draw(Tool):
         return ToolResult({"success": True, "left_out": ["a page"]}, parts=(TextPart(text="x"), *parts, none))
 
 
-async def test_pictures_of_a_tool_are_made_ready_and_damaged_ones_are_named() -> None:
+async def test_images_of_a_tool_are_prepared_and_damaged_ones_named() -> None:
     registry = ToolRegistry()
     registry.register(Draw())
     outcome = await registry.execute("draw", {}, ToolContext(workflow_id="w", run_id="r", call_id="c"))

@@ -1,4 +1,4 @@
-"""Long results are cut where it hurts least, and say so."""
+"""Long results are cut where it matters least, and marked."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from atelier_desk.tools.calls.result_limits import as_json, capped, cut_middle
 HINT = "Use read with offset."
 
 
-def test_short_text_is_left_alone() -> None:
+def test_short_text_is_unchanged() -> None:
     assert cut_middle("hello", 5, HINT) == "hello"
 
 
@@ -35,11 +35,11 @@ def test_text_is_cut_in_the_middle_with_a_line_about_the_gap() -> None:
 
 
 @given(st.text(max_size=400), st.integers(min_value=0, max_value=400))
-def test_never_longer_than_asked(text: str, limit: int) -> None:
+def test_it_is_never_longer_than_requested(text: str, limit: int) -> None:
     assert len(cut_middle(text, limit, HINT)) <= max(limit, len(text) if len(text) <= limit else limit)
 
 
-def test_the_long_string_gives_way_and_the_object_stays_whole() -> None:
+def test_the_long_string_is_cut_and_the_object_stays_valid() -> None:
     result = capped(ToolResult.ok(name="log", content="é\n" * 40_000, tail="end"), HINT)
     assert len(result.text) <= limits.RESULT_TO_MODEL
     seen = json.loads(result.text)
@@ -51,7 +51,7 @@ def test_the_long_string_gives_way_and_the_object_stays_whole() -> None:
     assert result.truncated
 
 
-def test_the_longest_of_several_gives_way_first() -> None:
+def test_the_longest_of_several_is_cut_first() -> None:
     result = capped(ToolResult.ok(short="s" * 3_000, long="l" * 60_000), HINT)
     seen = json.loads(result.text)
     assert seen["short"] == "s" * 3_000
@@ -64,7 +64,7 @@ def test_many_small_items_are_cut_as_text() -> None:
     assert HINT in result.text
 
 
-def test_what_is_stored_stays_under_its_own_limit() -> None:
+def test_the_stored_result_stays_under_its_own_limit() -> None:
     result = capped(ToolResult.ok(name="big", content="é" * 3_000_000), HINT)
     assert len(as_json(result.data).encode()) <= limits.RESULT_STORED
     assert result.data["name"] == "big"
@@ -80,11 +80,11 @@ def test_a_huge_list_is_stored_as_cut_text() -> None:
     assert result.data["truncated"] is True
 
 
-def test_what_json_cannot_write_becomes_text() -> None:
+def test_values_that_json_cannot_express_become_text() -> None:
     assert "2026-01-01" in capped(ToolResult.ok(when=datetime(2026, 1, 1, tzinfo=UTC)), HINT).text
 
 
-def test_a_small_result_is_untouched() -> None:
+def test_a_small_result_is_unchanged() -> None:
     result = ToolResult.ok(value=3)
     done = capped(result, HINT)
     assert done.data is result.data
@@ -101,10 +101,10 @@ def test_a_small_result_is_untouched() -> None:
     ),
     limit=st.integers(min_value=600, max_value=3_000),
 )
-def test_always_within_the_limit(data: dict[str, Any], limit: int) -> None:
+def test_it_is_always_within_the_limit(data: dict[str, Any], limit: int) -> None:
     assert len(capped(ToolResult(data), HINT, to_model=limit).text) <= limit
 
 
 @pytest.mark.parametrize("limit", [0, 10, 50])
-def test_even_an_absurd_limit_holds(limit: int) -> None:
+def test_even_an_absurd_limit_is_respected(limit: int) -> None:
     assert len(cut_middle("x" * 1_000, limit, HINT)) <= limit

@@ -1,4 +1,4 @@
-"""answer_child: only a sub-agent that waits can be answered."""
+"""answer_child: only a waiting sub-agent can be answered."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def asking_team() -> FakeTeam:
     return team
 
 
-async def test_answers_one_that_asks(calls_with: MakeCalls) -> None:
+async def test_a_waiting_sub_agent_is_answered(calls_with: MakeCalls) -> None:
     outcome = await calls_with(team=asking_team()).outcome("answer_child", child_id="c1", message="All of them.")
     assert outcome == AnswerChild("c1", "All of them.")
 
 
-async def test_one_that_does_not_ask_or_does_not_exist_is_refused_with_those_that_do(calls_with: MakeCalls) -> None:
+async def test_one_that_does_not_ask_or_exist_is_refused_with_a_list_of_those_that_do(calls_with: MakeCalls) -> None:
     calls = calls_with(team=asking_team())
     working = await calls("answer_child", child_id="c2", message="Hm.")
     assert working["code"] == "not_asking"
@@ -38,5 +38,5 @@ async def test_a_blank_answer_is_refused(calls_with: MakeCalls) -> None:
     assert "blank" in data["error"]
 
 
-async def test_without_a_team_nobody_can_be_answered(calls_with: MakeCalls) -> None:
+async def test_without_a_team_it_is_refused(calls_with: MakeCalls) -> None:
     assert (await calls_with()("answer_child", child_id="c1", message="Hm."))["code"] == "no_team"

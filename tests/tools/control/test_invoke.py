@@ -1,4 +1,4 @@
-"""invoke_tool: the call that is meant."""
+"""invoke_tool: calls of another tool by name."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.tools.conftest import Calls, MakeCalls
 
 
-def test_unwraps_to_the_tool_that_is_meant(registry: ToolRegistry) -> None:
+def test_it_unwraps_to_the_named_tool(registry: ToolRegistry) -> None:
     inner = {"operation": "eval", "expression": "1"}
     assert registry.meant("invoke_tool", {"tool_name": "CalculatorTool", "arguments": inner}) == (
         "CalculatorTool",
@@ -15,7 +15,7 @@ def test_unwraps_to_the_tool_that_is_meant(registry: ToolRegistry) -> None:
     )
 
 
-def test_another_call_is_its_own(registry: ToolRegistry) -> None:
+def test_another_call_is_unchanged(registry: ToolRegistry) -> None:
     assert registry.meant("TodoTool", {"operation": "list"}) == ("TodoTool", {"operation": "list"})
 
 
@@ -33,7 +33,7 @@ def failure(outcome: object) -> ToolResult:
     return outcome
 
 
-def test_an_unknown_name_gives_the_closest(registry: ToolRegistry) -> None:
+def test_an_unknown_name_suggests_the_closest(registry: ToolRegistry) -> None:
     result = failure(registry.meant("invoke_tool", {"tool_name": "Calculator"}))
     assert result.data["closest"] == ["CalculatorTool"]
 
@@ -54,7 +54,9 @@ def test_it_cannot_call_itself(registry: ToolRegistry) -> None:
     assert "itself" in failure(registry.meant("invoke_tool", {"tool_name": "invoke_tool"})).data["error"]
 
 
-async def test_run_by_itself_it_runs_the_tool_within_the_same_rules(calls: Calls, calls_with: MakeCalls) -> None:
+async def test_when_executed_directly_it_runs_the_tool_within_the_same_rules(
+    calls: Calls, calls_with: MakeCalls
+) -> None:
     data = await calls("invoke_tool", tool_name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
     assert data["result"] == 42
     limited = calls_with(enabled_tools=("TodoTool",))

@@ -1,4 +1,4 @@
-"""output shows, and keeps reports."""
+"""output shows text, and stores reports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def test_a_report_is_also_stored_under_its_heading(calls: Calls, repos: Re
     assert await repos.reports.read(calls.context.workflow_id, "Market a survey") == text
 
 
-async def test_two_reports_of_one_heading_are_both_kept_and_a_repeated_call_makes_one(
+async def test_two_reports_with_one_heading_are_both_stored_and_a_repeated_call_stores_one(
     calls: Calls, repos: Repositories
 ) -> None:
     first = await calls("output", call_id="a", content="# Survey\n1", type="report")
@@ -41,7 +41,7 @@ async def test_two_reports_of_one_heading_are_both_kept_and_a_repeated_call_make
     assert len(await repos.reports.list(calls.context.workflow_id)) == 2
 
 
-async def test_long_text_is_for_reports_alone(calls: Calls) -> None:
+async def test_long_text_is_allowed_only_for_reports(calls: Calls) -> None:
     text = "x" * (limits.MESSAGE + 1)
     data = await calls("output", content=text)
     assert data["code"] == "over_limit"

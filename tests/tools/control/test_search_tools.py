@@ -1,4 +1,4 @@
-"""search_tools: the words of a query against names, descriptions and parameters."""
+"""search_tools: the words of a query are compared with names, descriptions and parameters."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def tools() -> list[McpTool]:
         ("?!", []),
     ],
 )
-def test_what_fits_best_comes_first(query: str, found: list[str]) -> None:
+def test_the_best_match_comes_first(query: str, found: list[str]) -> None:
     assert [each.own_name for each in search_tools.best(tools(), query)] == found
 
 
-async def test_only_tools_of_servers_that_the_agent_has_are_found() -> None:
+async def test_only_tools_of_the_agents_servers_are_found() -> None:
     registry = create_default_tool_registry()
     registry.sections.register(Section(of_server("git"), "git", "git"))
     registry.register_all(tools())
@@ -86,7 +86,7 @@ async def test_only_tools_of_servers_that_the_agent_has_are_found() -> None:
         ("calculate", "CalculatorTool"),
     ],
 )
-def test_ateliers_own_are_found_by_what_they_do_in_both_languages(query: str, first: str) -> None:
+def test_built_in_tools_are_found_by_their_purpose_in_both_languages(query: str, first: str) -> None:
     registry = create_default_tool_registry()
     own = [
         tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section
@@ -94,7 +94,7 @@ def test_ateliers_own_are_found_by_what_they_do_in_both_languages(query: str, fi
     assert search_tools.best(own, query)[0].name == first
 
 
-def test_the_name_of_a_section_gives_its_tools_and_what_hardly_fits_is_skipped() -> None:
+def test_a_sections_name_gives_its_tools_and_weak_matches_are_skipped() -> None:
     registry = create_default_tool_registry()
     own = [
         tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None and tool.section
@@ -105,7 +105,7 @@ def test_the_name_of_a_section_gives_its_tools_and_what_hardly_fits_is_skipped()
     )
 
 
-async def test_what_is_listed_is_not_found() -> None:
+async def test_listed_tools_are_not_found() -> None:
     registry = create_default_tool_registry()
     mine = ("TodoTool", "read_file", "get_working_directory")
 

@@ -6,7 +6,7 @@ from atelier_desk.tools.base import AskParent
 from tests.tools.conftest import Calls, MakeCalls
 
 
-async def test_a_root_run_is_reported_to_ask_the_user(calls: Calls) -> None:
+async def test_a_root_run_is_told_to_ask_the_user(calls: Calls) -> None:
     data = await calls("wait_parent", message="What now?")
     assert data["code"] == "no_parent"
     assert "wait_user_response" in data["error"]

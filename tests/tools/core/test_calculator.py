@@ -119,7 +119,7 @@ async def test_every_constant(calls: Calls, name: str) -> None:
         ({"operation": "add", "a": 1}, "invalid_arguments"),
     ],
 )
-async def test_errors_say_which_kind(calls: Calls, arguments: dict[str, Any], code: str) -> None:
+async def test_errors_state_their_kind(calls: Calls, arguments: dict[str, Any], code: str) -> None:
     data = await calls(CALCULATOR, **arguments)
     assert data["success"] is False
     assert data["code"] == code

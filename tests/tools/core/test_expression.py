@@ -1,4 +1,4 @@
-"""Arithmetic: exact where it can be, and nothing that hangs, crashes or reaches out."""
+"""Arithmetic: exact where possible, and nothing that hangs, crashes or accesses anything."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def outcome(text: str) -> int | float | str:
 
 
 def seconds(text: str) -> float:
-    """Time on the processor, the best of three, so that a collection of garbage is not blamed on the expression."""
+    """Processor time, the best of three, so that a garbage collection does not count."""
     times = []
     for _ in range(3):
         begun = time.thread_time()
@@ -173,7 +173,7 @@ def test_powers_in_other_languages_are_explained() -> None:
         evaluate("2^3")
 
 
-def test_long_chains_are_no_depth() -> None:
+def test_long_chains_are_not_nesting() -> None:
     assert evaluate("1" + "+1" * 499) == 500
     assert evaluate("1" + "-1" * 499) == -498
     assert evaluate("0.1" + "*2" * 100) == pytest.approx(0.1 * 2**100)

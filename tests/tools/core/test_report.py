@@ -1,4 +1,4 @@
-"""ReportTool over real files."""
+"""ReportTool with real files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def test_writes_a_file_and_its_row(calls: Calls, repos: Repositories) -> N
     assert repos.reports.path(calls.context.workflow_id, "audit").read_text() == "# Audit\n\nOne finding."
 
 
-async def test_an_existing_report_is_only_replaced_when_asked(calls: Calls, repos: Repositories) -> None:
+async def test_an_existing_report_is_replaced_only_on_request(calls: Calls, repos: Repositories) -> None:
     await write(calls)
     refused = await write(calls, content="new")
     assert refused["code"] == "conflict"
@@ -60,7 +60,7 @@ async def test_changes_one_passage(calls: Calls, repos: Repositories) -> None:
     assert "does not occur" in none["error"]
 
 
-async def test_a_change_cannot_outgrow_the_limit(calls: Calls) -> None:
+async def test_a_change_cannot_exceed_the_limit(calls: Calls) -> None:
     await write(calls, content="x" + "y" * (limits.REPORT - 1))
     data = await calls(REPORT, operation="write_diff", name="audit", old_string="x", new_string="zz")
     assert str(limits.REPORT + 1) in data["error"]
@@ -113,7 +113,7 @@ async def test_a_report_over_the_limit_is_refused_with_its_length(calls: Calls) 
     assert f"content has {limits.REPORT + 1} characters; the limit is {limits.REPORT}" in data["error"]
 
 
-async def test_another_workflows_reports_do_not_exist_here(
+async def test_reports_of_another_workflow_are_not_found(
     calls: Calls, calls_with: MakeCalls, repos: Repositories
 ) -> None:
     other = Workflow(name="Other")
@@ -123,11 +123,11 @@ async def test_another_workflows_reports_do_not_exist_here(
     assert (await calls(REPORT, operation="glob", pattern="*"))["count"] == 0
 
 
-async def test_outside_a_workflow_there_are_no_reports(calls_with: MakeCalls) -> None:
+async def test_without_a_workflow_there_are_no_reports(calls_with: MakeCalls) -> None:
     assert (await write(calls_with(workflow_id="")))["code"] == "no_workflow"
 
 
-def test_only_changing_a_passage_may_not_be_repeated(calls: Calls) -> None:
+def test_only_a_change_of_a_passage_is_not_repeatable(calls: Calls) -> None:
     tool = calls.registry.get_tool(REPORT)
     assert tool is not None
     change = {"operation": "write_diff", "name": "a", "old_string": "x", "new_string": "y"}
@@ -137,7 +137,7 @@ def test_only_changing_a_passage_may_not_be_repeated(calls: Calls) -> None:
     assert calls.registry.prepare(tool, {"operation": "delete", "name": "a"}).described.effect == "write"
 
 
-async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_written_again(
+async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_rewritten(
     calls: Calls, repos: Repositories
 ) -> None:
     await write(calls)

@@ -18,7 +18,7 @@ from atelier_desk.tools.core.report_names import name_from_text, report_name
         ("e\u0301te\u0301", "été"),
     ],
 )
-def test_plain_names_are_stored_without_their_ending(given: str, name: str) -> None:
+def test_plain_names_are_stored_without_their_extension(given: str, name: str) -> None:
     assert report_name(given) == name
 
 
@@ -46,7 +46,7 @@ def test_plain_names_are_stored_without_their_ending(given: str, name: str) -> N
         "é" * 128,
     ],
 )
-def test_paths_and_what_file_systems_refuse_are_refused(name: str) -> None:
+def test_paths_and_names_that_file_systems_refuse_are_refused(name: str) -> None:
     if name == "é" * 128:
         assert len((name + ".md").encode()) > 255
     with pytest.raises(UsageError):

@@ -1,4 +1,4 @@
-"""TodoTool over a real repository."""
+"""TodoTool with a real repository."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def create(calls: Calls, name: str, **fields: Any) -> str:
     return data["task_id"]
 
 
-async def test_creates_with_defaults_and_announces(calls: Calls) -> None:
+async def test_a_task_is_created_with_defaults_and_announced(calls: Calls) -> None:
     task_id = await create(calls, "Write tests")
     data = await calls(TODO, operation="get", task_id=task_id)
     task = data["task"]
@@ -48,7 +48,7 @@ async def test_creates_with_defaults_and_announces(calls: Calls) -> None:
     assert (action, announced.id) == ("create", task_id)
 
 
-async def test_it_writes_nothing_itself_and_says_what_changed(calls: Calls, repos: Repositories) -> None:
+async def test_it_writes_nothing_itself_and_returns_the_changes(calls: Calls, repos: Repositories) -> None:
     task_id = await create(calls, "Once")
     outcome = await calls.outcome(TODO, operation="complete", task_id=task_id)
     assert isinstance(outcome, ToolResult)
@@ -98,7 +98,7 @@ async def test_completing_measures_the_time_since_the_start(calls: Calls, clock:
     assert [action for action, _ in calls.announced] == ["create", "update", "complete"]
 
 
-async def test_a_given_duration_is_taken(calls: Calls) -> None:
+async def test_a_given_duration_is_used(calls: Calls) -> None:
     task_id = await create(calls, "Work")
     assert (await calls(TODO, operation="complete", task_id=task_id, duration_ms=5_000))["task"]["duration_ms"] == 5_000
 
@@ -111,7 +111,7 @@ async def test_update_status_completed_announces_completion(calls: Calls) -> Non
     assert task.status is TaskStatus.COMPLETED
 
 
-async def test_lists_by_the_status_that_is_shown(calls: Calls) -> None:
+async def test_tasks_are_listed_by_their_displayed_status(calls: Calls) -> None:
     first = await create(calls, "First")
     await create(calls, "Second", dependencies=[first])
     await create(calls, "Third")
@@ -124,7 +124,7 @@ async def test_lists_by_the_status_that_is_shown(calls: Calls) -> None:
     assert (pending["count"], pending["total"]) == (1, 2)
 
 
-async def test_deleting_releases_what_waited(calls: Calls) -> None:
+async def test_deleting_a_task_unblocks_those_waiting_for_it(calls: Calls) -> None:
     first = await create(calls, "First")
     second = await create(calls, "Second", dependencies=[first])
     await calls(TODO, operation="delete", task_id=first)
@@ -151,17 +151,17 @@ async def test_a_blank_name_is_refused(calls: Calls) -> None:
     assert "blank" in (await calls(TODO, operation="create", name="   "))["error"]
 
 
-async def test_a_workflow_has_a_bounded_number_of_tasks(calls: Calls) -> None:
+async def test_a_workflow_has_a_limited_number_of_tasks(calls: Calls) -> None:
     many = [Task(workflow_id=calls.context.workflow_id, name=str(number)) for number in range(limits.LIST_MAX)]
     calls.stored = {task.id: task for task in many}
     assert "at most 1000 tasks" in (await calls(TODO, operation="create", name="One more"))["error"]
 
 
-async def test_outside_a_workflow_there_are_no_tasks(calls_with: MakeCalls) -> None:
+async def test_without_a_workflow_there_are_no_tasks(calls_with: MakeCalls) -> None:
     assert (await calls_with(workflow_id="")(TODO, operation="list"))["code"] == "no_workflow"
 
 
-async def test_quotes_and_statements_are_only_text(calls: Calls) -> None:
+async def test_quotes_and_statements_are_plain_text(calls: Calls) -> None:
     name = "'; DELETE task; --"
     task_id = await create(calls, name, description='"} RETURN 1')
     assert (await calls(TODO, operation="get", task_id=task_id))["task"]["name"] == name

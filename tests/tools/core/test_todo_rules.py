@@ -1,4 +1,4 @@
-"""The rules of tasks, and that no order of changes breaks them."""
+"""The rules of tasks, and that no order of changes violates them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tasks(*every: Task) -> dict[str, Task]:
     return {each.id: each for each in every}
 
 
-def test_dependencies_are_stored_in_order_without_repetitions() -> None:
+def test_dependencies_are_stored_in_order_without_duplicates() -> None:
     assert todo_rules.check_dependencies("new", ["b", "a", "b"], tasks(task("a"), task("b"))) == ("b", "a")
 
 
@@ -50,13 +50,13 @@ def test_a_cycle_is_shown_as_a_path() -> None:
         todo_rules.check_dependencies("c", ["a"], tasks(task("a", "b"), task("b", "c"), task("c")))
 
 
-def test_a_diamond_is_no_cycle() -> None:
+def test_a_diamond_is_not_a_cycle() -> None:
     known = tasks(task("a"), task("b", "a"), task("c", "a"))
     assert todo_rules.check_dependencies("d", ["b", "c"], known) == ("b", "c")
 
 
 @pytest.mark.parametrize("status", [TaskStatus.IN_PROGRESS, TaskStatus.COMPLETED])
-def test_cannot_start_or_complete_before_its_dependencies(status: TaskStatus) -> None:
+def test_a_task_cannot_start_or_complete_before_its_dependencies(status: TaskStatus) -> None:
     known = tasks(task("a"), task("b", status=TaskStatus.COMPLETED), task("c", "a", "b"))
     with pytest.raises(TaskRuleError) as caught:
         todo_rules.change_status(known["c"], status, known, START)
@@ -88,7 +88,7 @@ def test_a_task_that_never_started_has_no_duration() -> None:
     assert (done.started_at, done.duration_ms, done.completed_at) == (None, None, START + timedelta(seconds=3))
 
 
-def test_a_given_duration_holds_even_afterwards() -> None:
+def test_a_given_duration_is_kept_afterwards() -> None:
     known = tasks(task("a"))
     done = todo_rules.complete(known["a"], known, START, 17)
     assert done.duration_ms == 17
@@ -105,7 +105,7 @@ def test_reopening_clears_the_end_and_starting_again_starts_the_clock() -> None:
     assert todo_rules.complete(again, known, START + timedelta(seconds=11)).duration_ms == 1_000
 
 
-def test_deleting_releases_those_that_waited() -> None:
+def test_deleting_a_task_unblocks_those_waiting_for_it() -> None:
     known = tasks(task("a"), task("b", "a", "c"), task("c"))
     released, gone = todo_rules.deletion(known["a"], known)
     assert (released.action, released.task.id, released.task.dependencies, released.fields) == (
@@ -131,7 +131,9 @@ changes = st.lists(
 
 @settings(max_examples=200, deadline=None)
 @given(changes)
-def test_no_order_of_changes_makes_a_cycle_or_a_loose_end(steps: list[tuple[str, str, list[str], TaskStatus]]) -> None:
+def test_no_order_of_changes_makes_a_cycle_or_a_dangling_dependency(
+    steps: list[tuple[str, str, list[str], TaskStatus]],
+) -> None:
     known = tasks(*(task(name) for name in NAMES))
     for action, name, others, status in steps:
         if name not in known:

@@ -17,7 +17,7 @@ QUESTION = "UserQuestionTool"
 OPTIONS = [{"id": "auth", "label": "Sign-in"}, {"id": "api", "label": "REST API"}]
 
 
-async def test_asks_with_everything_that_was_given(calls: Calls) -> None:
+async def test_the_question_has_everything_that_was_given(calls: Calls) -> None:
     asked = await calls.outcome(
         QUESTION,
         operation="ask",
@@ -36,7 +36,7 @@ async def test_asks_with_everything_that_was_given(calls: Calls) -> None:
     assert asked.timeout_s is None
 
 
-async def test_names_in_snake_case_are_understood_too(calls: Calls) -> None:
+async def test_snake_case_names_are_accepted_too(calls: Calls) -> None:
     asked = await calls.outcome(QUESTION, question="Name?", question_type="text", text_placeholder="Ada")
     assert isinstance(asked, AskUser)
     assert asked.question.text_placeholder == "Ada"
@@ -64,7 +64,7 @@ async def test_names_in_snake_case_are_understood_too(calls: Calls) -> None:
         ({"question": "q", "questionType": "text", "context": "x" * 5_001}, "context has 5001 characters"),
     ],
 )
-async def test_refuses_what_cannot_be_asked(calls: Calls, arguments: dict[str, Any], part: str) -> None:
+async def test_invalid_questions_are_refused(calls: Calls, arguments: dict[str, Any], part: str) -> None:
     data = await calls(QUESTION, **arguments)
     assert data["code"] == "invalid_arguments"
     assert part in data["error"]
@@ -97,12 +97,12 @@ def test_an_answer_becomes_the_result() -> None:
     }
 
 
-def test_a_skip_is_an_error_in_the_words_of_the_specification() -> None:
+def test_a_skip_is_an_error_with_the_specified_message() -> None:
     data = answer_result(question(status=QuestionStatus.SKIPPED)).data
     assert (data["success"], data["error"]) == (False, "Question skipped by user")
 
 
-def test_a_timeout_says_how_long_it_waited() -> None:
+def test_a_timeout_reports_its_duration() -> None:
     data = answer_result(question(status=QuestionStatus.TIMEOUT, timeout_s=90)).data
     assert data["code"] == "timeout"
     assert "90 seconds" in data["error"]
@@ -125,8 +125,8 @@ async def test_a_long_hint_is_cut_and_the_question_asked(calls: Calls) -> None:
     assert other.question.text_placeholder == "w" * 255 + "…"
 
 
-def test_a_question_waits_forever_unless_its_agent_says_otherwise() -> None:
-    """The contract, what the model reads, and the configuration agree: there is no default."""
+def test_a_question_waits_forever_unless_its_agent_is_configured_otherwise() -> None:
+    """The contract, the description for models, and the configuration agree: there is no default."""
     assert AgentConfig(name="A", provider="p", model="m").question_timeout_s == 0
     assert question(status=QuestionStatus.PENDING).timeout_s == 0
     tool = create_default_tool_registry().get_tool("UserQuestionTool")

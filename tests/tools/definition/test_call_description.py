@@ -1,4 +1,4 @@
-"""What a tool says of one call, by its declarations or by its own words."""
+"""How a tool describes one call, by its declarations or by its own code."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def described(arguments: dict[str, Any]) -> Any:
     return registry.prepare(tool, arguments).described
 
 
-def test_effect_time_subjects_and_words_follow_the_operation() -> None:
+def test_effect_time_subjects_and_text_depend_on_the_operation() -> None:
     moved = described({"operation": "move", "source": "a", "target": "b"})
     assert (moved.effect, moved.risk, moved.kind, moved.timeout_s) == (
         Effect.WRITE,
@@ -71,12 +71,12 @@ def test_effect_time_subjects_and_words_follow_the_operation() -> None:
     assert (looked.effect, looked.subjects.paths) == (Effect.READ, ("x", "y"))
 
 
-def test_arguments_that_do_not_fit_are_an_error_for_the_model() -> None:
+def test_invalid_arguments_are_an_error_for_the_model() -> None:
     with pytest.raises(InvalidArgumentsError, match="target is required"):
         described({"operation": "move", "source": "a"})
 
 
-def test_a_tool_s_own_kind_beats_its_section_s() -> None:
+def test_a_tools_own_effect_overrides_its_sections() -> None:
     class Server(Files):
         kind = ApprovalKind.MCP
 
@@ -87,7 +87,7 @@ def test_a_tool_s_own_kind_beats_its_section_s() -> None:
     assert registry.prepare(tool, {"operation": "look"}).described.kind is ApprovalKind.MCP
 
 
-def test_a_tool_that_cannot_say_what_its_call_is_is_taken_to_do_anything() -> None:
+def test_a_tool_that_fails_to_describe_its_call_counts_as_doing_anything() -> None:
     class Broken(Files):
         def describe(self, input: Any) -> Any:
             raise KeyError("a mistake")
@@ -116,11 +116,11 @@ def test_a_summary_is_one_line_and_short() -> None:
         ("", ("", "12 × 7")),
     ],
 )
-def test_a_summary_says_first_what_is_done_and_then_with_what(template: str, parts: tuple[str, str]) -> None:
+def test_a_summary_starts_with_the_action_and_then_names_the_object(template: str, parts: tuple[str, str]) -> None:
     assert summary_of({"value": "12 × 7"}, template).parts(_) == parts
 
 
-def test_a_call_that_has_ended_is_reported_as_done() -> None:
+def test_a_finished_call_is_described_in_the_past_tense() -> None:
     call = Presentation(summary=CallText(text="Start {name}", params={"name": "Ada"}), done="Started {name}")
     assert (call.words().localized(_), call.words(over=True).localized(_)) == ("Start Ada", "Started Ada")
     assert Presentation(summary=CallText(text="New task")).words(over=True).localized(_) == "New task"
@@ -141,7 +141,7 @@ class Slow(Files):
         return ToolResult.ok()
 
 
-async def test_the_time_of_the_call_holds_and_a_thread_can_see_that_it_has_ended(context: ToolContext) -> None:
+async def test_the_time_limit_of_the_call_applies_and_its_thread_can_see_the_end(context: ToolContext) -> None:
     class Hasty(Slow):
         def describe(self, input: Any) -> Any:
             from dataclasses import replace

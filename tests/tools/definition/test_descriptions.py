@@ -1,5 +1,5 @@
-"""What a model reads of the tools leads to the right call: every argument is explained, and what a task turns on is
-said.
+"""Tool descriptions lead models to the right call: every argument is explained, and the decisive details are
+stated.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ ROWS = [
     for n, row in enumerate(TASKS[tool][about])
 ]
 TOKENS = 22_414
-"""Most tokens of all definitions together: 21 762 before the descriptions of these tools were rewritten, and 3 %."""
+"""Limit in tokens for all definitions together: 21 762 before these descriptions were rewritten, plus 3 %."""
 
 
 def words(node: Any) -> Iterator[str]:
-    """All that a schema says."""
+    """All texts of a schema."""
     if isinstance(node, dict):
         yield from (part for key, value in node.items() for part in ([key, *words(value)] if key != "required" else ()))
     elif isinstance(node, list):
@@ -37,7 +37,7 @@ def words(node: Any) -> Iterator[str]:
 
 
 def explained(schema: dict[str, Any], value: Any, place: str) -> None:
-    """Every argument has a name and a meaning in the schema, and a value of a choice is one of those listed."""
+    """Check that every argument is named and explained in the schema, and a choice's value is one of those listed."""
     if "enum" in schema:
         assert value in schema["enum"], place
     for each in value if isinstance(value, list) and "items" in schema else ():
@@ -47,7 +47,7 @@ def explained(schema: dict[str, Any], value: Any, place: str) -> None:
         explained(schema["properties"][name], inner, f"{place}.{name}")
 
 
-def test_there_are_ten_tasks_for_each_of_the_fifteen_that_were_hardest_to_read() -> None:
+def test_the_fifteen_hardest_tools_have_ten_tasks_each() -> None:
     assert len(SETS) == 15
     assert all(len(TASKS[tool][about]) == 10 for tool, about in SETS)
 
@@ -75,6 +75,6 @@ def test_the_right_call_of_a_task_is_explained(name: str, row: tuple[Any, ...]) 
             assert f"\n  - {argument}" in listed
 
 
-def test_all_definitions_together_are_not_longer_than_they_may_be() -> None:
+def test_all_definitions_together_are_within_the_limit() -> None:
     definitions = [ALL.get_definition(name) for name in ALL.get_all_tool_names()]
     assert sum(tools_tokens((each,)) for each in definitions if each is not None) <= TOKENS

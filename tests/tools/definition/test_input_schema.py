@@ -1,4 +1,4 @@
-"""Definitions: flat objects that models and grammars digest, and that agree with validation."""
+"""Definitions: flat objects that models and grammars can process, consistent with validation."""
 
 from __future__ import annotations
 
@@ -77,13 +77,13 @@ def test_a_union_becomes_one_flat_object() -> None:
     assert set(schema["properties"]) == {"operation", "name", "parts", "scope", "text", "size"}
 
 
-def test_descriptions_say_which_operations_take_a_parameter_and_which_need_it() -> None:
+def test_descriptions_list_the_operations_that_take_or_require_a_parameter() -> None:
     properties = parameters_of(Thing.input)["properties"]
     assert properties["name"]["description"] == "For make (required), find, seek (required). Its name."
     assert properties["parts"]["description"] == "For make."
 
 
-def test_choices_of_several_operations_are_joined() -> None:
+def test_choices_of_several_operations_are_merged() -> None:
     assert parameters_of(Thing.input)["properties"]["scope"]["enum"] == ["a", "b", "c"]
 
 
@@ -118,7 +118,7 @@ class Many(Input):
         ("what", "For few (required), many (required)."),
     ],
 )
-def test_a_parameter_that_means_another_thing_to_another_operation_says_both(name: str, told: str) -> None:
+def test_a_parameter_with_different_meanings_explains_both(name: str, told: str) -> None:
     assert (
         parameters_of(Annotated[Few | Many, Field(discriminator="operation")])["properties"][name]["description"]
         == told
@@ -128,7 +128,7 @@ def test_a_parameter_that_means_another_thing_to_another_operation_says_both(nam
 @pytest.mark.parametrize(
     "name", [name for name in ALL.get_all_tool_names() if len(operations_of(ALL.get_tool(name).input)) > 1]
 )  # type: ignore[union-attr]
-def test_nothing_that_an_operation_says_of_its_parameters_is_lost(name: str) -> None:
+def test_no_operations_parameter_description_is_lost(name: str) -> None:
     tool = ALL.get_tool(name)
     assert tool is not None
     flat = parameters_of(tool.input)["properties"]
@@ -178,35 +178,35 @@ def test_nothing_that_an_operation_says_of_its_parameters_is_lost(name: str) -> 
         ),
     ],
 )
-def test_parameters_are_listed_in_a_line_each(schema: dict[str, Any], lines: list[str]) -> None:
+def test_parameters_are_listed_on_one_line_each(schema: dict[str, Any], lines: list[str]) -> None:
     assert listed(schema) == lines
 
 
-def test_a_schema_of_thousands_of_lists_is_listed_too() -> None:
+def test_a_schema_with_thousands_of_nested_lists_is_listed_too() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5_000):
         deep = {"type": "array", "items": deep}
     assert listed({"properties": {"a": deep}}) == ["a any[][][][]"]
 
 
-def test_of_operations_only_what_is_chosen_or_has_parts_is_listed_again() -> None:
+def test_operations_list_only_parameters_with_choices_or_parts_again() -> None:
     assert listed(parameters_of(Thing.input), choices=True) == [
         "parts {id*}[]: For make.",
         "scope a|b|c: For make. One of a, b. For find, seek. Default b; One of b, c.",
     ]
 
 
-def test_long_limits_are_reported_and_not_unrolled() -> None:
+def test_long_limits_are_stated_and_not_expanded() -> None:
     text = parameters_of(Thing.input)["properties"]["text"]
     assert "maxLength" not in text
     assert "5000 characters" in text["description"]
 
 
-def test_null_is_skipped_where_leaving_the_parameter_out_says_the_same() -> None:
+def test_null_is_omitted_where_a_missing_parameter_means_the_same() -> None:
     assert all(node.get("type") != "null" for node in nodes(parameters_of(Thing.input)))
 
 
-def test_operations_tell_their_fields() -> None:
+def test_operations_list_their_fields() -> None:
     make, find = operations_of(Thing.input)
     assert make.required == ["name"]
     assert find.names == ("find", "seek")
@@ -214,7 +214,7 @@ def test_operations_tell_their_fields() -> None:
 
 
 @pytest.mark.parametrize("name", ALL.get_all_tool_names())
-def test_every_definition_is_plain_json_a_grammar_can_be_made_of(name: str) -> None:
+def test_every_definition_is_plain_json_that_a_grammar_supports(name: str) -> None:
     definition = ALL.get_definition(name)
     assert definition is not None
     schema = definition.parameters
@@ -264,5 +264,5 @@ def test_a_parameter_called_operation_is_not_a_discriminator() -> None:
     assert validate(Surgery(), {"operation": "appendix"}).operation == "appendix"
 
 
-def test_definitions_are_made_once(registry: ToolRegistry) -> None:
+def test_definitions_are_built_once(registry: ToolRegistry) -> None:
     assert registry.get_definition("TodoTool") is registry.get_definition("TodoTool")

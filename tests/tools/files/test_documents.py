@@ -1,4 +1,4 @@
-"""``read_file`` of documents: a PDF by page, others as Markdown, and what cannot be read said."""
+"""``read_file`` for documents: a PDF by page, others as Markdown, and unreadable ones reported."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.workspace.documents.test_readers import SAID
 
 
 def document(*pages: str, extra: bytes = b"") -> bytes:
-    """A PDF whose pages say these lines; ``extra`` goes before the text of each, to make one that takes long."""
+    """A PDF with these lines on its pages; ``extra`` precedes the text of each, to create a slow one."""
     objects = [b"<</Type/Catalog/Pages 2 0 R>>"]
     kids = " ".join(f"{4 + 2 * n} 0 R" for n in range(len(pages)))
     objects.append(f"<</Type/Pages/Kids[{kids}]/Count {len(pages)}>>".encode())
@@ -49,7 +49,7 @@ def document(*pages: str, extra: bytes = b"") -> bytes:
     return bytes(out)
 
 
-async def test_pages_come_with_their_numbers_and_can_be_read_on(call: Calls, ws: Path) -> None:
+async def test_pages_are_numbered_and_can_be_read_in_parts(call: Calls, ws: Path) -> None:
     (ws / "a.pdf").write_bytes(document("Le café est prêt", "second page", "third page"))
     first = await call("read_file", path="a.pdf", limit=2)
     assert first["content"] == "--- Page 1 of 3 ---\nLe café est prêt\n\n--- Page 2 of 3 ---\nsecond page"
@@ -60,7 +60,7 @@ async def test_pages_come_with_their_numbers_and_can_be_read_on(call: Calls, ws:
     assert "3 pages" in (await call("read_file", path="a.pdf", offset=4))["error"]
 
 
-async def test_what_is_long_comes_in_pages_that_fit(call: Calls, ws: Path) -> None:
+async def test_a_long_document_is_returned_in_parts_that_fit(call: Calls, ws: Path) -> None:
     (ws / "a.pdf").write_bytes(document("x" * 30_000, "y" * 15_000, "z" * 15_000))
     first = await call("read_file", path="a.pdf")
     assert (first["next_offset"], first["note"]) == (2, "Page 1 is cut: 6000 characters more.")
@@ -69,7 +69,7 @@ async def test_what_is_long_comes_in_pages_that_fit(call: Calls, ws: Path) -> No
     assert "z" not in second["content"]
 
 
-async def test_what_has_no_text_a_password_or_is_broken_is_reported(call: Calls, ws: Path) -> None:
+async def test_a_pdf_without_text_with_a_password_or_broken_is_reported(call: Calls, ws: Path) -> None:
     (ws / "scan.pdf").write_bytes(document("", ""))
     assert (await call("read_file", path="scan.pdf"))["code"] == "no_text"
     (ws / "plain.pdf").write_bytes(document("secret"))
@@ -86,7 +86,7 @@ async def test_what_has_no_text_a_password_or_is_broken_is_reported(call: Calls,
     assert (await call("read_file", path="huge.pdf"))["code"] == "too_large"
 
 
-async def test_one_that_takes_forever_is_ended(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_endless_pdf_is_stopped(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (ws / "slow.pdf").write_bytes(document("end", extra=b"q 1 0 0 1 0 0 cm Q " * 1_000_000))
     monkeypatch.setattr(documents, "LIMIT_S", 0.5)
     slow = await call("read_file", path="slow.pdf")
@@ -98,7 +98,7 @@ def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path) -> None:
     looked: list[int] = []
 
     def stopped() -> bool:
-        # The second look: the process is there, and reads.
+        # The second check: the process exists, and is reading.
         looked.append(len(psutil.Process().children()))
         return len(looked) == 2
 
@@ -109,19 +109,19 @@ def test_a_stopped_call_ends_its_process_at_once(tmp_path: Path) -> None:
     assert psutil.Process().children() == []
 
 
-def test_one_that_unfolds_beyond_its_limit_is_broken_and_no_more() -> None:
+def test_a_decompression_bomb_is_only_a_broken_document() -> None:
     bomb = document("end", extra=b" " * 80_000_000)
     with pytest.raises(ToolError) as caught:
         documents.extracted(ToolError, "pdf", "a.pdf", bomb, 1, 1, 100)
     assert caught.value.code == "broken"
 
 
-async def test_a_page_without_text_among_others_is_named(call: Calls, ws: Path) -> None:
+async def test_a_page_without_text_is_named(call: Calls, ws: Path) -> None:
     (ws / "a.pdf").write_bytes(document("first page", "", "third page"))
     assert f"--- Page 2 of 3 ---\n{NO_TEXT}" in (await call("read_file", path="a.pdf"))["content"]
 
 
-async def test_what_was_filled_into_a_form_is_read(call: Calls, ws: Path) -> None:
+async def test_form_fields_are_read(call: Calls, ws: Path) -> None:
     writer = PdfWriter()
     page = writer.add_blank_page(600, 800)
     rect = ArrayObject([FloatObject(each) for each in (120, 690, 320, 710)])
@@ -150,13 +150,13 @@ async def test_what_was_filled_into_a_form_is_read(call: Calls, ws: Path) -> Non
 
 
 @pytest.mark.parametrize("before", [b"\r\n", b"\xef\xbb\xbf", b"\0\n"])
-async def test_blank_bytes_before_its_head_do_not_make_it_another_file(call: Calls, ws: Path, before: bytes) -> None:
+async def test_blank_bytes_before_the_header_are_accepted(call: Calls, ws: Path, before: bytes) -> None:
     (ws / "a.pdf").write_bytes(before + document("needle"))
     assert "needle" in (await call("read_file", path="a.pdf"))["content"]
     assert not is_pdf(b"The head of a file is %PDF-1.7")
 
 
-def test_arabic_is_read_in_the_letters_that_are_written() -> None:
+def test_arabic_is_read_in_its_original_letters() -> None:
     assert pdf._ARABIC_FORMS.sub(lambda found: unicodedata.normalize("NFKC", found[0]), "ﻣﺮﺣﺒﺎ ½") == "مرحبا ½"
 
 
@@ -170,7 +170,7 @@ async def test_documents_are_read_as_markdown_by_line(call: Calls, ws: Path, nam
     assert rest["content"] == f"     2\t{rows[1]}"
 
 
-async def test_a_paragraph_longer_than_a_line_may_be_is_read_whole(call: Calls, ws: Path) -> None:
+async def test_a_paragraph_above_the_line_limit_is_read_completely(call: Calls, ws: Path) -> None:
     (ws / "a.docx").write_bytes(word("mot " * 2_000 + "fin"))
     rows = (await call("read_file", path="a.docx"))["content"].split("\n")
     assert sum(row.count("mot") for row in rows) == 2_000
@@ -186,7 +186,7 @@ async def test_a_paragraph_longer_than_a_line_may_be_is_read_whole(call: Calls, 
         ("b.msg", COMPOUND, "old_format", "Save it as .eml"),
     ],
 )
-async def test_what_is_not_read_says_why_and_what_to_do(
+async def test_an_unsupported_document_is_refused_with_advice(
     call: Calls, ws: Path, name: str, data: bytes, code: str, says: str
 ) -> None:
     (ws / name).write_bytes(data)
@@ -194,7 +194,7 @@ async def test_what_is_not_read_says_why_and_what_to_do(
     assert (read["code"], says in read["error"]) == (code, True)
 
 
-async def test_a_larger_document_than_is_read_is_named_as_such(call: Calls, ws: Path) -> None:
+async def test_a_too_large_document_is_reported_as_such(call: Calls, ws: Path) -> None:
     with (ws / "huge.xlsx").open("wb") as file:
         file.write(b"PK\3\4")
         file.truncate(30 * 1024 * 1024)

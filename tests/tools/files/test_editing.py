@@ -1,4 +1,4 @@
-"""``write_file`` and ``edit_file``: exact, whole or not at all, and the file stays what it was in everything else."""
+"""``write_file`` and ``edit_file``: exact, all or nothing, and everything else in the file is unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.tools.conftest import Calls
 CODE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n"
 
 
-async def test_a_new_file_and_its_folders(call: Calls, ws: Path) -> None:
+async def test_a_new_file_and_its_folders_are_created(call: Calls, ws: Path) -> None:
     result = await call.outcome("write_file", path="a/b/c.txt", content="hi\n")
     assert isinstance(result, ToolResult)
     assert (ws / "a" / "b" / "c.txt").read_text() == "hi\n"
@@ -50,14 +50,14 @@ async def test_overwriting_keeps_line_ends_marks_and_encoding(
     assert stat.S_IMODE(path.stat().st_mode) == 0o750
 
 
-async def test_a_letter_the_file_s_encoding_does_not_have_is_refused(call: Calls, ws: Path) -> None:
+async def test_a_character_missing_from_the_files_encoding_is_refused(call: Calls, ws: Path) -> None:
     (ws / "a.txt").write_bytes("é\n".encode("cp1252"))
     data = await call("write_file", path="a.txt", content="日本\n")
     assert data["code"] == "encoding"
     assert (ws / "a.txt").read_bytes() == "é\n".encode("cp1252")
 
 
-async def test_an_exact_passage(call: Calls, ws: Path) -> None:
+async def test_an_exact_passage_is_replaced(call: Calls, ws: Path) -> None:
     (ws / "a.py").write_text(CODE)
     data = await call(
         "edit_file", path="a.py", old_string="def g():\n    return 1", new_string="def g():\n    return 2"
@@ -67,7 +67,7 @@ async def test_an_exact_passage(call: Calls, ws: Path) -> None:
     assert (ws / "a.py").read_text() == CODE[:-2] + "2\n"
 
 
-async def test_a_passage_that_is_there_twice_needs_replace_all(call: Calls, ws: Path) -> None:
+async def test_a_passage_found_twice_needs_replace_all(call: Calls, ws: Path) -> None:
     (ws / "a.py").write_text(CODE)
     data = await call("edit_file", path="a.py", old_string="return 1", new_string="return 2")
     assert data["code"] == "not_unique"
@@ -88,7 +88,7 @@ async def test_a_passage_that_is_there_twice_needs_replace_all(call: Calls, ws: 
         ("nothing of the kind at all", "Read the file again"),
     ],
 )
-async def test_a_failed_edit_says_what_is_nearly_there(call: Calls, ws: Path, old: str, told: str) -> None:
+async def test_a_failed_edit_shows_the_closest_text(call: Calls, ws: Path, old: str, told: str) -> None:
     (ws / "a.py").write_text(CODE)
     data = await call("edit_file", path="a.py", old_string=old, new_string="x")
     assert data["code"] == "no_match"
@@ -115,7 +115,7 @@ async def test_a_failed_edit_says_what_is_nearly_there(call: Calls, ws: Path, ol
         ("x = 5 \u2212 3", "x = 5 - 3", "the file has U+2212 MINUS SIGN; old_string has U+002D HYPHEN-MINUS"),
     ],
 )
-async def test_what_differs_without_being_seen_is_named(call: Calls, ws: Path, there: str, old: str, told: str) -> None:
+async def test_an_invisible_difference_is_named(call: Calls, ws: Path, there: str, old: str, told: str) -> None:
     (ws / "a.md").write_text(f"first\n{there}\nlast\n")
     data = await call("edit_file", path="a.md", old_string=old, new_string="x")
     assert data["code"] == "no_match"
@@ -124,19 +124,19 @@ async def test_what_differs_without_being_seen_is_named(call: Calls, ws: Path, t
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
-async def test_line_ends_are_no_content(call: Calls, ws: Path, end: str) -> None:
+async def test_line_ends_are_not_compared(call: Calls, ws: Path, end: str) -> None:
     (ws / "a.txt").write_bytes(end.join(["one", "two", "three", ""]).encode())
     assert (await call("edit_file", path="a.txt", old_string="one\ntwo", new_string="1\n2\n2b"))["success"]
     assert (ws / "a.txt").read_bytes() == end.join(["1", "2", "2b", "three", ""]).encode()
 
 
-async def test_mixed_line_ends_stay_where_nothing_was_changed(call: Calls, ws: Path) -> None:
+async def test_mixed_line_ends_of_unchanged_lines_are_preserved(call: Calls, ws: Path) -> None:
     (ws / "a.txt").write_bytes(b"one\r\ntwo\nthree\r\n")
     assert (await call("edit_file", path="a.txt", old_string="three", new_string="3"))["success"]
     assert (ws / "a.txt").read_bytes() == b"one\r\ntwo\n3\r\n"
 
 
-async def test_several_edits_are_all_made_or_none(call: Calls, ws: Path) -> None:
+async def test_several_edits_are_all_applied_or_none(call: Calls, ws: Path) -> None:
     (ws / "a.py").write_text(CODE)
     edits = [{"old_string": "def f", "new_string": "def one"}, {"old_string": "def nowhere", "new_string": "x"}]
     data = await call("edit_file", path="a.py", edits=edits)
@@ -147,7 +147,7 @@ async def test_several_edits_are_all_made_or_none(call: Calls, ws: Path) -> None
     assert "def two" in (ws / "a.py").read_text()
 
 
-async def test_lines_with_a_check_of_what_they_are(call: Calls, ws: Path) -> None:
+async def test_lines_are_replaced_after_a_check_of_their_content(call: Calls, ws: Path) -> None:
     (ws / "a.py").write_text(CODE)
     wrong = await call("edit_file", path="a.py", start_line=2, end_line=2, expected="    return 7", new_string="x")
     assert wrong["code"] == "no_match"
@@ -162,7 +162,7 @@ async def test_lines_with_a_check_of_what_they_are(call: Calls, ws: Path) -> Non
     ] == "bad_range"
 
 
-async def test_text_at_the_end(call: Calls, ws: Path) -> None:
+async def test_text_is_appended(call: Calls, ws: Path) -> None:
     (ws / "a.txt").write_text("one\n")
     (ws / "b.txt").write_text("one")
     assert (await call("edit_file", path="a.txt", append="two"))["success"]
@@ -235,7 +235,7 @@ async def test_a_patch_that_fails_changes_nothing(
     assert not files.store.of(call.context.workflow_id)
 
 
-async def test_a_file_somebody_changed_since_it_was_read_is_refused(call: Calls, ws: Path) -> None:
+async def test_a_file_changed_since_it_was_read_is_refused(call: Calls, ws: Path) -> None:
     (ws / "a.py").write_text(CODE)
     await call("read_file", path="a.py")
     (ws / "a.py").write_text(CODE + "# mine\n")
@@ -287,7 +287,7 @@ async def test_a_patch_that_fails_between_a_write_and_its_move_changes_nothing(
     assert files.store.of(call.context.workflow_id) == []
 
 
-def test_what_a_call_says_of_itself(registry: ToolRegistry) -> None:
+def test_the_description_of_a_call(registry: ToolRegistry) -> None:
     def said(tool: str, **arguments: object) -> tuple[object, ...]:
         known = registry.get_tool(tool)
         assert known is not None
@@ -327,9 +327,7 @@ async def test_every_change_can_be_undone(call: Calls, ws: Path, files: Workspac
     assert stat.S_IMODE((ws / "a.py").stat().st_mode) == 0o755
 
 
-async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_others_are_taken(
-    call: Calls, ws: Path
-) -> None:
+async def test_the_definition_lists_only_the_offered_forms_and_the_others_still_work(call: Calls, ws: Path) -> None:
     tool = EditFileTool()
     whole, text, both = tool.definition(), tool.definition_with(["text"]), tool.definition_with(["text", "lines"])
     assert tool.definition_with(["text", "lines", "patch"]) == whole
@@ -343,7 +341,7 @@ async def test_the_definition_tells_only_of_the_forms_that_are_offered_and_the_o
     assert (await call("edit_file", patch=patch))["success"]
 
 
-async def test_a_change_that_leaves_data_unreadable_says_so_in_each_form(call: Calls, ws: Path) -> None:
+async def test_a_change_that_makes_data_unparseable_is_reported_in_each_form(call: Calls, ws: Path) -> None:
     for number in range(4):
         (ws / f"{number}.json").write_text('{"a": 1}\n')
     patch = '*** Begin Patch\n*** Update File: 2.json\n@@\n-{"a": 1}\n+{"a": }\n*** End Patch'
@@ -358,7 +356,7 @@ async def test_a_change_that_leaves_data_unreadable_says_so_in_each_form(call: C
     assert "warning" not in await call("edit_file", path="3.json", old_string="1", new_string="2")
 
 
-async def test_a_whole_cell_of_a_notebook(call: Calls, ws: Path) -> None:
+async def test_a_notebook_cell_is_replaced(call: Calls, ws: Path) -> None:
     (ws / "n.ipynb").write_text('{"cells": [{"id": "a", "source": ["x"], "outputs": [1]}]}')
     result = await call("edit_file", path="n.ipynb", cell="a", new_string='print("hi")')
     assert "warning" not in result

@@ -1,4 +1,6 @@
-"""``list_directory``, ``glob_files`` and ``search_files``: what is ignored stays out, and no pattern runs forever."""
+"""``list_directory``, ``glob_files`` and ``search_files``: ignored files are excluded, and no pattern runs
+forever.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,7 @@ async def paths(call: Calls, tool: str, key: str, **arguments: object) -> list[s
     return [row["path" if "path" in row else "name"] for row in data[key]]
 
 
-async def test_a_list_leaves_out_what_git_ignores(call: Calls) -> None:
+async def test_a_list_excludes_what_git_ignores(call: Calls) -> None:
     names = await paths(call, "list_directory", "entries")
     assert names[0] == "sub/"
     assert {"a.py", "keep.log", "loop", "out"} <= set(names)
@@ -97,12 +99,10 @@ async def test_search_finds_lines(call: Calls) -> None:
     assert (cut["count"], "first 2" in cut["note"]) == (2, True)
 
 
-async def test_a_pattern_that_cannot_be_read_or_never_ends(
-    call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_invalid_or_endless_pattern_is_refused(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (await call("search_files", pattern="(unclosed"))["code"] == "bad_pattern"
     monkeypatch.setattr("atelier_desk.tools.files.finding.SECONDS", 0.3)
-    # to which no pattern takes long
+    # for which every pattern is quick
     monkeypatch.setattr("atelier_desk.workspace.ripgrep.program", lambda _folder: None)
     (ws / "evil.txt").write_text("a" * 40 + "!\n")
     data = await call("search_files", pattern="^(a|aa)+$", glob="evil.txt")
@@ -110,19 +110,19 @@ async def test_a_pattern_that_cannot_be_read_or_never_ends(
     assert "takes too long" in data["note"]
 
 
-async def test_one_endless_line_is_shown_around_what_was_found(call: Calls, ws: Path) -> None:
+async def test_one_very_long_line_is_shown_around_the_match(call: Calls, ws: Path) -> None:
     (ws / "line.txt").write_text("x" * 9_000 + "needle" + "y" * 5_000_000)
     (row,) = (await call("search_files", pattern="needle"))["matches"]
     assert "needle" in row["text"]
     assert len(row["text"]) < 500
 
 
-async def test_too_many_stars_take_no_time(call: Calls, ws: Path) -> None:
+async def test_many_stars_are_matched_quickly(call: Calls, ws: Path) -> None:
     (ws / ("a" * 200)).write_text("")
     assert await paths(call, "glob_files", "files", pattern="*a" * 100 + "b") == []
 
 
-async def test_a_folder_of_many_entries_is_cut(call: Calls, ws: Path) -> None:
+async def test_a_folder_with_many_entries_is_cut(call: Calls, ws: Path) -> None:
     (ws / "many").mkdir()
     for number in range(1_100):
         (ws / "many" / f"{number:04}").touch()
@@ -130,7 +130,7 @@ async def test_a_folder_of_many_entries_is_cut(call: Calls, ws: Path) -> None:
     assert (data["count"], "first 1000" in data["note"]) == (1000, True)
 
 
-async def test_links_in_a_circle_end_every_walk(call: Calls, ws: Path) -> None:
+async def test_cyclic_links_end_every_walk(call: Calls, ws: Path) -> None:
     (ws / "round").mkdir()
     (ws / "round" / "back").symlink_to("..")
     (ws / "one").symlink_to("two")
@@ -145,7 +145,7 @@ async def test_links_in_a_circle_end_every_walk(call: Calls, ws: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["{ws}", "{ws}/sub"])
-async def test_an_absolute_pattern_in_the_workspace_is_taken_as_relative(call: Calls, ws: Path, folder: str) -> None:
+async def test_an_absolute_pattern_in_the_workspace_is_made_relative(call: Calls, ws: Path, folder: str) -> None:
     pattern = f"{folder.format(ws=ws)}/**/b.py"
     assert await paths(call, "glob_files", "files", pattern=pattern) == ["sub/b.py"]
     assert await paths(call, "glob_files", "files", pattern=pattern, cwd="sub") == ["sub/b.py"]
@@ -166,21 +166,21 @@ async def test_an_absolute_pattern_in_the_workspace_is_taken_as_relative(call: C
         ("[ab.py", "bad_pattern"),
     ],
 )
-async def test_a_pattern_that_leads_out_or_is_broken_is_refused(call: Calls, pattern: str, code: str) -> None:
-    """It would find nothing, and nobody would know why."""
+async def test_a_pattern_that_leads_out_or_is_invalid_is_refused(call: Calls, pattern: str, code: str) -> None:
+    """It would silently find nothing."""
     assert (await call("glob_files", pattern=pattern))["code"] == code
     found = await call("search_files", pattern="print", glob=pattern)
     assert found.get("code") == code or (pattern, found["count"]) == ("out/**", 0)
 
 
-async def test_signs_of_patterns_in_names_are_found_where_they_are_in_brackets(call: Calls, ws: Path) -> None:
+async def test_escaped_pattern_characters_match_names(call: Calls, ws: Path) -> None:
     for name in ("a{b.py", "[id].tsx", "c]d"):
         (ws / name).touch()
     for pattern, name in (("a[{]b.py", "a{b.py"), ("[[]id].tsx", "[id].tsx"), ("c]d", "c]d"), ("c[]]d", "c]d")):
         assert await paths(call, "glob_files", "files", pattern=pattern) == [name]
 
 
-async def test_an_ignored_folder_that_is_named_is_searched(call: Calls) -> None:
+async def test_an_explicitly_named_ignored_folder_is_searched(call: Calls) -> None:
     assert await paths(call, "search_files", "matches", pattern="print", path="build") == ["build/out.py"]
     assert await paths(call, "glob_files", "files", pattern="*.py", cwd="build") == ["build/out.py"]
     assert await paths(call, "glob_files", "files", pattern="build/*.py") == ["build/out.py"]
@@ -203,13 +203,13 @@ async def test_a_match_far_along_a_line_is_found(call: Calls, ws: Path) -> None:
         ("/elsewhere/*.py", ".", (".", "/elsewhere")),
     ],
 )
-def test_rules_are_about_the_folder_that_a_pattern_names(pattern: str, cwd: str, about: tuple[str, ...]) -> None:
+def test_rules_apply_to_the_folder_of_a_pattern(pattern: str, cwd: str, about: tuple[str, ...]) -> None:
     tool = GlobFilesTool(ToolServices())
     assert tool.describe(GlobInput(pattern=pattern, cwd=cwd)).subjects.paths == about
 
 
 @pytest.mark.parametrize(("path", "said"), [(".", "Listed the folder"), ("src", "Listed {path}")])
-def test_the_folder_itself_is_named_in_words(path: str, said: str) -> None:
+def test_the_workspace_folder_is_described_in_words(path: str, said: str) -> None:
     call = ListDirectoryTool(ToolServices()).describe(ListInput(path=path))
     assert call.done == said
     assert call.summary.text == said.replace("Listed", "List")

@@ -12,7 +12,7 @@ from atelier_desk.tools.calls.argument_validation import validate
 from tests.tools.conftest import Calls
 
 
-async def test_a_folder_that_is_not_empty_needs_recursive(call: Calls, ws: Path) -> None:
+async def test_a_non_empty_folder_needs_recursive(call: Calls, ws: Path) -> None:
     (ws / "d").mkdir()
     (ws / "d" / "x").write_text("x")
     assert (await call("delete_path", path="d"))["code"] == "not_empty"
@@ -21,7 +21,7 @@ async def test_a_folder_that_is_not_empty_needs_recursive(call: Calls, ws: Path)
     assert (await call("delete_path", path="."))["code"] == "whole"
 
 
-async def test_moving_never_takes_another_s_place_unasked(call: Calls, ws: Path) -> None:
+async def test_moving_overwrites_nothing_without_a_request(call: Calls, ws: Path) -> None:
     (ws / "a").write_text("a")
     (ws / "b").write_text("b")
     assert (await call("move_file", source="a", destination="b"))["code"] == "exists"
@@ -30,7 +30,7 @@ async def test_moving_never_takes_another_s_place_unasked(call: Calls, ws: Path)
     assert (await call("move_file", source="nope", destination="c"))["code"] == "not_found"
 
 
-async def test_a_folder_takes_in_what_is_moved_to_it(call: Calls, ws: Path) -> None:
+async def test_a_file_moved_to_a_folder_goes_into_it(call: Calls, ws: Path) -> None:
     (ws / "a").write_text("a")
     (ws / "d").mkdir()
     assert (await call("move_file", source="a", destination="d"))["destination"] == "d/a"
@@ -49,14 +49,14 @@ async def test_copies_keep_permissions_and_links(call: Calls, ws: Path) -> None:
     assert (ws / "e" / "link").readlink() == Path("run")
 
 
-async def test_making_a_folder_twice_is_no_error(call: Calls, ws: Path) -> None:
+async def test_creating_a_folder_twice_is_no_error(call: Calls, ws: Path) -> None:
     assert (await call("create_directory", path="a/b"))["success"]
     assert "exists already" in (await call("create_directory", path="a/b"))["message"]
     (ws / "f").write_text("")
     assert (await call("create_directory", path="f"))["code"] == "exists"
 
 
-async def test_who_is_asked_sees_what_a_call_would_take_along(
+async def test_the_approval_shows_everything_a_call_would_affect(
     call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "d" / "e").mkdir(parents=True)
@@ -114,7 +114,7 @@ async def test_who_is_asked_sees_what_a_call_would_take_along(
         ("delete_path", {"path": "d"}, "not_empty", "recursive"),
     ],
 )
-async def test_an_error_names_the_call_that_comes_next(
+async def test_an_error_names_the_next_call(
     call: Calls, ws: Path, tool: str, arguments: dict[str, Any], code: str, named: str
 ) -> None:
     (ws / "a").write_text("a")

@@ -1,4 +1,4 @@
-"""Files whose names are not UTF-8: what is shown of them opens them, and two of them differ."""
+"""Files whose names are not UTF-8: the shown name opens the file, and is unique."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def odd(ws: Path) -> list[str]:
     return ["top⟨E8⟩.txt", "top⟨E9⟩.txt"]
 
 
-async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words(
+async def test_shown_names_can_be_read_and_changes_are_refused_with_a_message(
     call: Calls, ws: Path, odd: list[str]
 ) -> None:
     listed = sanitized((await call("list_directory", path="."))["entries"])
@@ -46,7 +46,7 @@ async def test_names_that_are_shown_can_be_read_and_changes_are_refused_in_words
 
 
 @pytest.mark.parametrize("name", ["plain.txt", "été.txt", "a\udce9b\udc80", "\ud83d\udc80"])
-def test_a_name_is_the_same_after_it_was_shown(name: str) -> None:
+def test_a_name_survives_being_shown(name: str) -> None:
     shown = readable_name(name)
     assert name_on_disk(shown) == name
     assert sanitized(shown).encode() == sanitized(name).encode()

@@ -13,7 +13,7 @@ from tests.support.pictures import broken_inside, png
 from tests.tools.conftest import Calls
 
 
-async def test_lines_have_numbers_and_pages_say_where_they_continue(call: Calls, ws: Path) -> None:
+async def test_lines_are_numbered_and_pages_show_where_to_continue(call: Calls, ws: Path) -> None:
     (ws / "a.txt").write_text("".join(f"line {n}\n" for n in range(1, 11)))
     data = await call("read_file", path="a.txt", offset=3, limit=2)
     assert data["content"] == "     3\tline 3\n     4\tline 4"
@@ -24,7 +24,7 @@ async def test_lines_have_numbers_and_pages_say_where_they_continue(call: Calls,
     assert "10 lines" in past["error"]
 
 
-async def test_long_lines_are_cut_and_long_files_come_in_pages_that_fit(call: Calls, ws: Path) -> None:
+async def test_long_lines_are_cut_and_long_files_are_returned_in_pages_that_fit(call: Calls, ws: Path) -> None:
     (ws / "long.txt").write_text("x" * 50_000 + "\nshort\n")
     data = await call("read_file", path="long.txt")
     assert "[48000 characters more]" in data["content"]
@@ -36,7 +36,7 @@ async def test_long_lines_are_cut_and_long_files_come_in_pages_that_fit(call: Ca
     assert f"{first['next_offset']:>6}\t" in second["content"]
 
 
-async def test_a_huge_file_and_one_endless_line_are_read_page_by_page(call: Calls, ws: Path) -> None:
+async def test_a_huge_file_and_one_very_long_line_are_read_page_by_page(call: Calls, ws: Path) -> None:
     path = ws / "huge.log"
     with path.open("wb") as file:
         file.write(b"first\n" + b"z" * 25_000_000 + b"\nlast\n")
@@ -58,7 +58,7 @@ async def test_a_huge_file_and_one_endless_line_are_read_page_by_page(call: Call
         ("plain é".encode(), None),
     ],
 )
-async def test_other_encodings_are_read(call: Calls, ws: Path, data: bytes, encoding: str | None) -> None:
+async def test_other_encodings_are_decoded(call: Calls, ws: Path, data: bytes, encoding: str | None) -> None:
     (ws / "a.txt").write_bytes(data)
     read = await call("read_file", path="a.txt")
     assert read.get("encoding", None if encoding is None else "") == (
@@ -69,7 +69,7 @@ async def test_other_encodings_are_read(call: Calls, ws: Path, data: bytes, enco
     assert read.get("encoding_guessed", False) == (encoding == "windows-1252")
 
 
-async def test_binary_files_are_named_and_not_dumped(call: Calls, ws: Path) -> None:
+async def test_binary_files_are_described_and_not_dumped(call: Calls, ws: Path) -> None:
     (ws / "a.bin").write_bytes(bytes(range(256)) * 10)
     data = await call("read_file", path="a.bin")
     assert (data["code"], "2560 bytes" in data["error"]) == ("binary", True)
@@ -77,7 +77,7 @@ async def test_binary_files_are_named_and_not_dumped(call: Calls, ws: Path) -> N
     assert (await call("read_file", path="empty"))["note"] == "The file is empty."
 
 
-async def test_a_picture_is_shown(call: Calls, ws: Path) -> None:
+async def test_an_image_is_shown(call: Calls, ws: Path) -> None:
     (ws / "a.png").write_bytes(png())
     result = await call.outcome("read_file", path="a.png")
     assert isinstance(result, ToolResult)
@@ -86,7 +86,7 @@ async def test_a_picture_is_shown(call: Calls, ws: Path) -> None:
     assert part.image.media_type == "image/png"
 
 
-async def test_a_damaged_picture_is_an_error_and_not_shown(call: Calls, ws: Path) -> None:
+async def test_a_damaged_image_is_an_error_and_not_shown(call: Calls, ws: Path) -> None:
     (ws / "a.png").write_bytes(broken_inside())
     assert await call("read_file", path="a.png") == {
         "success": False,
@@ -95,7 +95,7 @@ async def test_a_damaged_picture_is_an_error_and_not_shown(call: Calls, ws: Path
     }
 
 
-async def test_a_missing_file_names_the_closest(call: Calls, ws: Path) -> None:
+async def test_a_missing_file_suggests_the_closest_name(call: Calls, ws: Path) -> None:
     (ws / "src").mkdir()
     (ws / "src" / "parser.py").write_text("x")
     data = await call("read_file", path="src/parsre.py")
@@ -114,13 +114,13 @@ async def test_existence_and_details(call: Calls, ws: Path) -> None:
     assert (await call("get_file_info", path="."))["entries"] == 1
 
 
-async def test_pipes_and_devices_are_left_alone(call: Calls, ws: Path) -> None:
+async def test_pipes_and_devices_are_refused(call: Calls, ws: Path) -> None:
     os.mkfifo(ws / "pipe")
     for path in ("pipe", "."):
         assert (await call("read_file", path=path))["code"] == "not_a_file"
 
 
-async def test_without_a_folder_it_says_how_to_grant_one(calls: Calls) -> None:
+async def test_without_a_folder_it_explains_how_to_grant_one(calls: Calls) -> None:
     data = await calls("read_file", path="a")
     assert data["code"] == "no_workspace"
     assert "--workspace" in data["error"]

@@ -1,4 +1,4 @@
-"""What is generated is saved and shown, and not offered before it is set up."""
+"""Generated files are saved and shown, and generation is offered only after set-up."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Painter(MediaGenerator):
         return b"glTFrest"
 
 
-async def test_pictures_and_models_are_saved_where_they_should_be(
+async def test_images_and_models_are_saved_at_the_requested_path(
     call: Calls, services: ToolServices, ws: Path, tmp_path: Path
 ) -> None:
     maker = services.maker = Painter(tmp_path / "web")
@@ -78,7 +78,7 @@ async def test_pictures_and_models_are_saved_where_they_should_be(
     ] == "not_a_picture"
 
 
-async def test_how_far_a_model_is_is_reported_and_stopping_ends_the_job(
+async def test_the_progress_of_a_model_is_reported_and_stopping_ends_the_job(
     call: Calls, services: ToolServices, ws: Path, tmp_path: Path
 ) -> None:
     maker = services.maker = Painter(tmp_path / "web")
@@ -97,9 +97,7 @@ async def test_how_far_a_model_is_is_reported_and_stopping_ends_the_job(
     assert (maker.asked[-1], (ws / "cow.glb").exists()) == ("stopped", False)
 
 
-async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(
-    call: Calls, services: ToolServices, ws: Path
-) -> None:
+async def test_an_image_is_shown_only_to_a_vision_model(call: Calls, services: ToolServices, ws: Path) -> None:
     seen: list[tuple[bytes, str, str]] = []
 
     class Eye:
@@ -119,7 +117,7 @@ async def test_a_picture_is_shown_to_the_model_that_sees_and_nothing_else_is(
     assert (codes, len(seen)) == (["not_a_picture", "not_found", "outside"], 1)
 
 
-async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServices, tmp_path: Path) -> None:
+async def test_a_tool_without_set_up_is_not_offered(call: Calls, services: ToolServices, tmp_path: Path) -> None:
     maker = services.maker = Painter(tmp_path / "web")
     services.image_describer = ImageDescriber(None, None, ManualClock())  # type: ignore[arg-type]
     always = ["read_image", "list_images", "render_3d_asset"]
@@ -164,7 +162,7 @@ async def test_what_is_not_set_up_is_not_offered(call: Calls, services: ToolServ
         ("describe_image", {"path": "file"}),
     ],
 )
-async def test_nothing_is_paid_for_what_cannot_be_kept(
+async def test_nothing_is_paid_for_a_result_that_cannot_be_saved(
     call: Calls, services: ToolServices, ws: Path, tmp_path: Path, tool: str, arguments: dict[str, Any]
 ) -> None:
     maker = services.maker = Painter(tmp_path / "web")
@@ -176,7 +174,7 @@ async def test_nothing_is_paid_for_what_cannot_be_kept(
     for name in ("large.png", "large.glb", "large/front.png"):
         (ws / name).parent.mkdir(exist_ok=True)
         (ws / name).touch()
-        os.truncate(ws / name, FILE + 1)  # it could not be kept for undoing
+        os.truncate(ws / name, FILE + 1)  # undo would be impossible
     for name in ("read-before.png", "read-before.glb", "read-before/left.png"):
         (ws / name).parent.mkdir(exist_ok=True)
         (ws / name).write_bytes(b"what somebody else made of it")
@@ -185,13 +183,15 @@ async def test_nothing_is_paid_for_what_cannot_be_kept(
     assert maker.asked == []
 
 
-async def test_every_tool_that_pays_is_in_the_table_above(call: Calls) -> None:
+async def test_every_paid_tool_is_in_the_table_above(call: Calls) -> None:
     pays = {
         tool.name
         for tool in call.registry.get_tools_by_section(MEDIA)
         if "costs the user money" in str(tool.about.limits)
     }
-    (table,) = (mark for mark in test_nothing_is_paid_for_what_cannot_be_kept.pytestmark if mark.name == "parametrize")
+    (table,) = (
+        mark for mark in test_nothing_is_paid_for_a_result_that_cannot_be_saved.pytestmark if mark.name == "parametrize"
+    )
     assert pays <= {tool for tool, _arguments in table.args[1]}
     assert len(pays) >= 4
 
@@ -206,7 +206,7 @@ async def test_every_tool_that_pays_is_in_the_table_above(call: Calls) -> None:
         ("generate_3d_from_image", {"image_paths": ["a.png"], "output_path": "old.glb"}, ["old.glb"]),
     ],
 )
-async def test_replacing_a_file_is_announced_and_can_be_done_again(
+async def test_replacing_a_file_is_announced_and_can_be_repeated(
     call: Calls,
     services: ToolServices,
     ws: Path,
@@ -227,7 +227,7 @@ async def test_replacing_a_file_is_announced_and_can_be_done_again(
     assert [(each.action, each.path, each.files, each.size) for each in announced] == [
         ("changed", path, 1, 6) for path in replaced
     ]
-    for _again in range(2):  # what it wrote itself is not taken for a change by somebody else
+    for _again in range(2):  # its own write is not mistaken for a change by somebody else
         outcome = await call.outcome(tool, **arguments)
         assert isinstance(outcome, ToolResult)
     assert all((ws / path).read_bytes() != b"before" for path in replaced)

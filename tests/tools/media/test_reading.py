@@ -30,7 +30,7 @@ def chunk(kind: bytes, data: bytes) -> bytes:
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
 
-async def test_french_and_english_text_is_read_without_a_network(call: Calls, ws: Path) -> None:
+async def test_french_and_english_text_is_recognised_without_a_network(call: Calls, ws: Path) -> None:
     written(ws / "a.png", "Noël à la plage, déjà vu", "Invoice 2026-11: total 42.50")
     data = await call("read_image", path="a.png")
     assert data["text"].split("\n\n" if "\n\n" in data["text"] else "\n") == [
@@ -40,7 +40,7 @@ async def test_french_and_english_text_is_read_without_a_network(call: Calls, ws
     assert (data["by"], data["width"], data["confidence"] > 70) == ("tesseract", 760, True)
 
 
-async def test_a_bomb_a_torn_file_and_no_picture_at_all_are_refused(call: Calls, ws: Path) -> None:
+async def test_a_bomb_a_truncated_file_and_a_file_that_is_no_image_are_refused(call: Calls, ws: Path) -> None:
     head = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 50_000, 50_000, 8, 0, 0, 0, 0))
     (ws / "bomb.png").write_bytes(head + chunk(b"IDAT", zlib.compress(b"\0" * 50_000)) + chunk(b"IEND", b""))
     written(ws / "torn.png", "some words that are torn off")
@@ -59,9 +59,7 @@ async def test_a_bomb_a_torn_file_and_no_picture_at_all_are_refused(call: Calls,
     assert (await call("read_image", path="text.png", language="deu"))["code"] in ("language", "not_a_picture")
 
 
-async def test_without_ocr_the_command_that_installs_it_is_named(
-    call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_without_ocr_the_install_command_is_named(call: Calls, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask_once(*args: object, **options: object) -> Reply:
         raise Failed("no_ocr", code="no_ocr")
 
@@ -74,12 +72,12 @@ async def test_without_ocr_the_command_that_installs_it_is_named(
         assert "macOS 15" in text
 
 
-async def test_pictures_are_listed_with_their_sizes(call: Calls, ws: Path) -> None:
+async def test_images_are_listed_with_their_sizes(call: Calls, ws: Path) -> None:
     (ws / "shots").mkdir()
     Image.new("RGB", (30, 20)).save(ws / "shots" / "a.jpg")
     Image.new("RGB", (10, 10)).save(ws / "b.png")
     (ws / "c.png").write_text("broken")
-    with (ws / "e.tif").open("wb") as file:  # it says that its description has 4 GB, and it has them
+    with (ws / "e.tif").open("wb") as file:  # it declares a description of 4 GB
         file.write(TIFF_4_GB)
         file.truncate(4 << 30)
     (ws / "d.txt").write_text("text")

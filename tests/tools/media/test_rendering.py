@@ -12,7 +12,7 @@ from atelier_desk.tools.base import ToolResult
 from tests.tools.conftest import Calls
 
 
-async def test_a_model_is_drawn_saved_and_shown(call: Calls, ws: Path) -> None:
+async def test_a_model_is_rendered_saved_and_shown(call: Calls, ws: Path) -> None:
     trimesh.creation.box().export(ws / "box.stl")
     outcome = await call.outcome(
         "render_3d_asset", model_path="box.stl", output_dir="out", views=["front", "iso", "iso"], width=80, height=60
@@ -24,7 +24,7 @@ async def test_a_model_is_drawn_saved_and_shown(call: Calls, ws: Path) -> None:
     assert [type(part) for part in outcome.parts] == [PicturePart, FileChange] * 2
 
 
-async def test_what_cannot_be_drawn_says_why(call: Calls, ws: Path) -> None:
+async def test_an_unusable_model_is_refused_with_the_reason(call: Calls, ws: Path) -> None:
     (ws / "a.stl").write_bytes(b"\0" * 80 + b"\xff\xff\xff\x3f" + b"\0" * 50)
     (ws / "b.txt").write_text("x")
     codes = [

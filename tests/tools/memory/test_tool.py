@@ -41,7 +41,7 @@ async def other(repos: Repositories) -> Workflow:
         ("context", "workflow", 0.3, True),
     ],
 )
-async def test_defaults_follow_the_type(
+async def test_defaults_depend_on_the_type(
     calls: Calls, repos: Repositories, clock: ManualClock, type: str, scope: str, importance: float, lives: bool
 ) -> None:
     data = await add(calls, "A fact.", type)
@@ -55,7 +55,7 @@ async def test_defaults_follow_the_type(
         assert memory.expires_at is None
 
 
-async def test_provenance_says_who_wrote_it_and_who_found_it(
+async def test_provenance_names_the_author_and_the_finder(
     calls: Calls, calls_with: MakeCalls, repos: Repositories, services: ToolServices
 ) -> None:
     data = await add(calls, "The cat sleeps.")
@@ -74,7 +74,7 @@ async def test_provenance_says_who_wrote_it_and_who_found_it(
     assert (await repos.memories.get(data["memory_id"])).retrieved_by == ("run-2", "run-3")
 
 
-async def test_what_is_given_is_stored(calls: Calls, repos: Repositories) -> None:
+async def test_given_values_are_stored(calls: Calls, repos: Repositories) -> None:
     data = await add(
         calls,
         "A fact.",
@@ -89,7 +89,7 @@ async def test_what_is_given_is_stored(calls: Calls, repos: Repositories) -> Non
     assert memory.workflow_id == calls.context.workflow_id
 
 
-async def test_the_same_call_makes_one_memory(calls: Calls, repos: Repositories) -> None:
+async def test_the_same_call_creates_one_memory(calls: Calls, repos: Repositories) -> None:
     first = await add(calls, "Once.", call_id="same")
     again = await add(calls, "Once.", call_id="same")
     assert first == again
@@ -105,7 +105,7 @@ async def test_a_failing_embedder_does_not_lose_the_memory(calls: Calls, embedde
     assert "out of order" in found["note"]
 
 
-async def test_get_gives_the_whole_memory_and_long_ones_in_pages(calls: Calls) -> None:
+async def test_get_returns_the_full_memory_and_long_ones_in_pages(calls: Calls) -> None:
     content = "x" * READ_DEFAULT + "y" * 100
     memory_id = (await add(calls, content))["memory_id"]
     first = await calls(MEMORY, operation="get", memory_id=memory_id)
@@ -133,7 +133,7 @@ async def test_list_filters_and_previews(calls: Calls, clock: ManualClock) -> No
     assert set(compact) == {"id", "type", "preview", "tags", "importance", "workflow_id", "created_at"}
 
 
-async def test_search_gives_every_part_of_the_score(calls: Calls) -> None:
+async def test_search_returns_every_part_of_the_score(calls: Calls) -> None:
     await add(calls, "The feline sleeps.")
     data = await calls(MEMORY, operation="search", query="feline", threshold=0.5)
     assert data["search_type"] == "hybrid"
@@ -158,7 +158,7 @@ async def test_update_changes_content_and_its_vector(calls: Calls, repos: Reposi
     assert "Nothing to update" in (await calls(MEMORY, operation="update", memory_id=memory_id))["error"]
 
 
-async def test_delete_forgets(calls: Calls) -> None:
+async def test_delete_removes_the_memory(calls: Calls) -> None:
     memory_id = (await add(calls, "The cat sleeps."))["memory_id"]
     await calls(MEMORY, operation="search", query="cat")
     assert (await calls(MEMORY, operation="delete", memory_id=memory_id))["success"]
@@ -185,7 +185,7 @@ async def test_an_expired_memory_is_not_found(calls: Calls, clock: ManualClock) 
     assert (await calls(MEMORY, operation="list"))["count"] == 0
 
 
-async def test_clear_by_type_means_the_workflow_unless_told(
+async def test_clear_by_type_means_the_workflow_by_default(
     calls: Calls, calls_with: MakeCalls, repos: Repositories
 ) -> None:
     await add(calls, "Mine.", "decision")
@@ -197,7 +197,7 @@ async def test_clear_by_type_means_the_workflow_unless_told(
     assert (await nowhere(MEMORY, operation="clear_by_type", type="decision", scope="general"))["deleted"] == 1
 
 
-async def test_clear_by_type_can_mean_both(calls: Calls) -> None:
+async def test_clear_by_type_can_mean_both_scopes(calls: Calls) -> None:
     await add(calls, "Mine.", "decision")
     await add(calls, "General.", "decision", scope="general")
     await add(calls, "Kept.", "knowledge")
@@ -214,7 +214,7 @@ async def test_describe_counts(calls: Calls) -> None:
     assert data["tags"] == {"a": 2, "b": 1}
 
 
-async def test_activate_general_leaves_the_workflow_for_this_run(
+async def test_activate_general_hides_the_workflows_memories_for_this_run(
     calls: Calls, calls_with: MakeCalls, repos: Repositories
 ) -> None:
     await add(calls, "Mine.", "decision")
@@ -230,7 +230,7 @@ async def test_activate_general_leaves_the_workflow_for_this_run(
     assert (await another_run(MEMORY, operation="list", scope="workflow"))["count"] == 1
 
 
-async def test_activate_workflow_means_another_workflows_memories(
+async def test_activate_workflow_selects_another_workflows_memories(
     calls: Calls, calls_with: MakeCalls, other: Workflow
 ) -> None:
     await add(calls_with(workflow_id=other.id), "Theirs.", "decision")
@@ -253,12 +253,12 @@ async def test_a_blank_memory_and_too_many_tags_are_refused(calls: Calls) -> Non
     assert "30 tags given; the limit is 20" in data["error"]
 
 
-async def test_without_memories_it_says_so(calls_with: MakeCalls) -> None:
+async def test_without_memories_the_answer_says_so(calls_with: MakeCalls) -> None:
     assert (await calls_with(memories=None)(MEMORY, operation="list"))["code"] == "no_memory"
     assert (await calls_with(memory_search=None)(MEMORY, operation="search", query="x"))["code"] == "no_memory"
 
 
-async def test_without_a_search_it_still_keeps(calls_with: MakeCalls, repos: Repositories) -> None:
+async def test_without_a_search_memories_are_still_stored(calls_with: MakeCalls, repos: Repositories) -> None:
     calls = calls_with(memory_search=None)
     memory_id = (await add(calls, "Kept."))["memory_id"]
     assert (await repos.memories.get(memory_id)).type is MemoryType.KNOWLEDGE
@@ -277,7 +277,7 @@ def test_reading_operations_only_read(calls: Calls) -> None:
     assert calls.registry.prepare(tool, {"operation": "delete", "memory_id": "m"}).described.effect == "write"
 
 
-async def test_a_workflow_whose_memory_is_off_has_none(calls: Calls, services: ToolServices) -> None:
+async def test_a_workflow_with_memory_disabled_has_none(calls: Calls, services: ToolServices) -> None:
     await add(calls, "The cat sleeps.")
     off = True
 
@@ -291,10 +291,10 @@ async def test_a_workflow_whose_memory_is_off_has_none(calls: Calls, services: T
     assert (await calls(MEMORY, operation="search", query="cat"))["count"] == 1
 
 
-async def test_what_waits_for_the_users_yes_is_general_to_the_agents_of_its_workflow(
+async def test_a_proposal_awaiting_approval_is_general_for_the_agents_of_its_workflow(
     calls: Calls, services: ToolServices, repos: Repositories, other: Workflow, calls_with: MakeCalls
 ) -> None:
-    """It is found, listed and deleted as general where it was added, and nowhere else."""
+    """It is found, listed and deleted as general in the workflow where it was added, and nowhere else."""
 
     async def asks() -> bool:
         return True
@@ -338,7 +338,7 @@ async def test_a_proposal_is_general_to_every_operation(
     cleared: int,
     left: set[str],
 ) -> None:
-    """What is cleared with a scope is what that scope lists and finds; ``describe`` counts alike."""
+    """Clearing a scope deletes exactly what that scope lists and finds; ``describe`` counts the same."""
     yes = False
 
     async def asks() -> bool:
@@ -362,7 +362,7 @@ async def test_a_proposal_is_general_to_every_operation(
     assert {ids[memory.id] for memory in await repos.memories.list(scope=None)} == left
 
 
-async def test_proposals_of_another_workflow_stay_where_they_are(
+async def test_proposals_of_another_workflow_are_not_affected(
     calls: Calls, services: ToolServices, repos: Repositories, other: Workflow, calls_with: MakeCalls
 ) -> None:
     async def asks() -> bool:

@@ -1,4 +1,4 @@
-"""Tool files are listed without being run, and running one gives its tools or says what is wrong with it."""
+"""Tool files are listed without being run, and running one gives its tools or an error."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_new_file_is_listed_and_not_run(tmp_path: Path) -> None:
     assert (found.name, found.status, found.sha256) == ("boom.py", FileStatus.NEW, digest(text))
 
 
-def test_the_confirmed_hash_tells_confirmed_from_changed(tmp_path: Path) -> None:
+def test_the_confirmed_hash_distinguishes_confirmed_from_changed(tmp_path: Path) -> None:
     found = written(tmp_path, "greet.py", GOOD.encode())
     assert list_candidates(tmp_path, {"greet.py": found.sha256})[0].status is FileStatus.CONFIRMED
     (tmp_path / "greet.py").write_text(GOOD + "\n# changed")
@@ -79,12 +79,12 @@ async def test_a_file_gives_its_tools(tmp_path: Path, context: ToolContext) -> N
         ("#" * (MAX_BYTES + 1), "too long"),
     ],
 )
-def test_what_is_wrong_with_a_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_faulty_file_is_reported(tmp_path: Path, text: str, reason: str) -> None:
     with pytest.raises(UsageError, match=f"(?s){reason}"):
         run(written(tmp_path, "wrong.py", text.encode()))
 
 
-def test_what_is_shown_is_what_runs_whatever_the_coding_line_says(tmp_path: Path) -> None:
+def test_the_shown_text_is_what_runs_whatever_the_coding_line(tmp_path: Path) -> None:
     hidden = b"# coding: utf-7\n# +AAo-raise SystemExit('hidden in a comment')\n"
     file = written(tmp_path, "greet.py", hidden + GOOD.encode())
     assert "# +AAo-raise" in source(file)

@@ -1,5 +1,5 @@
-"""Tool files run in processes of their own: what comes back, what cannot disturb it, and that a stopped one is really
-gone.
+"""Tool files run in separate processes: their results, what cannot disturb them, and that a stopped one is really
+ended.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def loaded(tmp_path: Path, processes: ToolProcesses, context: ToolContext) -> Lo
     return Loaded(tmp_path / "tools", processes, context)
 
 
-async def test_a_call_gives_its_result_in_another_process_whatever_the_tool_prints_or_reads(loaded: Loaded) -> None:
+async def test_a_call_runs_in_another_process_whatever_the_tool_prints_or_reads(loaded: Loaded) -> None:
     await loaded.load(
         HEAD
         + textwrap.dedent('''
@@ -87,7 +87,7 @@ async def test_a_call_gives_its_result_in_another_process_whatever_the_tool_prin
     assert "times must be a whole number" in (await loaded.data("noisy", name="Ada", times="x"))["error"]
 
 
-async def test_async_functions_get_the_facts_of_the_call_and_tell_their_progress(
+async def test_async_functions_get_the_facts_of_the_call_and_report_progress(
     loaded: Loaded, context: ToolContext
 ) -> None:
     told: list[tuple[int, str]] = []
@@ -106,7 +106,7 @@ async def test_async_functions_get_the_facts_of_the_call_and_tell_their_progress
     assert told == [(40, "nearly")]
 
 
-async def test_the_function_itself_has_the_last_word_on_its_arguments(loaded: Loaded) -> None:
+async def test_the_function_makes_the_final_check_of_its_arguments(loaded: Loaded) -> None:
     await loaded.load(
         HEAD
         + textwrap.dedent('''
@@ -146,7 +146,7 @@ async def test_a_tool_can_ask_a_person(loaded: Loaded) -> None:
     assert (tool.awaits_external_response, tool.timeout_s) == (True, 0)
 
 
-async def test_errors_of_a_tool_are_reported_with_their_line_and_the_log_has_the_rest(
+async def test_errors_of_a_tool_are_reported_with_their_line_and_logged_in_full(
     loaded: Loaded, caplog: pytest.LogCaptureFixture
 ) -> None:
     await loaded.load(
@@ -246,7 +246,7 @@ def leaves_a_child(folder: str) -> int:
 
 
 @pytest.mark.parametrize("name", ["deaf", "busy"])
-async def test_a_tool_that_will_not_end_is_killed_with_all_it_started(
+async def test_a_tool_that_ignores_its_end_is_killed_with_its_children(
     loaded: Loaded, tmp_path: Path, name: str
 ) -> None:
     await loaded.load(STUBBORN)
@@ -259,13 +259,13 @@ async def test_a_tool_that_will_not_end_is_killed_with_all_it_started(
         await until(lambda pid=int(pid): gone(pid))  # type: ignore[misc]
 
 
-async def test_what_a_call_started_ends_with_it(loaded: Loaded, tmp_path: Path) -> None:
+async def test_processes_started_by_a_call_end_with_it(loaded: Loaded, tmp_path: Path) -> None:
     await loaded.load(STUBBORN)
     pid = (await loaded.data("leaves_a_child", folder=str(tmp_path)))["result"]
     await until(lambda: gone(pid))
 
 
-async def test_a_call_over_its_time_is_killed_and_told(
+async def test_a_timed_out_call_is_killed_and_reported(
     loaded: Loaded, processes: ToolProcesses, tmp_path: Path
 ) -> None:
     await loaded.load(HANGS.replace("timeout_s=600", "timeout_s=0.5"))
@@ -290,11 +290,11 @@ async def test_more_calls_than_workers_wait_for_one(tmp_path: Path, context: Too
     ]
 
 
-async def test_only_the_bytes_that_were_confirmed_run(tmp_path: Path, processes: ToolProcesses) -> None:
+async def test_only_the_confirmed_bytes_run(tmp_path: Path, processes: ToolProcesses) -> None:
     file = tool_file(tmp_path, HANGS)
     with pytest.raises(UsageError, match="Review it again"):
         await processes.describe(dataclasses.replace(file, data=file.data + b"# changed"))
-    # What runs is what was read when it was confirmed, not what is in the folder now.
+    # What runs is what was read at the confirmation, not the current content of the folder.
     file.path.write_text("raise SystemExit")
     assert [each["spec"]["name"] for each in await processes.describe(file)] == ["hang"]
 
@@ -327,7 +327,7 @@ def test_a_worker_does_not_outlive_a_killed_program(tmp_path: Path) -> None:
     assert not (tmp_path / "effect-0").exists()
 
 
-async def test_words_subjects_state_and_parts_cross_over(loaded: Loaded) -> None:
+async def test_text_subjects_state_and_parts_are_transferred(loaded: Loaded) -> None:
     await loaded.load(
         HEAD
         + textwrap.dedent('''

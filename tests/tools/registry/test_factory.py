@@ -15,7 +15,7 @@ from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.tools.conftest import Calls
 
 
-async def test_binds_a_tool_to_a_workflow_and_an_agent(
+async def test_a_tool_is_bound_to_a_workflow_and_an_agent(
     registry: ToolRegistry, context: ToolContext, repos: Repositories
 ) -> None:
     other = Workflow(name="Other")
@@ -42,12 +42,12 @@ async def test_the_same_call_id_is_the_same_call(
     assert len(await repos.memories.list(workflow_id=context.workflow_id)) == 1
 
 
-def test_an_unknown_tool_is_answered_with_the_closest(registry: ToolRegistry, context: ToolContext) -> None:
+def test_an_unknown_tool_suggests_the_closest(registry: ToolRegistry, context: ToolContext) -> None:
     with pytest.raises(NotFoundError, match="MemoryTool"):
         ToolFactory(registry, context).create("MemryTool", "w", "a")
 
 
-async def test_each_bound_tool_has_a_state_of_its_own(registry: ToolRegistry, context: ToolContext) -> None:
+async def test_each_bound_tool_has_its_own_state(registry: ToolRegistry, context: ToolContext) -> None:
     factory = ToolFactory(registry, context)
     first, second = (
         factory.create("MemoryTool", context.workflow_id, "a"),

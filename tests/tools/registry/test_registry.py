@@ -1,4 +1,4 @@
-"""The registry's surface and its guarded execution."""
+"""The registry's interface and its guarded execution."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class EchoInput(Input):
 
 
 class Echo(Tool):
-    """Does what its ``behaviour`` says."""
+    """Behaves as ``behaviour`` says."""
 
     name: ClassVar[str] = "echo"
     section: ClassVar[str] = "core_ops"
@@ -55,7 +55,7 @@ def named(name: str, **attributes: Any) -> Tool:
     return type(name, (Echo,), {"name": name, **attributes})()
 
 
-async def test_registers_looks_up_and_forgets(context: ToolContext) -> None:
+async def test_tools_are_registered_looked_up_and_removed(context: ToolContext) -> None:
     registry = ToolRegistry()
     echo = Echo()
     registry.register(echo)
@@ -90,7 +90,7 @@ def test_registering_several_is_all_or_nothing() -> None:
     assert registry.get_all_tool_names() == []
 
 
-def test_every_tool_but_control_tools_is_in_a_known_section() -> None:
+def test_every_tool_except_control_tools_is_in_a_known_section() -> None:
     registry = ToolRegistry()
     with pytest.raises(NotFoundError, match="core_ops"):
         registry.register(named("lost", section="nowhere"))
@@ -144,21 +144,21 @@ def test_control_tools_by_name(registry: ToolRegistry) -> None:
     assert [spec.name for spec in registry.control_tools()] == control.split()
 
 
-def test_definitions_by_names_keep_the_order_and_leave_out_the_unknown(registry: ToolRegistry) -> None:
+def test_definitions_by_name_keep_the_order_and_omit_unknown_names(registry: ToolRegistry) -> None:
     assert [spec.name for spec in registry.get_definitions_by_names(["ReportTool", "Gone", "TodoTool"])] == [
         "ReportTool",
         "TodoTool",
     ]
 
 
-async def test_an_unknown_name_is_answered_with_the_closest(calls: Calls) -> None:
+async def test_an_unknown_name_suggests_the_closest(calls: Calls) -> None:
     data = await calls("todotol")
     assert data["code"] == "unknown_tool"
     assert data["closest"][0] == "TodoTool"
     assert "TodoTool" in data["error"]
 
 
-async def test_only_the_agents_own_tools_are_proposed(calls_with: MakeCalls) -> None:
+async def test_only_the_agents_own_tools_are_suggested(calls_with: MakeCalls) -> None:
     near = await calls_with(enabled_tools=("MemoryTool",))("TodTool")
     assert near["closest"] == ["MemoryTool"]
     assert "TodoTool" not in near["error"]
@@ -168,7 +168,7 @@ async def test_only_the_agents_own_tools_are_proposed(calls_with: MakeCalls) -> 
     assert through["closest"] == ["MemoryTool"]
 
 
-async def test_at_the_greatest_depth_a_planning_tool_says_why_it_is_not_there_and_what_to_do_instead(
+async def test_at_the_maximum_depth_a_planning_tool_explains_why_it_is_missing_and_what_to_do(
     registry: ToolRegistry,
 ) -> None:
     refused = registry.refusal("plan_actions", ["TodoTool"], depth=3, max_depth=3)
@@ -182,12 +182,12 @@ async def test_at_the_greatest_depth_a_planning_tool_says_why_it_is_not_there_an
     assert registry.refusal("plan_actions", ["plan_actions"], depth=2, max_depth=3) is None
 
 
-async def test_a_name_like_no_other_is_answered_with_all(calls: Calls) -> None:
+async def test_a_name_without_a_similar_one_lists_all(calls: Calls) -> None:
     data = await calls("zzz")
     assert "CalculatorTool" in data["error"]
 
 
-async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are(
+async def test_a_disabled_tool_is_refused_and_control_tools_never_are(
     registry: ToolRegistry, context: ToolContext
 ) -> None:
     limited = replace(context, enabled_tools=("TodoTool",))
@@ -200,7 +200,7 @@ async def test_a_tool_that_is_not_enabled_is_refused_and_control_tools_never_are
     assert shown.success
 
 
-def test_who_plans_with_sections_is_reported_how_their_tools_are_reached(registry: ToolRegistry) -> None:
+def test_a_planner_with_sections_is_told_how_to_reach_their_tools(registry: ToolRegistry) -> None:
     for name in ("CalculatorTool", "calculate"):
         planning = registry.refusal(name, ["list_tool_sections", "plan_actions", "TodoTool"])
         assert planning is not None
@@ -214,9 +214,7 @@ def test_who_plans_with_sections_is_reported_how_their_tools_are_reached(registr
     "wish",
     [AskParent("Which one?"), AnswerChild("c1", "This one."), JoinChildren(("c1",)), StartChildren(TeamCall.SPAWN, ())],
 )
-async def test_a_wish_to_wait_goes_through_as_it_is(
-    wish: Outcome, registry: ToolRegistry, context: ToolContext
-) -> None:
+async def test_a_request_to_wait_is_passed_on(wish: Outcome, registry: ToolRegistry, context: ToolContext) -> None:
     async def wait() -> Outcome:
         return wish
 
@@ -225,10 +223,10 @@ async def test_a_wish_to_wait_goes_through_as_it_is(
     assert await ToolFactory(registry, context).create("patient", "w", "a").execute({}) is wish
 
 
-async def test_a_tool_over_its_time_is_stopped(context: ToolContext) -> None:
+async def test_a_timed_out_tool_is_stopped(context: ToolContext) -> None:
     stopped = asyncio.Event()
 
-    async def wait_for_ever() -> ToolResult:
+    async def wait_forever() -> ToolResult:
         try:
             await asyncio.Event().wait()
         finally:
@@ -236,7 +234,7 @@ async def test_a_tool_over_its_time_is_stopped(context: ToolContext) -> None:
         return ToolResult.ok()
 
     registry = ToolRegistry()
-    registry.register(named("slow", behaviour=staticmethod(wait_for_ever), timeout_s=0.01))
+    registry.register(named("slow", behaviour=staticmethod(wait_forever), timeout_s=0.01))
     result = await registry.execute("slow", {}, context)
     assert isinstance(result, ToolResult)
     assert result.data["code"] == "timeout"
@@ -244,16 +242,16 @@ async def test_a_tool_over_its_time_is_stopped(context: ToolContext) -> None:
     assert stopped.is_set()
 
 
-async def test_cancellation_goes_through(context: ToolContext) -> None:
+async def test_cancellation_is_passed_on(context: ToolContext) -> None:
     begun = asyncio.Event()
 
-    async def wait_for_ever() -> ToolResult:
+    async def wait_forever() -> ToolResult:
         begun.set()
         await asyncio.Event().wait()
         return ToolResult.ok()
 
     registry = ToolRegistry()
-    registry.register(named("slow", behaviour=staticmethod(wait_for_ever)))
+    registry.register(named("slow", behaviour=staticmethod(wait_forever)))
     task = asyncio.create_task(registry.execute("slow", {}, context))
     await begun.wait()
     task.cancel()
@@ -286,7 +284,7 @@ async def test_errors_become_results_without_a_traceback(
     assert "Traceback" not in result.text
 
 
-async def test_a_long_result_is_cut_for_the_model_and_kept_for_the_journal(context: ToolContext) -> None:
+async def test_a_long_result_is_cut_for_the_model_and_stored_in_full(context: ToolContext) -> None:
     registry = ToolRegistry()
     registry.register(named("echo"))
     result = await registry.execute("echo", {"text": "x" * 50_000}, context)
@@ -296,7 +294,7 @@ async def test_a_long_result_is_cut_for_the_model_and_kept_for_the_journal(conte
     assert len(result.data["text"]) == 50_000
 
 
-def test_the_tool_list_for_context_is_grouped_and_leaves_control_tools_out(registry: ToolRegistry) -> None:
+def test_the_tool_list_for_context_is_grouped_and_omits_control_tools(registry: ToolRegistry) -> None:
     registry.register(named("review", category=ToolCategory.AGENT, section="custom_ops"))
     registry.register(named("submit", category=ToolCategory.WORKFLOW, section="custom_ops"))
     text = registry.format_tool_list_for_context()
@@ -314,7 +312,7 @@ def test_the_tool_list_for_context_is_grouped_and_leaves_control_tools_out(regis
     assert "(none)" in registry.format_tool_list_for_context([])
 
 
-def test_a_tool_that_is_called_by_its_name_is_listed_with_every_parameter(registry: ToolRegistry) -> None:
+def test_a_tool_called_by_name_is_listed_with_every_parameter(registry: ToolRegistry) -> None:
     for name in registry.get_all_tool_names():
         tool, definition = registry.get_tool(name), registry.get_definition(name)
         if tool is None or definition is None or registry.is_control_tool(name):
@@ -329,7 +327,7 @@ def test_a_tool_that_is_called_by_its_name_is_listed_with_every_parameter(regist
     assert "Parameters" not in registry.format_tool_list_for_context(["list_projects"])
 
 
-def test_what_a_configuration_names_and_is_no_longer_there_is_skipped() -> None:
+def test_configured_tools_that_no_longer_exist_are_skipped() -> None:
     registry = ToolRegistry()
     registry.register_all([named("one"), named("two"), named("three", section="web_ops")])
     assert registry.configured(["three", "gone"], ["core_ops", "gone_ops"]) == ["three", "one", "two"]

@@ -1,4 +1,4 @@
-"""What the model sees of its tools in each mode."""
+"""Which tools the model sees in each tool loading mode."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def visible(registry: ToolRegistry, mode: ToolMode, enabled: Sequence[str] = ENA
     return modes.Toolset.of(registry, enabled, mode=mode, **of).visible(changes.pop("search", None), **changes)
 
 
-def test_direct_shows_what_is_enabled_and_the_control_tools(registry: ToolRegistry) -> None:
+def test_direct_shows_the_enabled_and_the_control_tools(registry: ToolRegistry) -> None:
     assert visible(registry, ToolMode.DIRECT) == ["TodoTool", "ReportTool", "where", "SpawnAgentTool", *CONTROL]
 
 
@@ -63,10 +63,8 @@ def test_every_agent_has_the_control_tools_in_every_mode_without_listing_them(re
         assert visible(registry, mode, CONTROL) == root
 
 
-def test_in_few_words() -> None:
-    """Together at most 400 estimated tokens as they are sent, by the program's own estimate: what every request of
-    every agent costs.
-    """
+def test_control_tools_have_short_definitions() -> None:
+    """Together at most 400 tokens by the program's own estimate: every request of every agent includes them."""
     for mode in (ToolMode.DIRECT, ToolMode.SECTIONS):
         for depth in (0, 1):
             shown = visible(REGISTRY, mode, [], depth=depth, has_parent=depth > 0)
@@ -77,7 +75,7 @@ def test_in_few_words() -> None:
             assert tools_tokens(tuple(control)) <= 400
 
 
-def test_a_sub_agent_can_always_ask_and_a_parent_answers_while_one_asks(registry: ToolRegistry) -> None:
+def test_a_sub_agent_can_always_ask_and_its_parent_answer_while_one_asks(registry: ToolRegistry) -> None:
     for mode in ToolMode:
         root = visible(registry, mode)
         assert "wait_parent" not in root
@@ -86,7 +84,7 @@ def test_a_sub_agent_can_always_ask_and_a_parent_answers_while_one_asks(registry
         assert visible(registry, mode, child_asks=True) == [*root, "answer_child"]
 
 
-def test_a_tool_enabled_by_name_is_shown_once_and_where_it_applies(registry: ToolRegistry) -> None:
+def test_a_tool_enabled_by_name_is_shown_once_and_in_its_section(registry: ToolRegistry) -> None:
     assert visible(registry, ToolMode.DIRECT, ["wait_parent", "TodoTool", "TodoTool"], has_parent=True) == [
         "TodoTool",
         *CONTROL,
@@ -95,7 +93,7 @@ def test_a_tool_enabled_by_name_is_shown_once_and_where_it_applies(registry: Too
     assert "wait_parent" not in visible(registry, ToolMode.DIRECT, ["wait_parent"])
 
 
-def test_sections_shows_the_planners_and_what_is_always_available(registry: ToolRegistry) -> None:
+def test_sections_shows_the_planners_and_the_always_available_tools(registry: ToolRegistry) -> None:
     assert visible(registry, ToolMode.SECTIONS) == ["where", "list_tool_sections", "plan_actions", *CONTROL]
 
 
@@ -103,7 +101,7 @@ def test_invoke_shows_the_control_tools(registry: ToolRegistry) -> None:
     assert visible(registry, ToolMode.INVOKE) == [*CONTROL, "invoke_tool"]
 
 
-def test_at_the_greatest_depth_nobody_plans_and_sections_are_seen_directly(registry: ToolRegistry) -> None:
+def test_at_the_maximum_depth_nobody_plans_and_sections_are_shown_directly(registry: ToolRegistry) -> None:
     deep = {"depth": 3, "has_parent": True}
     direct = ["TodoTool", "ReportTool", "where", *CONTROL, "wait_parent"]
     assert visible(registry, ToolMode.DIRECT, **deep) == direct
@@ -117,7 +115,7 @@ def test_at_the_greatest_depth_nobody_plans_and_sections_are_seen_directly(regis
     }
 
 
-def test_what_may_be_used_is_what_is_enabled_and_the_planners_of_sections_mode(registry: ToolRegistry) -> None:
+def test_usable_tools_are_the_enabled_ones_and_the_planners_of_sections_mode(registry: ToolRegistry) -> None:
     def usable(mode: ToolMode, depth: int = 0) -> list[str]:
         return modes.Toolset.of(registry, ENABLED, mode=mode, depth=depth, max_depth=3).usable
 
@@ -133,7 +131,7 @@ def test_what_may_be_used_is_what_is_enabled_and_the_planners_of_sections_mode(r
     assert {tuple(usable(mode, 3)) for mode in ToolMode} == {("TodoTool", "ReportTool", "where")}
 
 
-def test_what_the_system_message_says(registry: ToolRegistry) -> None:
+def test_the_text_of_the_system_message(registry: ToolRegistry) -> None:
     def text(mode: ToolMode, depth: int = 0, enabled: Sequence[str] = ENABLED) -> str:
         return modes.Toolset.of(registry, enabled, mode=mode, depth=depth, max_depth=3).text()
 
@@ -151,7 +149,7 @@ def test_what_the_system_message_says(registry: ToolRegistry) -> None:
     assert "CalculatorTool: " not in text(ToolMode.INVOKE)
 
 
-def test_tools_to_search_for_are_told_by_section_and_those_that_were_found_come_last(registry: ToolRegistry) -> None:
+def test_searchable_tools_are_listed_by_section_and_found_ones_come_last(registry: ToolRegistry) -> None:
     enabled = [*ENABLED, "read_file", "write_file"]
     outside = modes.Search(SearchScope.OUTSIDE_CORE, ("write_file", "TodoTool"))
     assert visible(registry, ToolMode.DIRECT, enabled, search=outside) == [
@@ -192,7 +190,7 @@ REGISTRY = create_default_tool_registry()
     st.booleans(),
     st.booleans(),
 )
-def test_nothing_is_shown_that_may_not_be_used(
+def test_no_unusable_tool_is_shown(
     mode: ToolMode, enabled: list[str], depth: int, max_depth: int, has_parent: bool, child_asks: bool
 ) -> None:
     shown = visible(

@@ -1,4 +1,4 @@
-"""A folder to work in, with a program that leaves a mark when it runs, and calls of the tools in it."""
+"""A folder to work in, with a program that leaves a mark when it runs, and calls of the shell tools in it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ from atelier_desk.workspace.processes import sandbox
 
 @dataclass
 class Bench:
-    """Attributes: ``root`` the workspace, ``outside`` a folder next to it, ``marks`` where the canary leaves its marks;
-    ``says_yes``: a person allowed the settings of every repository."""
+    """Attributes: ``root`` the workspace, ``outside`` a folder next to it, ``marks`` where the canary leaves its
+    marks; ``says_yes``: a person approved the settings of every repository.
+    """
 
     root: Path
     outside: Path
@@ -54,7 +55,7 @@ class Bench:
         return self.registry.prepare(tool, {"command": command, "modifies_files": False, **arguments}).described
 
     @property
-    def sung(self) -> list[str]:
+    def canary_marks(self) -> list[str]:
         """The marks of the canary."""
         return sorted(path.name for path in self.marks.iterdir())
 
@@ -62,7 +63,7 @@ class Bench:
         return replace(self.context, workflow_id=workflow_id)
 
     def git(self, *arguments: str, cwd: Path | None = None) -> None:
-        """git as its owner runs it, with what the machine's owner has set left out."""
+        """git as its owner runs it, without the machine owner's settings."""
         home = {"HOME": str(self.outside), "PATH": os.environ["PATH"], "GIT_CONFIG_NOSYSTEM": "1"}
         who = ("-c", "user.name=Ann", "-c", "user.email=ann@example.org", "-c", "init.defaultBranch=main")
         subprocess.run(
@@ -93,7 +94,7 @@ async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterato
 
 @pytest.fixture
 def nothing_is_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would be read-only for the command otherwise can be changed, as on systems without mounts."""
+    """Files that would otherwise be read-only for the command can be changed, as on systems without mounts."""
     monkeypatch.setattr(sandbox, "PROTECTED_GIT_FILES", ())
     monkeypatch.setattr(sandbox, "PINNED", "")
     monkeypatch.setattr(ProtectedFiles, "read_only", property(lambda self: (), lambda self, found: None), raising=False)

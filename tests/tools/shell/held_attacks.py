@@ -1,6 +1,8 @@
 # ruff: noqa: E501
-"""Attacks by what a sandboxed command leaves for git to run later, and who calls git there. Each is made twice: without
-Atelier, where the canary must run, or the attack proves nothing; and by the tool, where it must not."""
+"""Attacks by files that a sandboxed command leaves for git to run later, and by whom git is run there. Each is
+made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the tool, where it
+must not.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,8 @@ REBASE = (
 
 @dataclass
 class Attack:
-    """``setup`` is what the owner did, ``steps`` are commands of an agent, ``visits`` the folders in which the owner
-    calls git.
+    """``setup`` is what the owner did, ``steps`` are commands of an agent, ``visits`` the folders in which the
+    owner runs git.
     """
 
     setup: str
@@ -269,7 +271,7 @@ ATTACKS = {
 
 
 class Person:
-    """Who owns the folders, and calls git in them. Their canary leaves marks where no sandbox can."""
+    """The owner of the folders, who runs git in them. Their canary leaves marks where no sandbox can."""
 
     def __init__(self, top: Path, attack: Attack) -> None:
         self.top, self.attack = top, attack
@@ -306,7 +308,7 @@ class Person:
         )
 
     def calls_git(self) -> list[str]:
-        """The marks of the canary after the calls."""
+        """Run git; returns the marks of the canary."""
         for visit in self.attack.visits:
             folder = self.root / visit
             if folder.is_dir():

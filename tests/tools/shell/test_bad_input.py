@@ -1,4 +1,4 @@
-"""Commands that flood, fork or find nothing to run with: each ends, says why, and leaves nothing behind."""
+"""Commands that flood, fork or lack a program: each ends, reports why, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.tools.shell.conftest import Bench
 from tests.tools.shell.test_run_command import left
 
 
-async def test_it_floods(bench: Bench) -> None:
+async def test_a_command_that_floods_its_output_ends(bench: Bench) -> None:
     result = await bench.run("yes flooding", timeout_ms=30_000)
     assert result.data["code"] == "ended"
     assert "printed" in result.data["error"]
@@ -21,8 +21,8 @@ async def test_it_floods(bench: Bench) -> None:
     assert left("yes flooding") == []
 
 
-async def test_it_forks(bench: Bench) -> None:
-    """A bounded one: 400 processes that continue, each in a session of its own."""
+async def test_a_command_that_forks_ends(bench: Bench) -> None:
+    """A bounded one: 400 processes that continue, each in its own session."""
     mark = f"6{os.getpid()}"
     (bench.root / "forks.sh").write_text(f"for each in $(seq 400); do setsid sleep {mark} & done\nwait\n")
     result = await bench.run("bash forks.sh", timeout_ms=30_000)
@@ -41,7 +41,7 @@ async def test_without_bash_one_command_still_runs(bench: Bench, monkeypatch: py
     assert refused.data["code"] == "no_shell"
 
 
-async def test_without_git_it_says_so(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_missing_git_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     found = environment.program
     monkeypatch.setattr(
         environment, "program", lambda name, *place, **more: "" if name == "git" else found(name, *place, **more)
@@ -52,7 +52,7 @@ async def test_without_git_it_says_so(bench: Bench, monkeypatch: pytest.MonkeyPa
         assert "git" in result.data["error"]
 
 
-async def test_the_folder_no_longer_exists(bench: Bench) -> None:
+async def test_a_missing_folder_is_reported(bench: Bench) -> None:
     shutil.rmtree(bench.root)
     result = await bench.run("ls")
     assert result.data["code"] == "no_workspace"

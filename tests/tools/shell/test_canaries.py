@@ -1,4 +1,4 @@
-"""No line that runs without a person's approval runs a program of the workspace, writes a file or reads outside: run
+"""No command line that runs without approval runs a program of the workspace, writes a file or reads outside: run
 for real.
 """
 
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def open_air(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No sandbox: what keeps the canary quiet here is what was judged and said, alone."""
+    """No sandbox: only the judgement of the line keeps the canary quiet here."""
     monkeypatch.setattr(sandbox, "available", lambda: False)
 
 
@@ -54,19 +54,19 @@ async def test_option_injections(bench: Bench) -> None:
         call = bench.call_of(line)
         assert (call.effect is Effect.READ) == (call.risk is Risk.LOW) == judge(line, str(bench.outside)).safe
         if call.effect is not Effect.READ:
-            continue  # a person is asked
+            continue  # approval is needed
         ran.append(line)
         result = await bench.run(line, timeout_ms=5000)
         assert "s3cret" not in result.data.get("output", ""), line
-        assert bench.sung == [], line
+        assert bench.canary_marks == [], line
         assert snapshot(bench.root) == before, line
-    # What is left are lines that only look like an attack; some such must be there, or nothing was tried.
+    # The rest are lines that only look like an attack; some must exist, or nothing was tested.
     assert {"cat -- -o", "sort *", "cat lin*"} <= set(ran)
     assert len(ran) < len(tried) / 20, ran
 
 
 async def test_files_that_no_operand_names(bench: Bench) -> None:
-    """No line reads what lies outside, or writes, without an approval, however it names the file."""
+    """No line reads outside files, or writes, without an approval, however it names the file."""
     secret = bench.outside / "secret"
     (bench.root / "link-out").symlink_to(secret)
     (bench.root / "link-dir").symlink_to(bench.outside)
@@ -82,12 +82,12 @@ async def test_files_that_no_operand_names(bench: Bench) -> None:
     before, ran = snapshot(bench.root), []
     for line in (each.replace("{out}", str(secret)) for each in NAMED):
         if bench.call_of(line).effect is not Effect.READ:
-            continue  # a person is asked
+            continue  # approval is needed
         ran.append(line)
         result = await bench.run(line, timeout_ms=5000)
         assert "s3cret" not in result.data.get("output", ""), line
         assert snapshot(bench.root) == before, line
-    # Plain reading of a link, which is refused when it is followed, or of a file that is really called so.
+    # Plainly reading a link, which is refused when it is followed, or a file that really has such a name.
     assert {"cat @names", "wc -c < link-out", "cat link-dir/secret"} <= set(ran)
     assert len(ran) <= 15, ran
 
@@ -104,17 +104,17 @@ async def test_files_that_no_operand_names(bench: Bench) -> None:
         "typeset -i 'x=a[$(./canary)]'", "git -c alias.x='!./canary' x", "git ls-remote --upload-pack=./canary .",
     ],
 )  # fmt: skip
-async def test_the_canary_is_alive(bench: Bench, line: str) -> None:
-    """The same attacks do run the program when a person allows them; before, nothing of the kind runs unasked."""
+async def test_the_canary_works(bench: Bench, line: str) -> None:
+    """The same attacks do run the program when a person allows them; before that, none runs without approval."""
     bench.git("init", "-q")
     assert bench.call_of(line).effect is not Effect.READ
-    assert bench.sung == []
+    assert bench.canary_marks == []
     await bench.run(line, timeout_ms=5000)
-    assert bench.sung
+    assert bench.canary_marks
 
 
 def repository(bench: Bench) -> None:
-    """A repository whose own settings run the canary wherever git lets them."""
+    """A repository whose own settings run the canary wherever git allows it."""
     bench.git("init", "-q")
     (bench.root / "a.txt").write_text("one\n")
     (bench.root / "a.x").write_text("one\n")
@@ -173,7 +173,7 @@ READING = [
 
 
 async def test_a_repository_runs_nothing(bench: Bench) -> None:
-    """What only reads runs nothing of it even after an approval to its settings."""
+    """Reading commands run nothing of it even after an approval of its settings."""
     repository(bench)
     refused = await bench.run("git status")
     assert refused.data["code"] == "unsafe_repository"
@@ -183,14 +183,14 @@ async def test_a_repository_runs_nothing(bench: Bench) -> None:
         assert call.effect is Effect.READ, line
         result = await bench.run(line, timeout_ms=20_000)
         assert result.success, (line, result.data)
-        assert bench.sung == [], line
+        assert bench.canary_marks == [], line
     status = await bench.call("git_status")
     assert {each["path"] for each in status.data["files"]} >= {"a.txt", "a.x", "in.txt", ".gitattributes"}
     for arguments in ({}, {"staged": True}, {"file": "a.x"}, {"file": "in.txt"}):
         diff = await bench.call("git_diff", **arguments)
         assert diff.success, diff.data
         assert arguments == {"staged": True} or "+two" in diff.data["output"]
-    assert bench.sung == []
+    assert bench.canary_marks == []
     assert not (bench.root / "written").exists()
 
 
@@ -200,11 +200,11 @@ async def test_a_repository_runs_nothing(bench: Bench) -> None:
 def test_git_itself_does_run_them(bench: Bench, line: tuple[str, ...]) -> None:
     repository(bench)
     subprocess.run(line, cwd=bench.root, capture_output=True, timeout=20, check=False)
-    assert bench.sung
+    assert bench.canary_marks
 
 
-async def test_a_repository_hidden_in_a_folder_is_not_taken_for_one(bench: Bench) -> None:
-    """CVE-2026-45033: a bare repository in a folder that was cloned."""
+async def test_a_bare_repository_in_a_folder_is_not_used(bench: Bench) -> None:
+    """CVE-2026-45033: a bare repository in a cloned folder."""
     bench.git("init", "-q")
     bare = bench.root / "docs"
     bench.git("init", "-q", "--bare", str(bare))
@@ -215,9 +215,9 @@ async def test_a_repository_hidden_in_a_folder_is_not_taken_for_one(bench: Bench
         await bench.run(line)
     for line in ("git status", "git diff", "git log -p"):
         await bench.run(line, cwd="docs")
-    assert bench.sung == []
+    assert bench.canary_marks == []
     subprocess.run(["git", "status"], cwd=bare, capture_output=True, timeout=20, check=False)
-    assert bench.sung
+    assert bench.canary_marks
 
 
 async def test_a_submodule_runs_nothing(bench: Bench) -> None:
@@ -238,10 +238,10 @@ async def test_a_submodule_runs_nothing(bench: Bench) -> None:
     for line in ("git status", "git diff", "git diff --stat", "git log -p"):
         assert bench.call_of(line).effect is Effect.READ
         await bench.run(line)
-        assert bench.sung == [], line
+        assert bench.canary_marks == [], line
     assert (await bench.call("git_status")).success
     assert (await bench.call("git_diff")).success
-    assert bench.sung == []
+    assert bench.canary_marks == []
     for line in (
         "git diff --ignore-submodules=none",
         "git diff --submodule=diff",
@@ -249,10 +249,10 @@ async def test_a_submodule_runs_nothing(bench: Bench) -> None:
     ):
         assert bench.call_of(line).effect is not Effect.READ
     subprocess.run(["git", "status"], cwd=bench.root, capture_output=True, timeout=20, check=False)
-    assert bench.sung
+    assert bench.canary_marks
 
 
-async def test_files_elsewhere_are_not_shown_by_a_repository(bench: Bench) -> None:
+async def test_a_repository_exposes_no_files_from_elsewhere(bench: Bench) -> None:
     bench.git("init", "-q")
     bench.git("config", "core.worktree", str(bench.outside))
     for result in (await bench.call("git_status"), await bench.call("git_diff"), await bench.run("git status")):
@@ -260,7 +260,7 @@ async def test_files_elsewhere_are_not_shown_by_a_repository(bench: Bench) -> No
         assert result.data["code"] == "unsafe_repository"
 
 
-async def test_a_program_of_the_workspace_is_not_taken_for_one_of_the_machine(
+async def test_a_program_of_the_workspace_does_not_replace_one_of_the_machine(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file named ``git`` or ``ls`` in the folder must not run, whatever PATH says."""
@@ -274,11 +274,11 @@ async def test_a_program_of_the_workspace_is_not_taken_for_one_of_the_machine(
     for line in ("git status", "ls", "cat in.txt", "ls | head -2", "cd bin && ls && git status"):
         assert (await bench.run(line)).success, line
     assert (await bench.call("git_status")).success
-    assert bench.sung == []
+    assert bench.canary_marks == []
 
 
 @pytest.mark.parametrize("line", [line for line in SHELL if "link" in line])
-async def test_links_out_of_the_folder(bench: Bench, line: str) -> None:
+async def test_links_out_of_the_folder_are_refused(bench: Bench, line: str) -> None:
     (bench.root / "link-out").symlink_to(bench.outside / "secret")
     (bench.root / "link-dir").symlink_to(bench.outside)
     if bench.call_of(line).effect is Effect.READ:

@@ -1,4 +1,4 @@
-"""A command's changes of files: named in its result, shown on its card, kept however it ends."""
+"""A command's file changes: named in its result, shown on its card, recorded however it ends."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def files(bench: Bench) -> WorkspaceFiles:
     return bench.services.files
 
 
-async def test_a_command_s_changes_are_undone(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_a_commands_changes_are_undone(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "work.sh").write_text("echo new > in.txt; rm gone.txt; echo made > made.txt\n")
     result = await bench.run("bash work.sh")
     assert result.data["changed_files"] == ["deleted gone.txt", "changed in.txt", "created made.txt"]
@@ -31,7 +31,7 @@ async def test_a_command_s_changes_are_undone(bench: Bench, files: WorkspaceFile
     assert not (bench.root / "made.txt").exists()
 
 
-async def test_one_that_fails_or_is_stopped_too(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_changes_of_a_failed_or_stopped_command_are_undone_too(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "fails.sh").write_text("echo half > in.txt; exit 3\n")
     failed = await bench.run("bash fails.sh")
     assert (failed.data["exit_status"], failed.data["changed_files"]) == (3, ["changed in.txt"])
@@ -46,9 +46,7 @@ async def test_one_that_fails_or_is_stopped_too(bench: Bench, files: WorkspaceFi
     assert [change.path for change in files.store.of("w")] == ["in.txt", "b.txt"]
 
 
-async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(
-    bench: Bench, files: WorkspaceFiles
-) -> None:
+async def test_reading_records_nothing_and_many_changes_are_listed_briefly(bench: Bench, files: WorkspaceFiles) -> None:
     assert "changed_files" not in (await bench.run("cat in.txt")).data
     (bench.root / "many.sh").write_text("for each in $(seq 30); do echo $each > f$each; done\n")
     result = await bench.call(
@@ -58,7 +56,7 @@ async def test_reading_keeps_nothing_and_a_folder_of_many_keeps_the_names_short(
     assert {change.agent_name for change in files.store.of("w")} == {"Ann"}
 
 
-async def test_a_folder_that_a_command_moves_away_is_reported_as_gone_and_not_to_be_large(
+async def test_a_folder_moved_away_by_a_command_is_reported_as_missing_and_not_as_too_large(
     bench: Bench, files: WorkspaceFiles
 ) -> None:
     (bench.root / "move.sh").write_text(f"mv {bench.root} {bench.root}-moved\n")

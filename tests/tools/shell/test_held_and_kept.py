@@ -1,4 +1,4 @@
-"""What was held is kept or discarded by a person, and what is read-only is said to be."""
+"""Held files are restored or discarded by a person, and read-only files are reported as such."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.tools.shell.held_attacks import PLAIN, Attack, Person, by_the_tool
 pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 
 
-async def test_a_person_keeps_or_discards_what_is_held(
+async def test_a_person_restores_or_discards_held_files(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, "true", works=False))
@@ -50,7 +50,7 @@ async def test_a_person_keeps_or_discards_what_is_held(
     assert files.held.of("w") == []
 
 
-async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench: Bench, tmp_path: Path) -> None:
+async def test_files_held_before_a_kill_are_found_and_survive_cleaning(bench: Bench, tmp_path: Path) -> None:
     data = tmp_path / "data"
     left = data / "checkpoints/held/-launcher/1-2-0"
     left.mkdir(parents=True)
@@ -81,7 +81,7 @@ async def test_what_was_held_before_a_kill_is_found_and_survives_cleaning(bench:
 async def test_read_only_settings_are_named(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
 ) -> None:
-    """As by npm's ``prepare``: the result says what to do next, also where the program continues."""
+    """As with npm's ``prepare``: the result says what to do next, even where the program continues."""
     if not sandbox.has_mounts():
         pytest.skip("this system has no mounts of its own")
     person = Person(tmp_path / "with", Attack(PLAIN, f"echo '{line}' >prepare.sh; sh prepare.sh; true"))
@@ -90,7 +90,9 @@ async def test_read_only_settings_are_named(
     assert ("git config KEY VALUE" in result.data.get("git_read_only", "")) is (line != "true")
 
 
-async def test_what_is_there_cannot_be_replaced(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_existing_file_cannot_be_replaced(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not sandbox.has_mounts():
         pytest.skip("this system has no mounts of its own")
     steps = (

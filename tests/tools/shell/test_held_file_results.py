@@ -1,7 +1,8 @@
-"""What a sandboxed command leaves in a workspace never runs outside the sandbox, when its owner calls git there.
+"""Files that a sandboxed command leaves in a workspace never run outside the sandbox when the owner runs git
+there.
 
-Each attack is made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the tool,
-where it must not.
+Each attack is made twice: without Atelier, where the canary must run, or the attack proves nothing; and by the
+tool, where it must not.
 """
 
 from __future__ import annotations
@@ -57,13 +58,11 @@ PURPOSES = {
     ),
     "git init -q": ("git status", "true"),
 }
-"""What a person said yes to, a test that it stayed, and what there was before."""
+"""An approved command, a check that its result stayed, and the state before."""
 
 
 @pytest.mark.parametrize("line", PURPOSES)
-async def test_what_was_asked_for_stays(
-    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str
-) -> None:
+async def test_approved_changes_stay(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line: str) -> None:
     check, setup = PURPOSES[line]
     person = Person(tmp_path / "with", Attack(f"true origin; {setup}", line, home=FILES))
     assert bench.call_of(line).subjects.writes[-1:] == (".git/config",)
@@ -86,7 +85,7 @@ async def test_what_was_asked_for_stays(
         "env git config a.b c",
     ],
 )  # fmt: skip
-def test_only_what_does_nothing_else_may_change_repositories(line: str) -> None:
+def test_only_a_command_with_no_other_effect_may_change_repositories(line: str) -> None:
     assert not judge(line).changes_repositories
 
 
@@ -116,7 +115,7 @@ QUIET = (
 )
 
 
-async def test_ordinary_work_is_left_alone(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ordinary_work_is_not_affected(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     person = Person(tmp_path / "with", Attack(f"{PLAIN}; {MODULE}", QUIET, home=FILES))
     for step, result in zip(QUIET, await by_the_tool(bench, person, monkeypatch), strict=True):
         assert result.success, (step, result.data)
@@ -133,7 +132,9 @@ MOVED = (
 )
 
 
-async def test_what_runs_nothing_new_may_move(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_move_that_runs_nothing_new_is_allowed(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     husky = (
         "mkdir -p .husky/_; echo true | tee .husky/pre-commit >.husky/_/pre-commit; git add .husky/pre-commit; git "
         "commit -qm y"
@@ -146,7 +147,7 @@ async def test_what_runs_nothing_new_may_move(bench: Bench, tmp_path: Path, monk
         assert not {"held", "put_back", "gone", "note"} & set(result.data), (step, result.data)
 
 
-async def test_a_new_repository_keeps_its_files(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_new_repository_stays(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, "git clone -q . a && git -C a config core.fsmonitor $CANARY"))
     (result,) = await by_the_tool(bench, person, monkeypatch)
     assert result.data["held"] == ["a/.git/config"]
@@ -162,7 +163,7 @@ async def test_a_new_repository_keeps_its_files(bench: Bench, tmp_path: Path, mo
 
 
 @pytest.mark.usefixtures("nothing_is_mounted")
-async def test_what_no_longer_exists_is_reported_as_gone(
+async def test_a_deleted_file_is_reported_as_missing(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(tmp_path / "with", Attack(PLAIN, "rm -rf .git"))

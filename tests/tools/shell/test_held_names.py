@@ -1,4 +1,6 @@
-"""Held files whose names are not UTF-8: two stay two, and each is shown, kept and discarded by what is shown."""
+"""Held files whose names are not UTF-8: two stay distinct, and each is shown, restored and discarded by its shown
+name.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +49,7 @@ def hold(files: WorkspaceFiles, ws: Path, path: str, text: str, *, replaces: str
 
 
 @pytest.mark.parametrize("path", [f".husky/{ACUTE}", f"{ACUTE}/AGENTS.md", ".husky/⟨E9⟩", ".husky/café"])
-def test_what_is_stored_gets_its_own_name_again(files: WorkspaceFiles, ws: Path, path: str) -> None:
+def test_a_restored_file_gets_its_own_name_back(files: WorkspaceFiles, ws: Path, path: str) -> None:
     hold(files, ws, path, "new")
     [held] = WorkspaceFiles(files.store.folder, ()).held.of("w")
     assert held.path == path.replace("\udce9", "⟨E9⟩")
@@ -56,7 +58,7 @@ def test_what_is_stored_gets_its_own_name_again(files: WorkspaceFiles, ws: Path,
     assert files.held.of("w") == []
 
 
-def test_two_names_stay_two(files: WorkspaceFiles, ws: Path) -> None:
+def test_two_names_stay_distinct(files: WorkspaceFiles, ws: Path) -> None:
     hold(files, ws, f".husky/{ACUTE}", "one")
     hold(files, ws, f".husky/{GRAVE}", "two")
     one, two = files.held.of("w")
@@ -66,7 +68,7 @@ def test_two_names_stay_two(files: WorkspaceFiles, ws: Path) -> None:
     assert [each.name for each in (ws / ".husky").iterdir()] == [GRAVE]
 
 
-def test_what_it_replaces_is_not_lost(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_replaced_file_is_not_lost(files: WorkspaceFiles, ws: Path) -> None:
     path = f".husky/{ACUTE}"
     hold(files, ws, path, "new")
     (ws / path).write_text("somebody else's")
@@ -88,7 +90,7 @@ def test_what_it_replaces_is_not_lost(files: WorkspaceFiles, ws: Path) -> None:
     assert (ws / path).read_text() == "old"
 
 
-def test_what_a_launcher_held_is_handed_over(files: WorkspaceFiles, ws: Path) -> None:
+def test_files_held_by_a_launcher_are_handed_over(files: WorkspaceFiles, ws: Path) -> None:
     left = files.held.folder / "-launcher/1-2-0"
     left.mkdir(parents=True)
     path = f"lib/.git/hooks/{ACUTE}"
@@ -102,7 +104,7 @@ def test_what_a_launcher_held_is_handed_over(files: WorkspaceFiles, ws: Path) ->
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
-async def test_a_command_that_makes_such_a_file_is_reported_with_its_name(
+async def test_a_command_that_creates_such_a_file_is_reported_with_its_name(
     bench: Bench, files: WorkspaceFiles, ws: Path
 ) -> None:
     bench.root, bench.services.files = ws, files
@@ -115,7 +117,7 @@ async def test_a_command_that_makes_such_a_file_is_reported_with_its_name(
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 @pytest.mark.parametrize("line", ["rm caf*", "printf new >>{}", "mv {} other"])
-async def test_a_change_of_such_a_file_is_named_and_said_not_to_be_undoable(
+async def test_a_change_of_such_a_file_is_named_and_reported_as_not_undoable(
     bench: Bench, files: WorkspaceFiles, ws: Path, line: str
 ) -> None:
     bench.root, bench.services.files = ws, files

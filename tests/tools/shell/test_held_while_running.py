@@ -1,4 +1,6 @@
-"""What a command leaves for git is held while it runs on, in the background too, and when its launcher is killed."""
+"""Files that a command leaves for git are held while it runs, in the background too, and when its launcher is
+killed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has
 
 
 @pytest.mark.usefixtures("nothing_is_mounted")
-async def test_in_the_background(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_background_command(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     attack = Attack(
         PLAIN,
         "git config core.fsmonitor $CANARY; git init -q lib; git -C lib config core.fsmonitor $CANARY; : >done; cat",
@@ -57,8 +59,7 @@ WHILE = {
         (".",),
     ),
 }
-"""What was there before, what a command in the background does and then waits, and where its owner calls git
-meanwhile."""
+"""The state before, what a background command does before it waits, and where its owner runs git meanwhile."""
 
 
 @pytest.fixture
@@ -82,7 +83,8 @@ async def test_nothing_runs_while_a_command_continues(
         while not (person.root / "done").exists():
             await asyncio.sleep(0.01)
         for count in (1, 2):
-            # The check that tells of the first one may have begun before; what tells of the second began after that.
+            # The check that reported the first one may have started before; the one that reports the second
+            # started after it.
             while [each["path"] for each in command.process.so_far().held].count(".git/hooks") < count:
                 with contextlib.suppress(OSError):
                     (person.root / f".git/hooks/marker-{count}").touch()
@@ -99,7 +101,9 @@ async def test_nothing_runs_while_a_command_continues(
 
 @pytest.mark.usefixtures("nothing_is_mounted")
 @pytest.mark.parametrize("first_ends", [True, False])
-async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_ends: bool) -> None:
+async def test_two_commands_at_once(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first_ends: bool
+) -> None:
     attack = Attack(
         f"{PLAIN}; git config core.hooksPath .githooks; mkdir .githooks",
         (
@@ -119,7 +123,7 @@ async def test_two_at_once(bench: Bench, tmp_path: Path, monkeypatch: pytest.Mon
     person.sh("git config --unset core.hooksPath; ! git config core.fsmonitor", person.root)
 
 
-async def test_too_much_to_remember_is_not_started(
+async def test_a_command_with_too_much_to_guard_is_not_started(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(tmp_path / "with", Attack(f"{PLAIN}; truncate -s 9M .git/hooks/huge", "touch made"))
@@ -130,7 +134,7 @@ async def test_too_much_to_remember_is_not_started(
     assert not (person.root / "made").exists()
 
 
-async def test_a_launcher_that_was_killed_restored_nothing(
+async def test_files_are_held_although_the_launcher_was_killed(
     bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     person = Person(

@@ -1,4 +1,4 @@
-"""A command that missed the network is told how to have it."""
+"""A command that failed for lack of a network gets advice."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from atelier_desk.tools.shell.held_file_results import no_network
         "ssh: Could not resolve hostname host: Name or service not known",
     ],
 )
-def test_what_programs_say_without_a_network(output: str) -> None:
+def test_messages_of_programs_without_a_network_are_recognised(output: str) -> None:
     assert 'sandbox "network"' in no_network(output, {"kind": "workspace"})["no_network"]
     assert 'sandbox "network"' in no_network(output, {"kind": "reading"})["no_network"]
     assert no_network(output, {"kind": "network"}) == {}
     assert no_network(output, None) == {}
 
 
-def test_other_failures_are_not_about_the_network() -> None:
+def test_other_failures_are_not() -> None:
     assert no_network("FAILED test_network.py::test_host - assert 1 == 2", {"kind": "workspace"}) == {}

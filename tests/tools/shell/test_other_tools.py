@@ -1,4 +1,4 @@
-"""Background commands, git, scripts, packages, and what an agent asks of its surroundings."""
+"""Background commands, git, scripts, packages, and information about the environment."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_a_command_in_the_background(bench: Bench) -> None:
     assert (await bench.call("command_input", command_id=command_id, text="x")).data["code"] == "tool_error"
 
 
-async def test_it_is_stopped_and_belongs_to_its_workflow(bench: Bench) -> None:
+async def test_a_background_command_is_stopped_and_belongs_to_its_workflow(bench: Bench) -> None:
     mark = f"6{os.getpid()}1"
     started = await bench.run(f"sleep {mark}", background=True)
     command_id = started.data["command_id"]
@@ -51,7 +51,7 @@ async def test_it_is_stopped_and_belongs_to_its_workflow(bench: Bench) -> None:
     assert (await bench.call("command_stop", command_id=command_id)).data["was_running"] is False
 
 
-async def test_one_that_fails_at_once_says_so_and_too_many_are_refused(bench: Bench) -> None:
+async def test_one_that_fails_at_once_is_reported_and_too_many_are_refused(bench: Bench) -> None:
     failed = await bench.run("bash -c 'echo no; exit 3'", background=True)
     assert (failed.data["exit_status"], failed.data["output"]) == (3, "no\n")
     mark = f"5{os.getpid()}"
@@ -63,7 +63,7 @@ async def test_one_that_fails_at_once_says_so_and_too_many_are_refused(bench: Be
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text here")
-async def test_git_names_two_files_whose_names_are_not_utf8_apart(bench: Bench) -> None:
+async def test_git_distinguishes_two_names_that_are_not_utf8(bench: Bench) -> None:
     bench.git("init", "-q")
     for name in (b"top\xe8.txt", b"top\xe9.txt"):
         Path(os.fsdecode(os.fsencode(bench.root) + b"/" + name)).write_text("old\n")
@@ -99,7 +99,7 @@ async def test_git(bench: Bench) -> None:
         refused = await bench.call("git_diff", file=file)
         assert not (bench.root / "x").exists()
         assert not refused.success or refused.data["output"] == ""
-    assert bench.sung == []
+    assert bench.canary_marks == []
 
 
 async def test_without_a_repository(bench: Bench) -> None:
@@ -109,7 +109,7 @@ async def test_without_a_repository(bench: Bench) -> None:
 
 
 def program(folder: Path, name: str) -> None:
-    """A stand-in for a program of the machine: it prints its arguments."""
+    """A substitute for a program of the machine: it prints its arguments."""
     folder.mkdir(exist_ok=True)
     file = folder / name
     file.write_text('#!/bin/sh\nprintf "<%s>" "$@"\n')
@@ -128,7 +128,7 @@ async def test_a_script_of_the_project(bench: Bench, monkeypatch: pytest.MonkeyP
     unknown = await bench.call("run_npm_script", script="deploy")
     assert "test, build" in unknown.data["error"]
     assert (await bench.call("run_npm_script", script="--prefix=/")).data["code"] == "invalid_arguments"
-    assert bench.sung == []
+    assert bench.canary_marks == []
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ async def test_installing_a_package(
     "file:evil",
      "npm:evil@1", "x @ http://evil", "-e .", "user/repo", "x@git+ssh://evil", "x@file:evil", "x@http://evil"],
 )  # fmt: skip
-async def test_what_is_no_name_of_a_registry(bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+async def test_invalid_package_names_are_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     for manager in ("npm", "pip", "uv"):
         program(bench.outside / "bin", manager)
     monkeypatch.setenv("PATH", f"{bench.outside / 'bin'}:/usr/bin:/bin")
@@ -184,7 +184,7 @@ async def test_the_list_of_safe_commands(bench: Bench) -> None:
         assert name.split()[0] not in ("sudo", "sh", "xargs")
 
 
-async def test_surroundings(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_is_described(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (await bench.call("get_working_directory")).data["working_directory"] == str(bench.root)
     monkeypatch.setenv("ATELIER_TOKEN", "s3cret")
     environment = (await bench.call("get_environment_info")).data
@@ -203,7 +203,7 @@ async def test_surroundings(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("sandbox", "effect"), [("none", Effect.NETWORK), ("network", Effect.NETWORK), ("workspace", Effect.EXECUTE)]
 )
-async def test_writing_to_a_command_that_reaches_the_network_may_send_something_out(
+async def test_writing_to_a_command_with_network_access_may_send_data_out(
     bench: Bench, sandbox: str, effect: Effect
 ) -> None:
     started = await bench.run("bash -c cat", background=True, sandbox=sandbox)

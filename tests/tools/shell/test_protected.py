@@ -1,5 +1,5 @@
-"""Protected names hold for programs: what a line names asks, what is there is read-only, what is new waits for a
-person.
+"""Protected names apply to programs: naming one needs approval, existing ones are read-only, new ones are held for
+a person.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def fill(root: Path, names: tuple[str, ...] = NAMES) -> None:
 
 
 @needs_sandbox
-def test_a_named_one_asks_in_every_profile_and_over_rules(bench: Bench) -> None:
+def test_a_named_one_needs_approval_in_every_profile_and_despite_rules(bench: Bench) -> None:
     fill(bench.root)
     quiet = [
         (mode.value, line)
@@ -139,7 +139,7 @@ ATTACKS = {
 
 @needs_sandbox
 @pytest.mark.parametrize("mounts", [True, False])
-async def test_what_is_there_stays_as_it_was(
+async def test_an_existing_one_is_unchanged(
     bench: Bench, files: WorkspaceFiles, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not mounts:
@@ -179,7 +179,7 @@ def state(root: Path, names: list[str]) -> dict[str, object]:
 
 
 def unmounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a system without namespaces: nothing is read-only, only put back."""
+    """As on a system without namespaces: nothing is read-only, only restored."""
     true = sandbox.working
 
     def working(*arguments: object, **more: object) -> object:
@@ -204,7 +204,7 @@ MAKERS: tuple[Callable[[str], str], ...] = (
 
 
 @needs_sandbox
-async def test_new_ones_wait_for_a_person(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_new_ones_are_held_for_a_person(bench: Bench, files: WorkspaceFiles) -> None:
     bench.git("init", "-q")
     for make in MAKERS:
         (bench.root / "make.sh").write_text("\n".join(map(make, NAMES)) + "\n")
@@ -220,7 +220,7 @@ async def test_new_ones_wait_for_a_person(bench: Bench, files: WorkspaceFiles) -
 
 
 @needs_sandbox
-async def test_a_folder_full_of_new_ones_is_held_as_a_whole(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_a_folder_full_of_new_ones_is_held_in_one_piece(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "make.sh").write_text(
         "mkdir .vscode; for each in $(seq 200); do echo evil > .vscode/$each.json; done\n"
     )
@@ -234,7 +234,7 @@ async def test_a_folder_full_of_new_ones_is_held_as_a_whole(bench: Bench, files:
 
 
 @needs_sandbox
-async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_restore_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     (bench.root / "make.sh").write_text(
         "echo one > AGENTS.md; mkdir .husky; echo 'two' > .husky/pre-commit; chmod +x .husky/pre-commit\n"
     )
@@ -253,7 +253,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
     (bench.root / "AGENTS.md").unlink()
     held_file_answers.discard(files, "w", second.id)
-    # A link in the place of the folder does not lead a kept file elsewhere.
+    # A link in place of the folder does not redirect a restored file.
     (bench.root / "make.sh").write_text("mkdir notes; echo three > notes/AGENTS.md\n")
     await bench.run("bash make.sh")
     await bench.run("rm -r notes && ln -s . notes")
@@ -265,7 +265,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     held_file_answers.accept(files, "w", third.id)
     assert (bench.root / "notes/AGENTS.md").read_text() == "three\n"
     assert files.held.of("w") == []
-    # What was kept is there from now on, and read-only for programs.
+    # A restored file counts as existing from now on, and is read-only for programs.
     (bench.root / "change.sh").write_text("echo evil >> .husky/pre-commit\n")
     result = await bench.run("bash change.sh")
     assert (bench.root / ".husky/pre-commit").read_text() == "two\n"
@@ -274,7 +274,7 @@ async def test_keep_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
 
 
 @needs_sandbox
-async def test_an_approval_covers_what_was_named(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_an_approval_covers_the_named_files(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root)
     bench.git("init", "-q")
     for line, path, want in (
@@ -292,7 +292,7 @@ async def test_an_approval_covers_what_was_named(bench: Bench, files: WorkspaceF
 
 
 @needs_sandbox
-async def test_git_rewrites_tracked_ones_after_a_question(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_git_rewrites_tracked_ones_after_an_approval(bench: Bench, files: WorkspaceFiles) -> None:
     bench.git("init", "-q")
     bench.git("add", "in.txt")
     bench.git("commit", "-qm", "one")
@@ -334,14 +334,14 @@ async def test_git_rewrites_tracked_ones_after_a_question(bench: Bench, files: W
     assert said(bench, "git worktree remove gone", ApprovalMode.AUTO).action is Action.ALLOW
     assert (await bench.run("git worktree remove tree")).success
     assert not (bench.root / "tree").exists()
-    # A program that does the same unasked finds them read-only, or they are put back.
+    # A program that does the same without approval finds them read-only, or they are restored.
     (bench.root / "switch.sh").write_text("git switch -q old\n")
     await bench.run("bash switch.sh")
     assert (bench.root / "AGENTS.md").read_text() == "newer\n"
 
 
 @needs_sandbox
-async def test_git_takes_them_along_with_a_folder_after_a_question(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_git_moves_them_with_a_folder_after_an_approval(bench: Bench, files: WorkspaceFiles) -> None:
     bench.git("init", "-q")
     (bench.root / "docs/more").mkdir(parents=True)
     (bench.root / "plain").mkdir()
@@ -385,7 +385,7 @@ async def test_git_takes_them_along_with_a_folder_after_a_question(bench: Bench,
 
 
 @needs_sandbox
-async def test_what_is_written_just_as_it_was_is_not_told(
+async def test_an_identical_rewrite_is_not_reported(
     bench: Bench, files: WorkspaceFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unmounted(monkeypatch)
@@ -396,7 +396,7 @@ async def test_what_is_written_just_as_it_was_is_not_told(
 
 
 @needs_sandbox
-async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_a_background_command(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root, ("CLAUDE.md",))
     (bench.root / "serve.sh").write_text(
         "echo evil > AGENTS.md; echo evil > CLAUDE.md; echo begun; read line; echo evil > .envrc\n"
@@ -406,7 +406,7 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
     async with asyncio.timeout(20):
         while "begun" not in (await bench.call("command_output", command_id=command_id, offset=0)).data["output"]:
             await asyncio.sleep(0.02)
-    # Whatever obeys such files looks first.
+    # Programs that obey such files read them right at the start.
     await asyncio.to_thread(settle_all, files)
     assert not (bench.root / "AGENTS.md").exists()
     await bench.call("command_input", command_id=command_id, text="go\n")
@@ -418,8 +418,8 @@ async def test_in_the_background(bench: Bench, files: WorkspaceFiles) -> None:
 
 
 @needs_sandbox
-async def test_what_one_makes_no_other_puts_back(bench: Bench, files: WorkspaceFiles) -> None:
-    """Two commands at once, the first one making a file again and again; and one that waits until a person replaced a
+async def test_a_file_created_by_one_command_is_not_restored_by_another(bench: Bench, files: WorkspaceFiles) -> None:
+    """Two commands at once, the first one creating a file repeatedly; and one that waits until a person replaced a
     file.
     """
     fill(bench.root, ("CLAUDE.md", ".vscode/settings.json"))
@@ -446,7 +446,7 @@ async def test_what_one_makes_no_other_puts_back(bench: Bench, files: WorkspaceF
     assert files.running == []
 
 
-async def test_after_a_kill_what_was_new_is_held(bench: Bench, files: WorkspaceFiles) -> None:
+async def test_new_ones_are_held_after_a_kill(bench: Bench, files: WorkspaceFiles) -> None:
     fill(bench.root, ("CLAUDE.md",))
     ProtectedFiles(files, (bench.root,)).begin(Author("w"))
     fill(bench.root, ("AGENTS.md", ".vscode/tasks.json"))
@@ -458,8 +458,8 @@ async def test_after_a_kill_what_was_new_is_held(bench: Bench, files: WorkspaceF
 
 
 @needs_sandbox
-async def test_what_others_write_meanwhile_stays(bench: Bench, files: WorkspaceFiles) -> None:
-    """A person's editor, and file tools, which ask themselves."""
+async def test_writes_by_others_meanwhile_stay(bench: Bench, files: WorkspaceFiles) -> None:
+    """A person's editor, and file tools, which need approval themselves."""
     fill(bench.root, (".vscode/settings.json",))
     (bench.root / "wait.sh").write_text("echo begun; while ! test -e go; do sleep 0.02; done\n")
     call = asyncio.create_task(bench.run("bash wait.sh"))
@@ -480,7 +480,7 @@ async def test_what_others_write_meanwhile_stays(bench: Bench, files: WorkspaceF
         assert (bench.root / ".vscode/settings.json").read_text() == "edited\n"
 
 
-def test_without_a_sandbox_everything_asks_but_plain_reads_of_the_table(
+def test_without_a_sandbox_only_plain_reads_of_the_table_need_no_approval(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sandbox, "available", lambda: False)
@@ -499,8 +499,8 @@ def test_without_a_sandbox_everything_asks_but_plain_reads_of_the_table(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows deletes no open file")
-def test_what_takes_the_place_of_a_read_only_file_is_never_taken_for_it(bench: Bench, files: WorkspaceFiles) -> None:
-    """Many file systems give the number of a deleted file to the next one: then a program's file would pass for the
+def test_a_replacement_of_a_read_only_file_is_never_mistaken_for_it(bench: Bench, files: WorkspaceFiles) -> None:
+    """Many file systems reuse the inode number of a deleted file: a program's file could be mistaken for the
     person's.
     """
     fill(bench.root, ("CLAUDE.md",))

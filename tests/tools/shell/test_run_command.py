@@ -1,4 +1,4 @@
-"""Running commands: what comes back, what is bounded, and what the tool says of a call before it runs."""
+"""Running commands: their results, their limits, and the description of a call before it runs."""
 
 # judges: app/atelier_desk/workspace/processes/sandbox.py
 from __future__ import annotations
@@ -34,7 +34,7 @@ async def test_output_and_exit_status(bench: Bench) -> None:
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="there is no sandbox here")
-async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench) -> None:
+async def test_a_command_approved_to_read_outside_reads_the_named_files(bench: Bench) -> None:
     for line in (
         "cat ../outside/secret",
         "cat ../outside/sec*",
@@ -44,7 +44,7 @@ async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench
         assert bench.call_of(line).effect is not Effect.READ
         result = await bench.run(line)
         assert "s3cret" in result.data["output"], line
-    # A link that a pattern takes in leads on to what was not named.
+    # A link matched by a pattern leads to a file that was not named.
     (bench.outside / "folder").mkdir()
     (bench.outside / "folder/link").symlink_to(bench.outside.parent / "secret")
     assert "s3cret" not in str((await bench.run("cat ../outside/folder/*")).data)
@@ -52,12 +52,10 @@ async def test_what_was_allowed_to_read_outside_reads_what_it_names(bench: Bench
 
 
 @pytest.mark.parametrize("mounts", [True, False])
-async def test_the_programs_own_data_is_closed_also_inside_the_workspace(
+async def test_the_programs_own_data_is_closed_even_inside_the_workspace(
     bench: Bench, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its file of keys may be there, a folder above it may be granted, such as a home, and nobody is asked about what
-    only reads.
-    """
+    """It may contain the key file, a parent folder such as a home may be granted, and reading needs no approval."""
     if not sandbox.available():
         pytest.skip("no sandbox here")
     if not mounts:
@@ -82,7 +80,7 @@ async def test_the_programs_own_data_is_closed_also_inside_the_workspace(
         assert "share" in (await bench.run("ls")).data["output"]
 
 
-async def test_colours_are_for_people(bench: Bench) -> None:
+async def test_colours_are_shown_only_to_people(bench: Bench) -> None:
     (bench.root / "log").write_text("\x1b]0;title\x07\x1b[31mred\x1b[0m\r\n10 %\r100 %\n")
     result = await bench.run("cat log")
     assert result.data["output"] == "red\n100 %\n"
@@ -94,10 +92,10 @@ async def test_colours_are_for_people(bench: Bench) -> None:
     assert part.language == ""
 
 
-async def test_words_are_never_read_by_a_shell(bench: Bench) -> None:
+async def test_words_are_never_interpreted_by_a_shell(bench: Bench) -> None:
     result = await bench.run("echo '$(./canary)' '; ./canary' '`./canary`' '*'")
     assert result.data["output"] == "$(./canary) ; ./canary `./canary` *\n"
-    assert bench.sung == []
+    assert bench.canary_marks == []
     assert (await bench.run("echo 'a  b' | cat")).data["output"] == "a  b\n"
     assert sorted((await bench.run("ls *.txt")).data["output"].split()) == ["./b.txt", "./gone.txt", "./in.txt"]
 
@@ -119,7 +117,7 @@ async def test_words_are_never_read_by_a_shell(bench: Bench) -> None:
         ("wait", 0, ""),
     ],
 )
-async def test_words_of_the_shell_are_carried_out_and_asked_about(
+async def test_shell_syntax_is_executed_and_needs_approval(
     bench: Bench, command: str, status: int, output: str
 ) -> None:
     (bench.root / "src").mkdir(exist_ok=True)
@@ -132,7 +130,7 @@ async def test_words_of_the_shell_are_carried_out_and_asked_about(
     assert (data["exit_status"], output in data["output"]) == (status, True)
 
 
-async def test_the_environment_is_an_allowed_list(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_environment_is_an_allow_list(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (
         "ATELIER_TOKEN",
         "GIT_DIR",
@@ -156,7 +154,7 @@ async def test_the_environment_is_an_allowed_list(bench: Bench, monkeypatch: pyt
     assert "TZ=Europe/Paris" in said
     assert "PAGER=cat" in said
     assert (await bench.run("ls && env | cat")).success
-    assert bench.sung == []
+    assert bench.canary_marks == []
 
 
 @pytest.mark.parametrize(
@@ -174,7 +172,7 @@ async def test_the_environment_is_an_allowed_list(bench: Bench, monkeypatch: pyt
         ("x" * 10_001 + " " + "y" * 9_998, Effect.EXECUTE, Risk.MEDIUM),
     ],
 )  # fmt: skip
-def test_what_it_says_of_a_call(bench: Bench, command: str, effect: Effect, risk: Risk) -> None:
+def test_the_description_of_a_call(bench: Bench, command: str, effect: Effect, risk: Risk) -> None:
     call = bench.call_of(command)
     assert (call.effect, call.risk) == (effect, risk)
     assert call.subjects.command == command
@@ -193,7 +191,7 @@ def test_a_call_names_its_files_and_parts(bench: Bench) -> None:
     assert bench.call_of("ls", cwd="/").effect is not Effect.READ
 
 
-async def test_a_folder_of_the_workspace_alone(bench: Bench) -> None:
+async def test_only_a_folder_of_the_workspace_is_accepted(bench: Bench) -> None:
     (bench.root / "sub").mkdir()
     (bench.root / "away").symlink_to(bench.outside)
     assert (await bench.run("pwd", cwd="sub")).data["output"].strip() == str(bench.root / "sub")
@@ -211,7 +209,7 @@ async def test_a_folder_of_the_workspace_alone(bench: Bench) -> None:
     assert (await bench.run("ls")).data["code"] == "no_workspace"
 
 
-async def test_long_output_is_cut_and_can_be_read_on(bench: Bench) -> None:
+async def test_long_output_is_cut_and_can_be_read_in_parts(bench: Bench) -> None:
     result = await bench.run("seq 100000")
     assert result.data["output"].startswith("1\n2\n")
     assert result.data["output"].endswith("\n99999\n100000\n")
@@ -237,12 +235,12 @@ async def test_long_output_is_cut_and_can_be_read_on(bench: Bench) -> None:
     assert not file.exists()
 
 
-async def test_colours_and_progress_bars_are_read_as_text(bench: Bench) -> None:
+async def test_colours_and_progress_bars_become_text(bench: Bench) -> None:
     (bench.root / "bar").write_bytes(b"10%\r50%\r100%\n\x1b[31mred\x1b[0m\x1b]0;title\x07 \x00\xff\n")
     assert (await bench.run("cat bar")).data["output"] == "100%\nred \ufffd\n"
 
 
-async def test_what_is_printed_is_shown_meanwhile(bench: Bench) -> None:
+async def test_output_is_shown_while_the_command_runs(bench: Bench) -> None:
     (bench.root / "gate").touch()
     (bench.root / "slow.sh").write_text("echo first; while [ -e gate ]; do sleep 0.05; done; echo second\n")
     call = asyncio.create_task(bench.run("bash slow.sh", timeout_ms=30_000))
@@ -255,7 +253,7 @@ async def test_what_is_printed_is_shown_meanwhile(bench: Bench) -> None:
 
 
 def left(mark: str) -> list[int]:
-    """The processes whose arguments hold a mark."""
+    """The processes with a mark among their arguments."""
     found = []
     for process in psutil.process_iter(["cmdline", "status"]):
         if process.info["status"] != psutil.STATUS_ZOMBIE and mark in " ".join(process.info["cmdline"] or ()):
@@ -270,8 +268,8 @@ sleep {mark}4
 """
 
 
-async def test_its_time_has_ended(bench: Bench, tmp_path: Path) -> None:
-    """Also for what it started, ignored signals and left in other sessions."""
+async def test_a_command_times_out(bench: Bench, tmp_path: Path) -> None:
+    """Including processes it started, even with signals ignored and in other sessions."""
     mark = f"9{os.getpid()}"
     (bench.root / "stubborn.sh").write_text(STUBBORN.format(mark=mark))
     result = await bench.run("bash stubborn.sh", timeout_ms=1000)
@@ -280,7 +278,7 @@ async def test_its_time_has_ended(bench: Bench, tmp_path: Path) -> None:
     assert left(f"sleep {mark}") == []
 
 
-async def test_it_is_stopped(bench: Bench) -> None:
+async def test_a_command_is_stopped(bench: Bench) -> None:
     mark = f"8{os.getpid()}"
     (bench.root / "stubborn.sh").write_text(STUBBORN.format(mark=mark))
     call = asyncio.create_task(bench.run("bash stubborn.sh"))
@@ -293,7 +291,7 @@ async def test_it_is_stopped(bench: Bench) -> None:
     assert left(f"sleep {mark}") == []
 
 
-async def test_what_it_leaves_behind_ends_with_it(bench: Bench) -> None:
+async def test_processes_left_behind_end_with_the_command(bench: Bench) -> None:
     mark = f"7{os.getpid()}"
     (bench.root / "leaves.sh").write_text(f"setsid sh -c 'setsid sleep {mark}1 >/dev/null 2>&1 &' ; echo over\n")
     data = (await bench.run("bash leaves.sh")).data
@@ -321,12 +319,12 @@ async def test_a_child_process_that_ends_with_the_command_is_named(
     assert (data["output"], "ended" in data) == ("over\n", ended)
 
 
-async def test_it_waits_for_no_input(bench: Bench) -> None:
+async def test_a_command_does_not_wait_for_input(bench: Bench) -> None:
     assert (await bench.run("cat")).data["output"] == ""
     assert (await bench.run("bash -c 'read x; echo got:$x'", timeout_ms=5000)).data["output"] == "got:\n"
 
 
-async def test_without_a_folder_it_says_how_to_get_one(bench: Bench) -> None:
+async def test_without_a_folder_it_explains_how_to_get_one(bench: Bench) -> None:
     from dataclasses import replace
 
     nowhere = replace(bench.context, workspace=None)
@@ -346,7 +344,7 @@ async def test_without_a_folder_it_says_how_to_get_one(bench: Bench) -> None:
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
-async def test_what_is_allowed_stays_in_the_workspace(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_approved_command_stays_in_the_workspace(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(bench.outside))
     (bench.outside / ".ssh").mkdir()
     (bench.outside / ".ssh/id").write_text("s3cret")
@@ -363,14 +361,14 @@ async def test_what_is_allowed_stays_in_the_workspace(bench: Bench, monkeypatch:
     assert "s3cret" not in said["output"]
     assert "c\n" in said["output"]
     assert not list((bench.root / ".git/hooks").glob("*"))
-    # Without the sandbox, which a person approves to, it may.
+    # Without the sandbox, which a person approves, it may leave it.
     said = (await bench.run(f"bash -c 'echo b > {bench.outside}/out.txt'", sandbox="none")).data
     assert said["sandbox"] == "none"
     assert (bench.outside / "out.txt").read_text() == "b\n"
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
-async def test_the_network_is_another_yes(bench: Bench) -> None:
+async def test_the_network_needs_a_separate_approval(bench: Bench) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         line = (
             f'{sys.executable} -c \'import socket; socket.create_connection(("127.0.0.1", '
@@ -382,8 +380,8 @@ async def test_the_network_is_another_yes(bench: Bench) -> None:
     assert (reached.data["sandbox"], reached.data["output"]) == ("network", "7\n")
 
 
-async def test_a_home_of_thousands_of_entries_is_no_hindrance(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each of them is named to the sandbox: too much for an argument of a program."""
+async def test_a_home_with_thousands_of_entries_is_no_obstacle(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of them is named to the sandbox: too much for a program's arguments."""
     monkeypatch.setenv("HOME", str(bench.outside))
     for number in range(2_000):
         (bench.outside / f"{number}-{'x' * 80}").touch()
@@ -392,7 +390,7 @@ async def test_a_home_of_thousands_of_entries_is_no_hindrance(bench: Bench, monk
     assert said.data["output"] == "all is well\n"
 
 
-async def test_a_full_disk_and_what_is_left_are_reported(bench: Bench) -> None:
+async def test_a_full_disk_and_remaining_processes_are_reported(bench: Bench) -> None:
     await bench.run("seq 5000")
     assert bench.services.commands is not None
     (kept,) = bench.services.commands.of("w")
@@ -409,5 +407,5 @@ async def test_a_full_disk_and_what_is_left_are_reported(bench: Bench) -> None:
     assert "/work" in command_start.result(kept).data["error"]
 
 
-def test_every_end_has_words_for_people_and_models() -> None:
+def test_every_outcome_has_a_message_for_people_and_models() -> None:
     assert set(command_start.ENDED_BY) - set(failure_text._ENDED) == {"timeout", "user"}

@@ -1,4 +1,4 @@
-"""Scripts of skills: run as any command, and readable in the sandbox only once the skill was taken up."""
+"""Scripts of skills: run like any command, and readable in the sandbox only once the skill is in use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tools.shell.conftest import Bench
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="commands cannot be confined here")
-async def test_a_script_is_readable_once_its_skill_was_taken_up(
+async def test_a_script_is_readable_once_its_skill_is_in_use(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tmp_path_factory.mktemp("ann")
@@ -40,13 +40,13 @@ async def test_a_script_is_readable_once_its_skill_was_taken_up(
     assert not (folder / "theirs.txt").exists(), "a skill's own files are not written"
 
 
-def test_a_script_is_asked_about_as_any_command(bench: Bench) -> None:
+def test_a_script_needs_approval_like_any_command(bench: Bench) -> None:
     call = bench.call_of("sh /home/ann/.claude/skills/notes/run.sh")
     assert call.effect is Effect.EXECUTE
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="commands cannot be confined here")
-async def test_a_link_in_the_place_of_a_skill_opens_nothing(
+async def test_a_link_in_place_of_a_skill_opens_nothing(
     bench: Bench, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = Path(os.path.realpath(tmp_path_factory.mktemp("ann")))

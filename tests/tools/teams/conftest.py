@@ -1,4 +1,4 @@
-"""A team that plans what it is asked for, so that the tools can be tested without an engine."""
+"""A fake team that plans every request, so that the tools can be tested without an engine."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def config(name: str = "Helper", **changes: Any) -> AgentConfig:
 
 
 class FakeTeam:
-    """Remembers the requests it planned.
+    """Records the requests it planned.
 
     Attributes:
-        known: the sub-agents ``children`` gives.
-        others: the agents ``colleagues`` gives.
-        free: what ``free_slots`` says.
+        known: the sub-agents that ``children`` returns.
+        others: the agents that ``colleagues`` returns.
+        free: the value of ``free_slots``.
         refusal: raised by ``plan`` when set.
     """
 

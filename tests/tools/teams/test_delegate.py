@@ -1,4 +1,4 @@
-"""DelegateTaskTool: permanent agents get jobs."""
+"""DelegateTaskTool: tasks for stored agents."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_blank_prompts_and_refused_agents_are_reported(team_calls: Calls, 
     assert (await team_calls("DelegateTaskTool", operation="delegate", agent_id="me", prompt="Go."))["code"] == "self"
 
 
-async def test_too_deep_only_looking_is_left(calls_with: MakeCalls) -> None:
+async def test_at_the_maximum_depth_only_listing_is_allowed(calls_with: MakeCalls) -> None:
     calls = calls_with(team=FakeTeam(depth=2, max_depth=2))
     assert (await calls("DelegateTaskTool", operation="delegate", agent_id="a1", prompt="Go."))["code"] == "depth"
     assert (await calls("DelegateTaskTool", operation="list_agents"))["success"]

@@ -1,4 +1,4 @@
-"""list_tool_sections: only what the run may use."""
+"""list_tool_sections: only tools that the run may use."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def test_lists_the_sections_of_the_enabled_tools(calls_with: MakeCalls) ->
     assert (planning["id"], planning["tools"]) == ("planning_ops", ["SpawnAgentTool"])
 
 
-async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
+async def test_without_a_selection_every_tool_is_listed(calls: Calls) -> None:
     data = await calls("list_tool_sections")
     assert {section["id"]: section["tool_count"] for section in data["sections"]} == {
         "core_ops": 5,
@@ -38,7 +38,7 @@ async def test_without_a_choice_every_tool_is_there(calls: Calls) -> None:
     }
 
 
-async def test_without_a_registry_it_says_so(calls_with: MakeCalls) -> None:
+async def test_without_a_registry_it_is_reported(calls_with: MakeCalls) -> None:
     assert (await calls_with(registry=None)("list_tool_sections"))["code"] == "unknown_tool"
 
 

@@ -1,4 +1,4 @@
-"""ParallelTasksTool: a batch of jobs."""
+"""ParallelTasksTool: a batch of tasks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_bad_batches_are_refused(team_calls: Calls, team: FakeTeam, given:
     assert team.requests == []
 
 
-async def test_too_deep(calls_with: MakeCalls) -> None:
+async def test_the_maximum_depth(calls_with: MakeCalls) -> None:
     data = await calls_with(team=FakeTeam(depth=3))("ParallelTasksTool", operation="execute_batch", tasks=tasks(1))
     assert data["code"] == "depth"
 

@@ -43,7 +43,7 @@ async def test_a_tool_with_arguments_is_one_call_and_anything_else_a_sub_agent(
     assert [request.stage for request in team.requests] == [0, 0]
 
 
-async def test_without_sections_the_sub_agents_get_what_their_parent_has(team_calls: Calls, team: FakeTeam) -> None:
+async def test_without_sections_the_sub_agents_get_their_parents_tools(team_calls: Calls, team: FakeTeam) -> None:
     await team_calls.outcome("plan_actions", **plan(THINK))
     had = "core_ops planning_ops file_ops shell_ops web_ops media_ops context_ops project_ops rag_ops"
     assert team.requests[0].sections == tuple(had.split())
@@ -51,7 +51,7 @@ async def test_without_sections_the_sub_agents_get_what_their_parent_has(team_ca
 
 
 @pytest.mark.parametrize(("complexity", "tokens"), [("simple", 5_096), ("moderate", 6_096), ("complex", 8_096)])
-async def test_the_reply_grows_with_the_complexity(
+async def test_the_reply_limit_grows_with_the_complexity(
     team_calls: Calls, team: FakeTeam, complexity: str, tokens: int
 ) -> None:
     await team_calls.outcome("plan_actions", **plan({"description": "Do it", "complexity": complexity}))
@@ -65,7 +65,7 @@ async def test_sequential_stops_at_the_first_failure(team_calls: Calls, team: Fa
     assert [child.stage for child in outcome.children] == [0, 1, 2]
 
 
-async def test_what_writes_stands_between_the_stages_and_what_reads_does_not(team_calls: Calls) -> None:
+async def test_writing_calls_run_between_the_stages_and_reading_calls_in_them(team_calls: Calls) -> None:
     outcome = await team_calls.outcome("plan_actions", **plan(LIST, LIST, CREATE, LIST))
     assert isinstance(outcome, StartChildren)
     assert [child.stage for child in outcome.children] == [0, 0, 1, 2]
@@ -77,7 +77,7 @@ async def test_dependencies_order_the_batch(team_calls: Calls) -> None:
     assert [child.stage for child in outcome.children] == [0, 1, 0]
 
 
-async def test_a_stage_is_as_wide_as_there_is_room(team_calls: Calls, team: FakeTeam) -> None:
+async def test_a_stage_is_as_wide_as_there_are_free_slots(team_calls: Calls, team: FakeTeam) -> None:
     team.free = 2
     outcome = await team_calls.outcome("plan_actions", **plan(*[THINK] * 5, strategy="all_at_once"))
     assert isinstance(outcome, StartChildren)
@@ -128,9 +128,7 @@ async def test_bad_plans_are_refused_before_anything_starts(
     assert team.requests == []
 
 
-async def test_unknown_tools_and_sections_are_answered_with_what_there_is(
-    calls_with: MakeCalls, team: FakeTeam
-) -> None:
+async def test_unknown_tools_and_sections_list_the_available_ones(calls_with: MakeCalls, team: FakeTeam) -> None:
     calls = calls_with(team=team, enabled_tools=("TodoTool", "plan_actions"))
     near = await calls("plan_actions", **plan({"description": "x", "tool": "TodoToll"}))
     assert near["code"] == "unknown_tool"
@@ -151,7 +149,9 @@ async def test_the_context_section_can_always_be_named(team_calls: Calls, team: 
     assert team.requests[0].sections == ("context_ops",)
 
 
-async def test_without_a_team_or_too_deep_it_says_to_do_the_work_itself(calls: Calls, calls_with: MakeCalls) -> None:
+async def test_without_a_team_or_at_the_maximum_depth_the_agent_is_told_to_do_the_work_itself(
+    calls: Calls, calls_with: MakeCalls
+) -> None:
     assert (await calls("plan_actions", **plan(THINK)))["code"] == "no_team"
     data = await calls_with(team=FakeTeam(depth=3))("plan_actions", **plan(THINK))
     assert data["code"] == "depth"

@@ -1,4 +1,4 @@
-"""What calls for sub-agents give: exact shapes, and never more than the model can read."""
+"""Results of calls for sub-agents: their exact form, within the length that the model can read."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_spawn_gives_the_report_and_its_metrics() -> None:
     assert not result.truncated
 
 
-def test_a_sub_agent_that_was_refused_tools_says_which() -> None:
+def test_a_sub_agent_that_was_refused_tools_names_them() -> None:
     assert compose(TeamCall.SPAWN, {}, [child(withheld=("run_command",))]).data["withheld_tools"] == ["run_command"]
 
 
@@ -87,7 +87,9 @@ def test_delegate_names_the_agent() -> None:
         ),
     ],
 )
-def test_a_failed_one_says_why_and_what_it_had(changes: dict[str, Any], code: str, title: str, error: str) -> None:
+def test_a_failed_one_gives_the_reason_and_its_partial_work(
+    changes: dict[str, Any], code: str, title: str, error: str
+) -> None:
     data = compose(TeamCall.SPAWN, {}, [child(**{"report": "Half.", **changes})]).data
     assert (data["success"], data["code"], data["error"]) == (False, code, error)
     assert data["report"] == f"{title}\n\n**Sub-agent**: Agent c1\n\n**Error**: {error}\n\n## Partial report\n\nHalf."
@@ -141,7 +143,7 @@ def test_all_of_a_batch_done_is_a_success() -> None:
     assert "error" not in data
 
 
-def test_the_aggregated_report_keeps_partial_work_and_says_when_there_is_none() -> None:
+def test_the_aggregated_report_includes_partial_work_and_marks_its_absence() -> None:
     text = aggregated_report(
         [child("c1", report=""), child("c2", status=ChildStatus.CANCELLED, report="Half.", duration_ms=30)]
     )
@@ -150,7 +152,7 @@ def test_the_aggregated_report_keeps_partial_work_and_says_when_there_is_none() 
     assert "**Total Duration**: 30 ms" in text
 
 
-def test_long_batches_keep_every_report_once() -> None:
+def test_long_batches_contain_every_report_once() -> None:
     children = [child(f"c{number}", report=f"begin {number} " + "x" * 1_500 + f" end {number}") for number in range(15)]
     result = compose(TeamCall.PARALLEL, {}, children)
     assert not result.truncated
@@ -158,7 +160,7 @@ def test_long_batches_keep_every_report_once() -> None:
     assert all(entry["report"].endswith("x… (whole in aggregated_report)") for entry in result.data["results"])
 
 
-def test_reports_too_long_are_cut_each_in_its_middle_and_the_json_stays_whole() -> None:
+def test_too_long_reports_are_each_cut_in_the_middle_and_the_json_stays_valid() -> None:
     children = [
         child(f"c{number}", report=f"begin {number} " + '"x"\n' * 10_000 + f" end {number}") for number in range(15)
     ]
@@ -172,7 +174,7 @@ def test_reports_too_long_are_cut_each_in_its_middle_and_the_json_stays_whole() 
     assert "characters are missing here" in result.data["aggregated_report"]
 
 
-def test_a_plan_names_its_actions_and_those_that_were_not_run() -> None:
+def test_a_plan_lists_its_actions_and_those_not_run() -> None:
     arguments = {
         "actions": [
             {"description": "List the tasks", "tool": "TodoTool", "arguments": {"operation": "list"}},
@@ -199,7 +201,7 @@ def test_a_plan_names_its_actions_and_those_that_were_not_run() -> None:
     }
 
 
-def test_a_call_that_was_made_and_refused_is_no_success() -> None:
+def test_a_refused_call_is_not_a_success() -> None:
     arguments = {"actions": [{"description": "Delete it", "tool": "TodoTool", "arguments": {}}]}
     refused = {"success": False, "error": "No such task.", "code": "not_found"}
     data = compose(TeamCall.PLAN, arguments, [child(report=json.dumps(refused))]).data
@@ -228,7 +230,7 @@ def test_a_plan_that_went_well() -> None:
 @pytest.mark.parametrize(
     "arguments", [{}, {"actions": "x"}, {"actions": []}, {"actions": [None]}, {"actions": [{"description": 3}]}]
 )
-def test_a_plan_whose_arguments_say_nothing_is_told_by_its_titles(arguments: dict[str, Any]) -> None:
+def test_a_plan_with_meaningless_arguments_is_described_by_its_titles(arguments: dict[str, Any]) -> None:
     data = compose(TeamCall.PLAN, arguments, [child(title="List it")]).data
     assert data["results"] == [{"action": "List it", "success": True, "result": "Report of c1"}]
 
@@ -251,7 +253,7 @@ def test_join_lists_reports_and_errors() -> None:
 
 
 @pytest.mark.parametrize("kind", [TeamCall.SPAWN, TeamCall.PARALLEL, TeamCall.PLAN, TeamCall.JOIN])
-def test_while_one_asks_the_result_is_its_question_and_what_is_done(kind: TeamCall) -> None:
+def test_while_one_asks_the_result_is_its_question_and_the_finished_work(kind: TeamCall) -> None:
     children = [
         child("c1", status=ChildStatus.ASKING, question="All files?", report=""),
         child("c2"),
@@ -265,7 +267,7 @@ def test_while_one_asks_the_result_is_its_question_and_what_is_done(kind: TeamCa
     assert "answer_child" in data["message"]
 
 
-def test_an_answer_gives_that_sub_agents_report() -> None:
+def test_an_answer_returns_that_sub_agents_report() -> None:
     arguments = {"child_id": "c2", "message": "Yes."}
     assert compose(TeamCall.ANSWER, arguments, [child("c2")]).data == {
         "success": True,
@@ -288,7 +290,7 @@ def test_an_answered_one_may_ask_again() -> None:
     assert (data["status"], data["questions"][0]["question"]) == ("waiting_for_you", "Sure?")
 
 
-def test_in_the_background_the_result_says_how_to_join() -> None:
+def test_in_the_background_the_result_explains_how_to_join() -> None:
     one = compose(
         TeamCall.SPAWN, {"wait": False}, [child("c1", status=ChildStatus.PLANNED, background=True, report="")]
     ).data
@@ -301,7 +303,7 @@ def test_in_the_background_the_result_says_how_to_join() -> None:
     assert batch["children"][0] == {"child_id": "c1", "agent_id": "id-c1", "name": "Agent c1", "status": "running"}
 
 
-def test_a_later_action_is_reported_what_came_before() -> None:
+def test_a_later_action_gets_the_earlier_results() -> None:
     earlier = [
         child("c1", title="List it"),
         child("c2", title="Sort it", status=ChildStatus.ERROR, error="No key."),
@@ -346,7 +348,7 @@ arguments_of_any_kind = st.one_of(
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(TeamCall), arguments_of_any_kind, st.lists(children_of_any_kind, max_size=15))
-def test_whatever_became_of_them_the_result_is_readable(
+def test_the_result_is_readable_whatever_happened(
     kind: TeamCall, arguments: dict[str, Any], children: list[ChildState]
 ) -> None:
     result = compose(kind, arguments, children)
@@ -361,13 +363,13 @@ def test_whatever_became_of_them_the_result_is_readable(
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(min_size=1, max_size=limits.MESSAGE), st.lists(children_of_any_kind, max_size=15))
-def test_a_later_prompt_stays_a_message(prompt: str, children: list[ChildState]) -> None:
+def test_a_later_prompt_is_still_a_message(prompt: str, children: list[ChildState]) -> None:
     told = with_earlier(prompt, children)
     assert told.startswith(prompt)
     assert len(told) <= limits.MESSAGE
 
 
-def test_a_batch_took_from_the_first_start_to_the_last_end_and_what_never_started_adds_nothing() -> None:
+def test_the_duration_of_a_batch_is_from_the_first_start_to_the_last_end() -> None:
     now = utc_now()
     never = child("c3", status=ChildStatus.NOT_RUN, duration_ms=None)
     started = [

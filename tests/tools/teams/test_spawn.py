@@ -1,4 +1,4 @@
-"""SpawnAgentTool: what it asks the team for, and what it refuses."""
+"""SpawnAgentTool: its requests to the team, and what it refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from tests.tools.teams.conftest import FakeTeam, child
 SPAWN = {"operation": "spawn", "name": "Reader", "prompt": "Read it.\nThen report."}
 
 
-async def test_spawns_one_with_its_prompt_and_the_parents_settings(team_calls: Calls, team: FakeTeam) -> None:
+async def test_a_sub_agent_is_spawned_with_its_prompt_and_the_parents_settings(
+    team_calls: Calls, team: FakeTeam
+) -> None:
     outcome = await team_calls.outcome("SpawnAgentTool", "call-7", **SPAWN)
     assert isinstance(outcome, StartChildren)
     assert (outcome.kind, outcome.background, outcome.stop_on_error) == (TeamCall.SPAWN, False, False)
@@ -40,7 +42,7 @@ async def test_spawns_one_with_its_prompt_and_the_parents_settings(team_calls: C
     assert settings == (None,) * 7
 
 
-async def test_passes_on_everything_that_was_chosen(team_calls: Calls, team: FakeTeam) -> None:
+async def test_all_chosen_options_are_passed_on(team_calls: Calls, team: FakeTeam) -> None:
     outcome = await team_calls.outcome(
         "SpawnAgentTool",
         **SPAWN,
@@ -88,13 +90,15 @@ async def test_bad_input_names_the_field_and_what_is_allowed(
     assert team.requests == []
 
 
-async def test_what_the_team_refuses_reaches_the_model(team_calls: Calls, team: FakeTeam) -> None:
+async def test_a_refusal_of_the_team_reaches_the_model(team_calls: Calls, team: FakeTeam) -> None:
     team.refusal = ToolError("Unknown tool {name}. Tools: ReportTool.", code="unknown_tool", name="Magic")
     data = await team_calls("SpawnAgentTool", **SPAWN)
     assert data == {"success": False, "error": "Unknown tool Magic. Tools: ReportTool.", "code": "unknown_tool"}
 
 
-async def test_without_a_team_or_too_deep_it_says_to_do_the_work_itself(calls: Calls, calls_with: MakeCalls) -> None:
+async def test_without_a_team_or_at_the_maximum_depth_the_agent_is_told_to_do_the_work_itself(
+    calls: Calls, calls_with: MakeCalls
+) -> None:
     alone = await calls("SpawnAgentTool", **SPAWN)
     assert alone["code"] == "no_team"
     assert "Do the work yourself" in alone["error"]
@@ -104,13 +108,13 @@ async def test_without_a_team_or_too_deep_it_says_to_do_the_work_itself(calls: C
     assert "Do the work yourself" in deep["error"]
 
 
-async def test_joins_all_that_were_not_told_by_default(team_calls: Calls, team: FakeTeam) -> None:
+async def test_by_default_all_unreported_sub_agents_are_joined(team_calls: Calls, team: FakeTeam) -> None:
     team.known = [child("c1", told=True), child("c2"), child("c3", status=ChildStatus.RUNNING, report="")]
     assert await team_calls.outcome("SpawnAgentTool", operation="join") == JoinChildren(("c2", "c3"))
     assert await team_calls.outcome("SpawnAgentTool", operation="join", child_ids=["c1", "c1"]) == JoinChildren(("c1",))
 
 
-async def test_joining_nobody_or_a_stranger(team_calls: Calls, team: FakeTeam) -> None:
+async def test_joining_none_or_an_unknown_one(team_calls: Calls, team: FakeTeam) -> None:
     assert (await team_calls("SpawnAgentTool", operation="join"))["results"] == []
     team.known = [child("c1")]
     data = await team_calls("SpawnAgentTool", operation="join", child_ids=["c1", "c8"])
@@ -118,7 +122,7 @@ async def test_joining_nobody_or_a_stranger(team_calls: Calls, team: FakeTeam) -
     assert data["error"] == "c8: no such sub-agent of yours. Your sub-agents: c1 (Agent c1)."
 
 
-async def test_lists_the_sub_agents_and_the_room_left(team_calls: Calls, team: FakeTeam) -> None:
+async def test_the_sub_agents_and_free_slots_are_listed(team_calls: Calls, team: FakeTeam) -> None:
     team.free = 13
     team.known = [child("c1", title="x" * 120, told=True), child("c2", status=ChildStatus.ASKING, question="Which?")]
     data = await team_calls("SpawnAgentTool", operation="list_children")
@@ -129,7 +133,7 @@ async def test_lists_the_sub_agents_and_the_room_left(team_calls: Calls, team: F
     assert (second["status"], second["question"]) == ("asking", "Which?")
 
 
-async def test_terminate_gives_what_there_is_and_may_be_repeated(team_calls: Calls, team: FakeTeam) -> None:
+async def test_terminate_returns_the_partial_work_and_may_be_repeated(team_calls: Calls, team: FakeTeam) -> None:
     team.known = [child("c1", status=ChildStatus.RUNNING, report="Half of it."), child("c2")]
     first = await team_calls("SpawnAgentTool", operation="terminate", child_id="c1")
     assert (first["success"], first["status"], first["report"]) == (True, "cancelled", "Half of it.")
@@ -138,7 +142,7 @@ async def test_terminate_gives_what_there_is_and_may_be_repeated(team_calls: Cal
     assert (await team_calls("SpawnAgentTool", operation="terminate", child_id="c9"))["code"] == "unknown_child"
 
 
-def test_only_spawning_is_an_effect_worth_an_approval(registry: ToolRegistry) -> None:
+def test_only_spawning_needs_approval(registry: ToolRegistry) -> None:
     tool = registry.get_tool("SpawnAgentTool")
     assert isinstance(tool, SpawnAgentTool)
     arguments: dict[str, dict[str, Any]] = {
@@ -158,7 +162,7 @@ def test_only_spawning_is_an_effect_worth_an_approval(registry: ToolRegistry) ->
     assert all(call.idempotent and call.kind is ApprovalKind.SUB_AGENT for call in found.values())
 
 
-def test_the_card_shows_who_would_work_on_what(registry: ToolRegistry) -> None:
+def test_the_card_shows_each_agent_and_its_task(registry: ToolRegistry) -> None:
     tool = SpawnAgentTool()
     details = registry.prepare(tool, {**SPAWN, "prompt": "y" * 300, "tools": ["ReportTool"]}).described.details
     assert details == {

@@ -1,4 +1,4 @@
-"""When the actions of a plan run."""
+"""The stages in which the actions of a plan run."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def test_sequential_is_one_after_the_other() -> None:
     assert stages_of([Step(), Step((0,)), Step()], Strategy.SEQUENTIAL) == [0, 1, 2]
 
 
-def test_all_at_once_is_one_stage_until_it_is_full() -> None:
+def test_parallel_is_one_stage_until_it_is_full() -> None:
     assert stages_of([Step()] * 3, Strategy.ALL) == [0, 0, 0]
     assert stages_of([Step()] * 31, Strategy.ALL) == [0] * 15 + [1] * 15 + [2]
 
 
-def test_independent_actions_are_batched_around_what_they_need() -> None:
+def test_independent_actions_are_batched_around_their_dependencies() -> None:
     assert stages_of([Step(), Step((0,)), Step(), Step((1, 2))], Strategy.BATCH) == [0, 1, 0, 2]
 
 
-def test_what_changes_something_runs_alone_between_the_others() -> None:
+def test_a_changing_action_runs_alone_between_the_others() -> None:
     assert stages_of([Step(), Step(), Step(barrier=True), Step(), Step()], Strategy.BATCH) == [0, 0, 1, 2, 2]
     assert stages_of([Step(barrier=True), Step(barrier=True)], Strategy.BATCH) == [0, 1]
 
@@ -44,7 +44,7 @@ def plans(draw: st.DrawFn) -> list[Step]:
 
 
 @given(plans(), st.sampled_from(Strategy), st.integers(1, limits.CHILDREN))
-def test_every_plan_keeps_its_order_and_bounds(steps: list[Step], strategy: Strategy, most: int) -> None:
+def test_every_plan_keeps_its_order_and_limits(steps: list[Step], strategy: Strategy, most: int) -> None:
     stages = stages_of(steps, strategy, most=most)
     assert len(stages) == len(steps)
     filled = Counter(stages)
@@ -62,7 +62,7 @@ def test_every_plan_keeps_its_order_and_bounds(steps: list[Step], strategy: Stra
 
 
 @given(plans())
-def test_batching_never_takes_longer_than_one_after_the_other(steps: list[Step]) -> None:
+def test_batching_never_takes_longer_than_sequential_execution(steps: list[Step]) -> None:
     stages = stages_of(steps, Strategy.BATCH)
     assert max(stages, default=-1) < len(steps) or not steps
     if not any(step.barrier or step.depends_on for step in steps) and len(steps) <= limits.CHILDREN:

@@ -40,7 +40,7 @@ def call(calls_with: MakeCalls, tmp_path: Path, served: Sites) -> Calls:
     return calls_with(web=Web(tmp_path / "web", Hasty(), resolve=served.resolve, network=served))
 
 
-async def test_a_page_is_given_in_pieces_and_named_as_a_source(call: Calls, served: Sites) -> None:
+async def test_a_page_is_returned_in_parts_and_named_as_a_source(call: Calls, served: Sites) -> None:
     served.pages["long.org/a"] = Reply(html("Long", *(f"{n}. {LONG}" for n in range(60))))
     outcome = await call.outcome("fetch_web_page", url="http://long.org/a")
     assert isinstance(outcome, ToolResult)
@@ -53,7 +53,7 @@ async def test_a_page_is_given_in_pieces_and_named_as_a_source(call: Calls, serv
     assert (await call("fetch_web_page", url="http://long.org/a", offset=10**6))["code"] == "bad_range"
 
 
-async def test_several_pages_share_the_room(call: Calls, served: Sites) -> None:
+async def test_several_pages_share_the_length_limit(call: Calls, served: Sites) -> None:
     served.pages["site.org/"] = Reply(html("Start", LONG, '<a href="/docs/a">a</a>', '<a href="/private/b">b</a>'))
     served.pages["site.org/docs/a"] = Reply(html("A", LONG))
     data = await call(
@@ -63,7 +63,7 @@ async def test_several_pages_share_the_room(call: Calls, served: Sites) -> None:
     assert served.targets == ["/", "/docs/a"]
 
 
-async def test_an_address_that_is_none_is_refused_before_anything_is_asked(call: Calls, served: Sites) -> None:
+async def test_an_invalid_address_is_refused_before_any_request(call: Calls, served: Sites) -> None:
     data = await call("fetch_web_page", url="http://a@127.0.0.1/")
     assert (data["code"], "user name" in data["error"], served.asked) == ("invalid_arguments", True, [])
 
@@ -82,7 +82,7 @@ async def test_an_address_that_is_none_is_refused_before_anything_is_asked(call:
         (("local:*.company.org",), "http://wiki.company.org:8000/", True),
     ],
 )
-async def test_the_own_network_opens_to_a_rule_with_the_port_or_the_mark(
+async def test_the_private_network_is_opened_by_a_rule_with_the_port_or_the_mark(
     calls_with: MakeCalls, tmp_path: Path, served: Sites, rule: tuple[str, ...], url: str, reached: bool
 ) -> None:
     served.names["wiki.company.org"] = ("10.1.2.3",)
@@ -97,7 +97,7 @@ async def test_the_own_network_opens_to_a_rule_with_the_port_or_the_mark(
         assert again["success"], "the rule that is advised must do"
 
 
-def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> None:
+def test_rules_are_compared_with_the_actual_host(registry: ToolRegistry) -> None:
     tool = registry.get_tool("fetch_web_page")
     assert tool is not None
     for url, host in (
@@ -108,7 +108,7 @@ def test_rules_see_the_host_as_it_is_connected_to(registry: ToolRegistry) -> Non
         assert registry.prepare(tool, {"url": url}).described.subjects.hosts == (host,)
 
 
-async def test_a_redirect_and_the_programs_of_a_page_are_held_against_the_rules(
+async def test_redirects_and_scripts_of_a_page_are_checked_against_the_rules(
     calls_with: MakeCalls, tmp_path: Path, served: Sites
 ) -> None:
     served.pages["x.org/"] = Reply(status=301, headers={"location": "http://www.x.org/"})
@@ -122,7 +122,7 @@ async def test_a_redirect_and_the_programs_of_a_page_are_held_against_the_rules(
     assert (await calls_with(web=web)("fetch_web_page", url="http://x.org/"))["title"] == "WWW"
 
 
-def test_a_person_is_informed_which_browser_would_run_a_page(
+def test_a_person_is_told_which_browser_would_run_a_page(
     registry: ToolRegistry, services: ToolServices, tmp_path: Path
 ) -> None:
     (tmp_path / "chromium").write_text("#!/bin/sh\n")

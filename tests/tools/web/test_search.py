@@ -33,7 +33,7 @@ async def test_results_have_title_address_excerpt_and_date(calls_with: MakeCalls
     assert outcome.parts == (SourcePart(url="https://a.org/", title="A", date="2026-05-01", read=False),)
 
 
-async def test_what_is_not_set_up_is_not_offered_and_says_how_it_is(
+async def test_search_without_set_up_is_not_offered_and_explains_it(
     calls: Calls, calls_with: MakeCalls, searcher: Searcher
 ) -> None:
     configured = calls.registry.configured

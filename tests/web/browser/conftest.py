@@ -1,4 +1,4 @@
-"""A browser for tests, see ``tests.support.fake_browser``."""
+"""A fake browser for tests, see ``tests.support.fake_browser``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.sites import Reply, Sites
 
 
 class Fake:
-    """The browser's program, what it is to do, and what it says of what it did."""
+    """The browser's program, its orders, and its record of what it did."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -54,7 +54,7 @@ def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
 
 @pytest.fixture
 def app(web: Web, served: Sites, fake: Fake) -> Callable[..., Web]:
-    """The web with a page that is an empty shell, http://app.org/, and the browser that does as it is told."""
+    """A web with one page that is an empty shell, http://app.org/, and a browser that follows orders."""
     served.pages["app.org/"] = Reply(SHELL)
 
     def make(scripts: str = "auto", **plan: Any) -> Web:

@@ -1,4 +1,4 @@
-"""The gate holds every connection of a browser against the rules of addresses."""
+"""The gate checks every connection of a browser against the address rules."""
 
 # judges: app/atelier_desk/web/dialing.py
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.web.test_addresses import NAMES, SPELLINGS
 
 
 class Everything(set[tuple[str, int]]):
-    """As if the page had been found good for every host: what is left are the rules of addresses."""
+    """Accepts every host, as if the page had been checked: only the address rules remain."""
 
     def __contains__(self, _item: object) -> bool:
         return True
@@ -33,9 +33,7 @@ async def said(at: Gate, *lines: str, body: bytes = b"") -> bytes:
         writer.close()
 
 
-async def test_no_address_of_the_corpus_is_connected_to_through_the_gate(
-    served: Sites, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_gate_connects_to_no_address_of_the_corpus(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gate, "CONNECTIONS", 1_000)
     served.names.update(NAMES)
     async with Gate(Dialer(served.resolve, network=served), read("http://app.org/")) as at:
@@ -49,7 +47,7 @@ async def test_no_address_of_the_corpus_is_connected_to_through_the_gate(
     assert served.connected == []
 
 
-async def test_what_the_page_did_not_ask_for_is_not_reached_nor_what_a_rule_bars(served: Sites) -> None:
+async def test_hosts_the_page_did_not_request_and_denied_ones_are_not_reached(served: Sites) -> None:
     served.pages["app.org/a"] = Reply(
         b"a page", headers={"content-type": "text/plain", "set-cookie": "a=b", "keep-alive": "9"}
     )
@@ -87,7 +85,9 @@ async def test_what_the_page_did_not_ask_for_is_not_reached_nor_what_a_rule_bars
     assert ("bad.org:443", "barred") in at.refused
 
 
-async def test_more_than_a_page_may_have_ends_the_connections(served: Sites, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_exceeding_the_data_limit_of_a_page_ends_the_connections(
+    served: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def endless(writer: asyncio.StreamWriter) -> None:
         while not writer.is_closing():
             writer.write(b"x" * 10_000)

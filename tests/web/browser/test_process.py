@@ -1,4 +1,4 @@
-"""The folder of a browser: one for each page, and none that a kill of the program left behind stays forever."""
+"""The browser's folders: one for each page, and those left by a killed program are removed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.web.browser import process
 
 
-def test_folders_that_a_kill_left_behind_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_left_by_a_killed_program_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     left, at_work, other = tmp_path / "atelier-browser-left", tmp_path / "atelier-browser-work", tmp_path / "other"
     for folder in (left, at_work, other):

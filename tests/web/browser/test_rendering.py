@@ -1,5 +1,6 @@
-"""Pages that programs make, shown by a browser: what it may ask for, what is taken of it, and that nothing of it
-stays."""
+"""Pages built by scripts, rendered by a browser: what it may request, what is used of it, and that nothing
+remains.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +24,20 @@ MADE = f"<html><head><title>App</title></head><body><main><h1>Made</h1><p>{LONG}
 
 
 async def gone(pid: int) -> bool:
-    """Whether a process ends; waits for it."""
+    """Wait for a process to end; returns whether it did."""
     for _look in range(1_000):
         try:
             os.kill(pid, 0)
         except ProcessLookupError:
             return True
-        with suppress(OSError):  # only Linux tells, and only while it is there
+        with suppress(OSError):  # only on Linux, and only while the process exists
             if "State:\tZ" in Path(f"/proc/{pid}/status").read_text("utf-8", "replace"):
                 return True
         await asyncio.sleep(0.01)
     return False
 
 
-async def test_an_empty_shell_is_shown_by_the_browser_and_each_request_is_judged(
+async def test_an_empty_shell_is_rendered_and_each_request_is_checked(
     app: Callable[..., Web], served: Sites, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
@@ -76,7 +77,7 @@ async def test_an_empty_shell_is_shown_by_the_browser_and_each_request_is_judged
     assert (await app(mode="dies").page("http://app.org/", no)).cached
 
 
-async def test_a_page_with_text_needs_no_browser_and_a_shell_without_one_says_so(
+async def test_a_page_with_text_needs_no_browser_and_a_shell_without_one_is_reported(
     app: Callable[..., Web], served: Sites, fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     served.pages["text.org/"] = Reply(html("Text", LONG))
@@ -104,14 +105,14 @@ async def test_a_page_with_text_needs_no_browser_and_a_shell_without_one_says_so
         ),
     ],
 )
-async def test_a_browser_that_fails_is_named_and_the_page_is_given_as_it_came(
+async def test_a_failing_browser_is_reported_and_the_plain_page_returned(
     app: Callable[..., Web], plan: dict[str, object], said: str
 ) -> None:
     page = await app(**plan).page("http://app.org/", no)
     assert (page.scripts, page.ran, said in page.trouble) == (True, "", True), page.trouble
 
 
-async def test_a_page_that_never_rests_is_taken_as_it_is_and_one_without_end_is_cut(
+async def test_a_page_that_never_settles_is_used_as_it_is_and_an_endless_one_cut(
     app: Callable[..., Web], fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rendering, "QUIET_S", 0.3)
@@ -120,7 +121,7 @@ async def test_a_page_that_never_rests_is_taken_as_it_is_and_one_without_end_is_
     assert await gone(fake.did["child"]), "what it started must end with it, also in a session of its own"
 
 
-async def test_stopping_the_call_ends_the_browser_with_all_it_started(app: Callable[..., Web], fake: Fake) -> None:
+async def test_stopping_the_call_ends_the_browser_and_its_children(app: Callable[..., Web], fake: Fake) -> None:
     call = asyncio.ensure_future(app(mode="silent").page("http://app.org/", no))
     while not fake.started:
         await asyncio.sleep(0.01)
@@ -132,7 +133,7 @@ async def test_stopping_the_call_ends_the_browser_with_all_it_started(app: Calla
     assert not Path(fake.did["profile"]).parent.exists()
 
 
-async def test_requests_of_a_page_are_counted(
+async def test_the_requests_of_a_page_are_limited(
     app: Callable[..., Web], fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rendering, "REQUESTS", 2)
@@ -141,7 +142,7 @@ async def test_requests_of_a_page_are_counted(
     assert page.cut
 
 
-def test_browsers_are_found_by_their_commands_and_a_path_that_is_none_finds_nothing(
+def test_browsers_are_found_on_the_path_and_a_wrong_path_finds_none(
     fake: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(fake.folder))

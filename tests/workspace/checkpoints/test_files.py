@@ -1,6 +1,4 @@
-"""Changes of files, each as its record says and as it is taken back: also after a kill, and where somebody else works
-next to it.
-"""
+"""File changes, as recorded and as undone: also after a kill, and with somebody else working in parallel."""
 
 # equivalent: files.py WorkspaceFiles._change: `1` → `2`
 #   Where the clock stands still or was set back, the next change has a later id than the one before: how much later
@@ -91,7 +89,7 @@ AFTER: dict[str, tuple[dict[str, str | None], dict[str, Any]]] = {
     "copy folder": ({"e": None, "e/x": "x"}, {"action": "created", "path": "e", "folder": True, "made": ()}),
     "make folder": ({"n": None, "n/m": None}, {"action": "created", "path": "n/m", "folder": True, "made": ("n",)}),
 }  # fmt: skip
-"""What each leaves: what stands there then (an empty text: nothing), and what its record says."""
+"""The state after each change: the file's text (empty: no file), and the text of its record."""
 
 
 @pytest.mark.parametrize("act", ACTS)
@@ -124,7 +122,7 @@ def test_each_change_is_made_recorded_and_undone(files: WorkspaceFiles, ws: Path
 def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
     files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The kill comes before the last step, when what is written lies next to its place already."""
+    """The kill comes before the last step, when the new content is already next to its target."""
     before = tree(ws)
     with monkeypatch.context() as patch:
         for owner, name in ((module.trash, "put"), (module.transfer, "delete"), (ConfinedRoot, "rename")):
@@ -147,7 +145,7 @@ def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
     again = WorkspaceFiles(files.store.folder)
     again.recover()
     assert (again.store.pending(), again.store.of("w")) == ([], [])
-    for name in pending.made:  # an empty folder that was made for it may stay
+    for name in pending.made:  # an empty folder created for it may stay
         assert not list((ws / name).rglob(f"{TEMPORARY}*"))
         shutil.rmtree(ws / name, ignore_errors=True)
     assert tree(ws) == {path: text for path, text in before.items() if not path.startswith(pending.made or "//")}
@@ -158,7 +156,7 @@ def _killed(*_given: object, **_more: object) -> None:
 
 
 @pytest.mark.parametrize("act", [act for act in ACTS if not act.startswith("delete")])
-def test_a_kill_after_the_last_step_leaves_the_change_made(
+def test_a_kill_after_the_last_step_leaves_the_change_done(
     files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tree(ws)
@@ -180,7 +178,7 @@ def test_a_kill_after_the_last_step_leaves_the_change_made(
 @pytest.mark.parametrize(
     "act", ["move a link", "write through a link", "write through a link to nothing", "bring a link back"]
 )
-def test_a_kill_at_a_link_leaves_the_change_made(
+def test_a_kill_at_a_link_leaves_the_change_done(
     files: WorkspaceFiles, ws: Path, act: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "link").symlink_to("nothing" if act.endswith("nothing") else "a")
@@ -210,7 +208,7 @@ def test_a_kill_at_a_link_leaves_the_change_made(
     assert ((ws / "link").is_symlink(), (ws / "moved").is_symlink()) == (True, False)
 
 
-def test_a_kill_in_an_undo_through_a_link_is_finished(
+def test_an_undo_through_a_link_is_completed_after_a_kill(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (ws / "link").symlink_to("a")
@@ -227,7 +225,7 @@ def test_a_kill_in_an_undo_through_a_link_is_finished(
     assert ((ws / "a").read_text(), (ws / "link").is_symlink()) == ("old", True)
 
 
-def test_what_a_kill_left_next_to_a_name_that_somebody_made_a_link_is_deleted(
+def test_leftovers_next_to_a_name_that_became_a_link_are_deleted(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -244,7 +242,7 @@ def test_what_a_kill_left_next_to_a_name_that_somebody_made_a_link_is_deleted(
 
 
 @pytest.mark.parametrize("gone", ["source", "target", "both"])
-def test_a_move_that_a_kill_cut_off_is_made_only_where_it_is_there_and_not_here(
+def test_an_interrupted_move_counts_only_if_the_target_exists_and_the_source_does_not(
     files: WorkspaceFiles, ws: Path, gone: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
@@ -261,7 +259,7 @@ def test_a_move_that_a_kill_cut_off_is_made_only_where_it_is_there_and_not_here(
     assert (len(again.store.of("w")), again.store.pending()) == (1 if gone == "source" else 0, [])
 
 
-def test_a_write_that_a_kill_cut_off_is_not_made_where_somebody_else_wrote(
+def test_an_interrupted_write_does_not_count_where_somebody_else_wrote(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for path in ("a", "b"):
@@ -279,12 +277,12 @@ def test_a_write_that_a_kill_cut_off_is_not_made_where_somebody_else_wrote(
 
 
 @pytest.mark.parametrize(("stands", "out", "left"), [
-    ("agent", "mine", "mine"),  # it was taken out by the exchange: it takes its place again
+    ("agent", "mine", "mine"),  # the exchange removed it: it is put back
     ("agent", "old", "agent"),
     ("newer", "mine", "newer"),
     ("agent", None, "agent"),
 ])  # fmt: skip
-def test_what_an_exchange_took_out_is_given_back_when_it_was_somebody_else_s(
+def test_a_file_of_somebody_else_removed_by_an_exchange_is_put_back(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch, stands: str, out: str | None, left: str
 ) -> None:
     with monkeypatch.context() as patch:
@@ -335,7 +333,7 @@ CALLS: dict[str, tuple[Callable[[WorkspaceFiles, Path], object], str, str]] = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_is_refused_changes_nothing(files: WorkspaceFiles, ws: Path, call: str) -> None:
+def test_a_refused_change_changes_nothing(files: WorkspaceFiles, ws: Path, call: str) -> None:
     act, code, named = CALLS[call]
     before = tree(ws)
     with pytest.raises(ToolError) as refused:
@@ -344,7 +342,7 @@ def test_what_is_refused_changes_nothing(files: WorkspaceFiles, ws: Path, call: 
     assert (tree(ws), files.store.of("w"), files.store.pending()) == (before, [], [])
 
 
-def test_a_file_that_is_not_as_expected_is_not_even_moved_away(
+def test_an_unexpected_file_is_not_even_moved_away(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module.trash, "put", _killed)
@@ -357,7 +355,7 @@ def test_a_large_file_is_written(files: WorkspaceFiles, ws: Path) -> None:
     assert (change is not None, (ws / "large").stat().st_size) == (True, 1024 * 1024)
 
 
-def test_what_is_so_already_is_no_change(files: WorkspaceFiles, ws: Path) -> None:
+def test_a_change_without_effect_is_no_change(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "a").chmod(0o640)
     assert files.write(AUTHOR, at(ws, "a"), b"old") is None
     assert files.write(AUTHOR, at(ws, "a"), b"old", mode=0o640, expected=b"old", was=sha("old")) is None
@@ -368,7 +366,7 @@ def test_what_is_so_already_is_no_change(files: WorkspaceFiles, ws: Path) -> Non
     assert (change.mode, (ws / "a").stat().st_mode & 0o777) == (0o640, 0o600)
 
 
-def test_names_that_only_begin_alike_are_moved_and_copied(files: WorkspaceFiles, ws: Path) -> None:
+def test_names_with_a_common_prefix_are_moved_and_copied(files: WorkspaceFiles, ws: Path) -> None:
     files.copy(AUTHOR, at(ws, "d"), at(ws, "dd"))
     files.move(AUTHOR, at(ws, "d"), at(ws, "ddd"))
     other = ws.parent / "other"
@@ -377,7 +375,7 @@ def test_names_that_only_begin_alike_are_moved_and_copied(files: WorkspaceFiles,
     assert ({path.name for path in ws.iterdir()}, (other / "dd/inside/x").read_text()) == ({"a", "dd", "ddd"}, "x")
 
 
-def test_what_is_written_over_goes_to_the_trash_first(files: WorkspaceFiles, ws: Path) -> None:
+def test_an_overwritten_file_goes_to_the_trash_first(files: WorkspaceFiles, ws: Path) -> None:
     (ws / "b").write_text("b")
     (ws / "c").write_text("c")
     before = tree(ws)
@@ -392,7 +390,7 @@ def test_what_is_written_over_goes_to_the_trash_first(files: WorkspaceFiles, ws:
     assert tree(ws) == before
 
 
-def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_undone(
+def test_a_folder_created_by_somebody_else_stays_after_an_undo(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for act in ("create", "move", "copy", "make folder"):
@@ -409,7 +407,7 @@ def test_a_folder_that_somebody_else_made_meanwhile_stays_when_the_change_is_und
         assert (ws / "n").is_dir(), act
 
 
-def test_what_a_move_to_another_folder_made_there_goes_with_it(files: WorkspaceFiles, ws: Path) -> None:
+def test_undoing_a_move_removes_the_folder_it_created(files: WorkspaceFiles, ws: Path) -> None:
     other = ws.parent / "other"
     other.mkdir()
     (change,) = files.move(AUTHOR, at(ws, "a"), WorkspacePath(other, "n/b", "n/b"))
@@ -418,7 +416,7 @@ def test_what_a_move_to_another_folder_made_there_goes_with_it(files: WorkspaceF
     assert ((ws / "a").read_text(), list(other.iterdir())) == ("old", [])
 
 
-def test_marks_of_what_was_read_outside_go_with_a_file(files: WorkspaceFiles, ws: Path) -> None:
+def test_marks_of_outside_content_follow_a_file(files: WorkspaceFiles, ws: Path) -> None:
     tainted = Author("w", tainted=("evil.org",))
     files.write(tainted, at(ws, "a"), b"new")
     files.copy(AUTHOR, at(ws, "a"), at(ws, "c"))
@@ -427,7 +425,7 @@ def test_marks_of_what_was_read_outside_go_with_a_file(files: WorkspaceFiles, ws
     assert [again.marks.of(str(ws / name)) for name in ("b", "c", "d/x")] == [("evil.org",), ("evil.org",), ()]
 
 
-def test_a_deletion_is_restored_where_its_file_changed_in_the_last_moment(
+def test_a_deletion_is_restored_when_its_file_changed_at_the_last_moment(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = module.trash.put
@@ -442,11 +440,10 @@ def test_a_deletion_is_restored_where_its_file_changed_in_the_last_moment(
     assert (refused.value.code, (ws / "a").read_text(), files.store.of("w")) == ("changed", "mine", [])
 
 
-def test_what_stays_next_to_a_deletion_is_named(
+def test_a_leftover_next_to_a_deletion_is_named(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The trash is on another disk, and what lies next to its place cannot be deleted: it is in the trash all the
-    same."""
+    """The trash is on another disk, and the leftover cannot be deleted: the file is in the trash all the same."""
     with monkeypatch.context() as patch:
 
         def refuses(folder: int, name: str) -> None:
@@ -467,7 +464,7 @@ def test_what_stays_next_to_a_deletion_is_named(
     assert (ws / "a").read_text() == "old"
 
 
-def test_what_a_kill_left_next_to_a_deletion_is_deleted_and_what_a_link_leads_to_is_not(
+def test_leftovers_of_a_killed_deletion_are_deleted_but_not_the_targets_of_links(
     files: WorkspaceFiles, ws: Path
 ) -> None:
     outside = ws.parent / "outside"
@@ -489,7 +486,7 @@ def test_what_a_kill_left_next_to_a_deletion_is_deleted_and_what_a_link_leads_to
 @pytest.mark.parametrize(("before", "after", "action"), [
     (None, b"new", "created"), (b"old", None, "deleted"), (b"old", b"new", "changed"),
 ])  # fmt: skip
-def test_what_a_command_did_is_noted_and_undone(
+def test_changes_by_a_command_are_recorded_and_undone(
     files: WorkspaceFiles,
     ws: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -522,7 +519,7 @@ def test_what_a_command_did_is_noted_and_undone(
         assert path.stat().st_mode & 0o777 == 0o750
 
 
-def test_whose_file_is_held_is_in_its_record(files: WorkspaceFiles, ws: Path) -> None:
+def test_the_record_names_the_owner_of_a_held_file(files: WorkspaceFiles, ws: Path) -> None:
     held = files.held_record(AUTHOR, ws, ".git/hooks/pre-commit", by="pytest")
     assert held.model_dump(include={"workflow_id", "run_id", "call_id", "agent_name", "author", "root", "path"}) == {
         "workflow_id": "w", "run_id": "run", "call_id": "call", "agent_name": "Ada", "author": "pytest",
@@ -532,7 +529,7 @@ def test_whose_file_is_held_is_in_its_record(files: WorkspaceFiles, ws: Path) ->
 
 
 @pytest.mark.parametrize("above", ["missing", "file"])
-def test_where_a_path_leads_nowhere_nothing_stands(files: WorkspaceFiles, ws: Path, above: str) -> None:
+def test_a_dangling_path_has_no_file(files: WorkspaceFiles, ws: Path, above: str) -> None:
     path = "gone/b" if above == "missing" else "a/b"
     assert files.digest_at(files.root(ws), path) == ""
     (ws / "link").symlink_to(ws.parent)
@@ -540,7 +537,7 @@ def test_where_a_path_leads_nowhere_nothing_stands(files: WorkspaceFiles, ws: Pa
         files.digest_at(files.root(ws), "link/ws")
 
 
-def test_ids_follow_one_another_although_the_clock_is_set_back(
+def test_ids_increase_although_the_clock_is_set_back(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     times = iter((5_000, 5_000, 100, 9_000))

@@ -1,5 +1,5 @@
-"""What is kept of changes, and where: folders of earlier versions are read by these very names, and what is unreadable
-is not "nothing".
+"""What is stored of changes, and where: folders of earlier versions are read by these exact names, and unreadable
+does not mean empty.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def names(kept: CheckpointFiles) -> set[str]:
     return {path.relative_to(kept.folder).as_posix() for path in kept.folder.rglob("*") if path.is_file()}
 
 
-def test_where_everything_is(kept: CheckpointFiles) -> None:
+def test_the_names_of_all_files(kept: CheckpointFiles) -> None:
     assert kept.store(DATA) == NAME
     kept.begin(change("0002-b"))
     kept.save(change())
@@ -75,12 +75,12 @@ def test_where_everything_is(kept: CheckpointFiles) -> None:
 
 
 @pytest.mark.parametrize("call", [CheckpointFiles.trash, CheckpointFiles.read])
-def test_no_name_leads_out_of_the_folder(kept: CheckpointFiles, call: Callable[[CheckpointFiles, str], object]) -> None:
+def test_no_name_escapes_the_folder(kept: CheckpointFiles, call: Callable[[CheckpointFiles, str], object]) -> None:
     with pytest.raises(UsageError, match="other"):
         call(kept, "../other")
 
 
-def test_a_content_is_what_was_stored_or_said_to_be_damaged_or_gone(kept: CheckpointFiles) -> None:
+def test_content_is_returned_or_reported_as_damaged_or_missing(kept: CheckpointFiles) -> None:
     assert (kept.has(NAME), kept.size_of(NAME)) == (False, 0)
     kept.store(DATA)
     path = kept.folder / "objects" / NAME[:2] / NAME[2:]
@@ -92,13 +92,13 @@ def test_a_content_is_what_was_stored_or_said_to_be_damaged_or_gone(kept: Checkp
     assert kept.store(DATA) == NAME
     assert kept.content(NAME) == DATA, "the same content again replaces what was damaged"
     kept.drop_content(NAME)
-    kept.drop_content(NAME)  # once more is no error
+    kept.drop_content(NAME)  # repeating it is no error
     with pytest.raises(NotFoundError) as gone:
         kept.content(NAME)
     assert (gone.value.code, kept.stored()) == ("not_found", set())
 
 
-def test_a_change_is_pending_until_it_is_done_or_dropped(kept: CheckpointFiles) -> None:
+def test_a_change_is_pending_until_done_or_dropped(kept: CheckpointFiles) -> None:
     one, undo = change(), change("0002-b", undoes="0001-a")
     kept.begin(one)
     assert (kept.pending(), kept.recorded(one), kept.of("w")) == ([one], False, [])
@@ -114,7 +114,7 @@ def test_a_change_is_pending_until_it_is_done_or_dropped(kept: CheckpointFiles) 
         assert kept.pending() == []
 
 
-def test_a_change_that_is_forgotten_takes_its_trash_along(kept: CheckpointFiles) -> None:
+def test_a_deleted_change_deletes_its_trash(kept: CheckpointFiles) -> None:
     one, other = change(), change("0002-b")
     for each in (one, other):
         kept.save(each)
@@ -127,7 +127,7 @@ def test_a_change_that_is_forgotten_takes_its_trash_along(kept: CheckpointFiles)
     assert (kept.of("w"), kept.trashed()) == ([other], set())
 
 
-def test_the_changes_of_a_workflow_are_the_oldest_first_and_those_of_no_other(kept: CheckpointFiles) -> None:
+def test_the_changes_of_one_workflow_are_listed_oldest_first(kept: CheckpointFiles) -> None:
     made = [change(id) for id in ("0003-a", "0001-b", "0002-c")]
     for each in (*made, change("0004-d", "other")):
         kept.save(each)
@@ -143,7 +143,7 @@ def test_the_changes_of_a_workflow_are_the_oldest_first_and_those_of_no_other(ke
     )
 
 
-def test_what_records_name_is_known_only_where_all_can_be_read(
+def test_the_referenced_contents_are_known_only_when_all_records_are_readable(
     kept: CheckpointFiles, unlisted: Callable[[str], None]
 ) -> None:
     assert (kept.references().changes, kept.references().unread) == ({}, ()), (
@@ -165,7 +165,7 @@ def test_what_records_name_is_known_only_where_all_can_be_read(
 
 
 @pytest.mark.parametrize("there", ["content", "trash", "both"])
-def test_records_that_are_all_gone_are_missed_while_what_they_named_is_there(kept: CheckpointFiles, there: str) -> None:
+def test_missing_records_are_noticed_while_their_contents_exist(kept: CheckpointFiles, there: str) -> None:
     if there != "trash":
         kept.store(DATA)
     if there != "content":
@@ -179,14 +179,12 @@ def test_records_that_are_all_gone_are_missed_while_what_they_named_is_there(kep
     assert kept.references().unread == ()
 
 
-def test_names_of_records_also_of_those_that_cannot_be_read(
-    kept: CheckpointFiles, unlisted: Callable[[str], None]
-) -> None:
+def test_names_of_records_include_unreadable_ones(kept: CheckpointFiles, unlisted: Callable[[str], None]) -> None:
     kept.save(change())
     kept.save(change("0002-b", "other"))
     kept.begin(change("0003-c"))
     (kept.folder / "changes/w/0001-a.json").write_bytes(b"half")
-    (kept.folder / "changes/w/.0009-z.json").touch()  # a write that a kill cut off
+    (kept.folder / "changes/w/.0009-z.json").touch()  # a write interrupted by a kill
     (kept.folder / "changes/w/notes.txt").touch()
     (kept.folder / "changes/empty").mkdir()
     (kept.folder / "changes/empty/.0009-z.json").touch()
@@ -200,7 +198,7 @@ def test_names_of_records_also_of_those_that_cannot_be_read(
     )  # fmt: skip
 
 
-def test_a_folder_in_the_trash_is_on_the_disk_before_what_it_is_for_is_deleted(
+def test_a_folder_in_the_trash_is_synced_before_the_original_is_deleted(
     kept: CheckpointFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[int] = []
@@ -224,7 +222,7 @@ def test_a_folder_in_the_trash_is_on_the_disk_before_what_it_is_for_is_deleted(
     assert len(synced) == 2, "one that is only read is not written"
 
 
-def test_who_cleaned_last_is_unknown_where_it_cannot_be_read(kept: CheckpointFiles) -> None:
+def test_an_unreadable_date_of_the_last_cleaning_is_unknown(kept: CheckpointFiles) -> None:
     assert kept.cleaned_by() == ""
     kept.set_cleaned_by("one")
     (kept.folder / "cleaned-by").write_bytes(b"\xff")

@@ -1,4 +1,5 @@
-"""Command lines that try to run a program or write a file through an option of a harmless command, in many spellings.
+"""Command lines that try to run a program or write a file through an option of a harmless command, in many
+spellings.
 
 ``CANARY`` is a program that leaves a mark when it runs, ``WRITTEN`` a file that must not be written.
 """
@@ -75,7 +76,7 @@ RUNNING: dict[str, tuple[str, ...]] = {
         "file:///etc/passwd"), "wget": ("--use-askpass=./canary x",),
     "date": ("-f in.txt", "-s 2020-01-01", "0101000020"), "hostname": ("evil",), "column": ("in.txt",), "ps": ("auxe",),
 }  # fmt: skip
-"""Arguments of a program that would run ``CANARY``, or that need a person for another reason."""
+"""Arguments of a program that would run ``CANARY``, or that need approval for another reason."""
 
 WRITING: dict[str, tuple[str, ...]] = {
     "sort": ("-o written in.txt", "-owritten in.txt", "--output=written in.txt", "--output written in.txt",
@@ -108,7 +109,7 @@ WRITING: dict[str, tuple[str, ...]] = {
     "gzip": ("-k in.txt",),
     "printf": ("-v x y",), "chmod": ("777 in.txt",), "shred": ("in.txt",),
 }  # fmt: skip
-"""Arguments that would write or remove a file."""
+"""Arguments that would write or delete a file."""
 
 SHELL = (
     "$(./canary)", "`./canary`", "ls $(./canary)", 'ls "$(./canary)"', 'cat "a$(./canary)b"', "cat `./canary`",
@@ -145,13 +146,13 @@ SHELL = (
     "-o", "ls -*", "sort -*", "sort *", "git -*", "cat -- -o", "env", "set", "export", "declare -p", "history",
     "kill -9 1", "exit",
 )  # fmt: skip
-"""Whole lines."""
+"""Complete lines."""
 
 _WRAPS = ("{}", " {}", "{} # x", "ls && {}", "ls | {}", "{}; ls", "cd . && {}")
 
 
 def lines() -> list[str]:
-    """Every line, and each of the options in more spellings: quoted, behind a pipe, behind ``cd``."""
+    """Every line, and each of the options in more spellings: quoted, after a pipe, after ``cd``."""
     found = list(SHELL)
     for table in (RUNNING, WRITING):
         for program, arguments in table.items():
@@ -163,7 +164,7 @@ def lines() -> list[str]:
 
 
 NAMED: tuple[str, ...] = (
-    # Arguments, or names of files, taken from inside a file: ``names`` names the secret, ``options`` has options in it
+    # Arguments or file names read from a file: ``names`` names the secret, ``options`` contains options
     "strings @options", "strings -n 2 @options", "strings -n @options in.txt", "strings -- @options",
     "md5sum -c sums", "md5sum --check sums", "md5sum --chec sums", "sha1sum -c sums", "sha256sum -wc sums",
     "sha512sum --check=sums", "b2sum -c sums", "cksum --check sums", "cksum -c sums", "wc --files0-from=names0",
@@ -174,7 +175,7 @@ NAMED: tuple[str, ...] = (
     "rg --files -f names", "comm --nocheck-order @names in.txt", "git ls-files --pathspec-from-file=names",
     "ls --files0-from=names0", "head --files-from=names", "stat --files0-from=names0", "cut --files0-from=names0 -c1",
     "tac @names", "nl @names", "cat @names", "grep -r --exclude-from=names x .", "rg --ignore-file names x",
-    # A file outside, as an operand or as the value of an option; links, /proc
+    # A file outside the workspace, as an operand or as the value of an option; links, /proc
     "grep -f {out} in.txt", "grep --file={out} in.txt", "grep --file {out} in.txt", "grep -vf{out} in.txt",
     "grep -Ff {out} in.txt", "grep --fil={out} x", "grep -r --exclude-from={out} x .", "grep -rX{out} x .",
     "rg -f {out} in.txt", "rg -vf{out} in.txt", "rg --file={out} in.txt", "rg --ignore-file {out} x",
@@ -211,4 +212,4 @@ NAMED: tuple[str, ...] = (
     "mv in.txt {out}", "cp -t {out} in.txt", "cp --target-directory={out} in.txt", "rm {out}", "touch {out}",
     "mkdir -p {out}x",
 )  # fmt: skip
-"""Lines that name a file outside (``{out}``) or in another way than by a plain operand."""
+"""Lines that name a file outside (``{out}``), or name it in another way than by a plain operand."""

@@ -1,5 +1,5 @@
-"""The table of commands as it is read: every command of the policy's own table is in it, with options that the policy
-takes.
+"""The published table of commands: every command of the policy's own table is listed, with options that the policy
+accepts.
 """
 
 # judges: app/atelier_desk/workspace/commands/judge.py
@@ -12,7 +12,7 @@ from atelier_desk.workspace.commands.command_list import ABOUT, Does, safe_comma
 from atelier_desk.workspace.commands.judge import Kind, judge
 
 
-def test_every_command_of_the_table_is_listed_once_with_what_it_does() -> None:
+def test_every_command_of_the_table_is_listed_once_with_its_effect() -> None:
     known = [*table.READS, *table.WRITES, *git.rules(), "cd", "find", "sed"]
     assert sorted(each.name for each in safe_commands()) == sorted(known)
     assert set(ABOUT) == set(known)
@@ -21,8 +21,8 @@ def test_every_command_of_the_table_is_listed_once_with_what_it_does() -> None:
 
 
 @pytest.mark.parametrize("name", ["cat", "grep", "git log", "find", "sort", "ls", "cp"])
-def test_the_policy_takes_each_option_that_is_listed(name: str) -> None:
-    """Options of one command, each tried on a line of its own as it is written."""
+def test_the_policy_accepts_each_listed_option(name: str) -> None:
+    """Options of one command, each tried on its own line as written."""
     one = next(each for each in safe_commands() if each.name == name)
     tokens = one.options.replace(" X", "\0X").split()
     assert tokens

@@ -25,7 +25,7 @@ submodule.<name>.update tar.<format>.command trace2.eventTarget trace2.normalTar
 trailer.<token>.cmd trailer.<token>.command uploadpack.packObjectsHook web.browser unheardof.key unheardof.<name>.key
 core.unheardOf remote.<name>.unheardOf
 """
-"""Asked about, whatever they say here: ``%GG`` and ``!evil`` for those that are known by what they say."""
+"""Need approval whatever their value: ``%GG`` and ``!evil`` for those that are judged by their value."""
 KNOWN = """
 add.ignoreErrors advice.statusHints am.threeWay apply.whitespace author.name blame.ignoreRevsFile branch.<name>.merge
 branch.<name>.mergeOptions branch.<name>.rebase branch.<name>.remote branch.autoSetupMerge branch.sort checkout.guess
@@ -56,7 +56,7 @@ user.email user.name user.signingKey versionsort.suffix worktree.guessRemote
 
 
 def spelled(key: str) -> str:
-    """A key of the documentation as ``git config --list`` spells it."""
+    """A key of the documentation, spelled as by ``git config --list``."""
     section, _, rest = re.sub(r"<[^>]+>|\*", "a.b=c", key).partition(".")
     name, dot, last = rest.rpartition(".")
     return f"{section.lower()}.{name}{dot}{last.lower()}"
@@ -99,7 +99,7 @@ def test_the_keys_of_the_documentation() -> None:
         ("diff.x.y.command", "x", False),
     ],
 )
-def test_known_by_what_they_say(name: str, value: str | None, known: bool) -> None:
+def test_settings_judged_by_their_value(name: str, value: str | None, known: bool) -> None:
     assert is_known(name, value) is known
 
 
@@ -108,15 +108,15 @@ def test_known_by_what_they_say(name: str, value: str | None, known: bool) -> No
                                   "core.gitproxy", "core.alternaterefscommand", "credential.helper",
                                   "credential.https://x.helper",
                                   "gpg.program", "gpg.ssh.program"])  # fmt: skip
-def test_programs_with_a_fixed_name_are_known_for_reading_alone(name: str) -> None:
+def test_programs_with_a_fixed_name_are_harmless_only_for_reading(name: str) -> None:
     assert is_known(name, "./evil")
     assert not is_known(name, "./evil", reading=False)
     assert is_known(name, "false", reading=False)
-    # Another is said in its place.
+    # A different value replaces it.
     assert name in {key.lower() for key in git.SWITCHED_OFF} or name == "credential.https://x.helper"
 
 
-def test_what_is_switched_off_by_its_name() -> None:
+def test_settings_disabled_by_their_name() -> None:
     names = [
         "filter.a=b.clean",
         "filter.\udcff.process",

@@ -1,4 +1,6 @@
-"""What the table of commands says of a line, and the flaws of other programs that it must not have."""
+"""The judgement of a command line by the table of commands, and published flaws of other programs that it must not
+have.
+"""
 
 # judges: app/atelier_desk/workspace/commands/parsing.py
 from __future__ import annotations
@@ -44,7 +46,7 @@ CASES = {
     "git -C x status"],
     "Adversa: beyond a limit of the parser": ["; ".join(["ls"] * (MOST_COMMANDS + 1)), "ls " + "x" * 20_000],
 }  # fmt: skip
-"""Published cases that are about command lines."""
+"""Published cases about command lines."""
 
 
 @pytest.mark.parametrize(("case", "line"), [(case, line) for case, found in CASES.items() for line in found])
@@ -89,7 +91,7 @@ SAFE = [
 
 
 @pytest.mark.parametrize("line", SAFE)
-def test_daily_reading_does_not_ask(line: str) -> None:
+def test_everyday_reading_needs_no_approval(line: str) -> None:
     judgement = judge(line, HOME)
     assert judgement.safe, [(one.reason, one.about) for one in judgement.commands]
     assert judgement.kind is Kind.READS
@@ -115,7 +117,7 @@ def test_daily_reading_does_not_ask(line: str) -> None:
         ("/usr/bin/env ls", Kind.RUNS, [], True),
     ],
 )
-def test_what_else_a_line_does(line: str, kind: Kind, writes: list[str], always: bool) -> None:
+def test_other_effects_of_a_line(line: str, kind: Kind, writes: list[str], always: bool) -> None:
     judgement = judge(line, HOME)
     assert not judgement.safe
     assert judgement.kind is kind
@@ -154,8 +156,8 @@ WORDS = (
 
 
 def check_line(text: str) -> bool:
-    """Judge a line: no exception, and what is allowed means the same words when it is read again. Returns whether it
-    may run unasked.
+    """Judge a line: no exception, and an allowed line means the same when parsed again. Returns whether it may run
+    without approval.
     """
     judgement = judge(text, HOME)
     if not judgement.safe:
@@ -172,7 +174,7 @@ def check_line(text: str) -> bool:
 
 
 def random_lines(count: int, seed: int) -> list[str]:
-    """Lines of words that mean something, and some of any characters."""
+    """Lines of meaningful words, and some of any characters."""
     chance = random.Random(seed)
     found = []
     for number in range(count):
@@ -194,7 +196,7 @@ def test_a_sample_of_random_lines() -> None:
 
 @pytest.mark.parametrize("character", ["é", "\u137e", "\U0009666a", "\U000f1eee"])
 def test_letters_beyond_ascii_are_letters(character: str) -> None:
-    """The grammar as it is ends the process with some of them, most of all after a brace."""
+    """The unpatched grammar crashes the process on some of them, mostly after a brace."""
     assert read(f"cat {character}a 'b {character}'", HOME).commands[0].arguments == (
         "cat",
         f"{character}a",
@@ -213,7 +215,7 @@ def test_any_line_is_judged(text: str) -> None:
 
 
 @given(st.text(alphabet="ab*?[]./- '\"", min_size=1, max_size=12))
-def test_a_word_in_quotes_is_that_word(word: str) -> None:
+def test_a_quoted_word_is_the_same_word(word: str) -> None:
     import shlex
 
     try:
@@ -223,7 +225,7 @@ def test_a_word_in_quotes_is_that_word(word: str) -> None:
     assert line.commands[0].arguments == ("cat", "--", word)
 
 
-def test_a_line_is_read_once_however_often_it_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_is_parsed_once_however_often_it_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     first = judge("git status && ls", "/home/me")
     monkeypatch.setattr("atelier_desk.workspace.commands.judge.read", None)
     assert judge("git status && ls", "/home/me") is first

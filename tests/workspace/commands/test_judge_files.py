@@ -1,4 +1,4 @@
-"""The files of a line as they are written: read, written, fed and redirected, in the folder that ``cd`` led to."""
+"""The files of a command line: read, written, given as input and redirected, in the folder that ``cd`` led to."""
 
 # equivalent: judge.py File.first_glob: `min(default=0)` → `min()`
 #   It is asked for patterns alone, and each has one of the marks.
@@ -21,7 +21,7 @@ def names(files: tuple[File, ...]) -> str:
     ("cat a >> /dev/null", "a", "", "", ""), ("cat < /dev/null", "", "", "", ""), ("cat ./a/.//b", "a/b", "", "", ""),
     ("cat link/../a", "link/../a", "", "", ""), ('cat ""', "", "", "", ""), ("cat ~/a", "/home/ann/a", "", "", ""),
 ])  # fmt: skip
-def test_what_a_command_reads_and_writes(line: str, reads: str, writes: str, redirected: str, fed: str) -> None:
+def test_the_files_a_command_reads_and_writes(line: str, reads: str, writes: str, redirected: str, fed: str) -> None:
     judgement = judge(line, HOME)
     (one,) = judgement.commands
     assert (names(one.reads).strip(), names(one.writes), names(one.redirected), names(one.fed)) == (
@@ -40,9 +40,7 @@ def test_what_a_command_reads_and_writes(line: str, reads: str, writes: str, red
     ("cd a || ls; cat b", [("",), ("", "a"), ("", "a")], "a b a/b"),
     ("cd a | cat b", [("",), ("", "a")], "a b a/b"), ("cat x && cd a; cat b", [("",), ("",), ("", "a")], "x a b a/b"),
 ])  # fmt: skip
-def test_where_each_command_runs_and_which_files_are_meant(
-    line: str, folders: list[tuple[str, ...]], files: str
-) -> None:
+def test_the_working_folder_and_files_of_each_command(line: str, folders: list[tuple[str, ...]], files: str) -> None:
     judgement = judge(line, HOME)
     assert [judgement.folders(one) for one in judgement.commands] == folders
     assert names(judgement.files) == files
@@ -61,7 +59,7 @@ def test_where_each_command_runs_and_which_files_are_meant(
     ("touch /a", False, False), ("rm a", False, False), ("cat a > b", False, True), ("cat a > /b", False, False),
     ("make", False, False),
 ])  # fmt: skip
-def test_what_runs_without_asking_and_what_does_where_files_may_be_written(
+def test_lines_that_run_without_approval_and_those_that_do_where_writing_is_allowed(
     line: str, safe: bool, contained: bool
 ) -> None:
     (one,) = judge(line, HOME).commands
@@ -75,7 +73,7 @@ def test_what_runs_without_asking_and_what_does_where_files_may_be_written(
     ("git config user.name x > log", False),
     ("git status", False), ("ls", False), ("git config user.name x && git push", False), ("git config $(id) x", False),
 ])  # fmt: skip
-def test_lines_that_change_settings_of_repositories_and_nothing_else(line: str, changes: bool) -> None:
+def test_lines_that_only_change_repository_settings(line: str, changes: bool) -> None:
     assert judge(line, HOME).changes_repositories is changes
 
 
@@ -84,11 +82,11 @@ def test_lines_that_change_settings_of_repositories_and_nothing_else(line: str, 
     "date 1200",
     "printf '%n' a", "jq 'import \"x\" as $x; .' a", "find . -newermt 'TZ=\":/x\" now'",
 ])  # fmt: skip
-def test_programs_that_read_their_arguments_in_a_way_of_their_own(line: str) -> None:
+def test_programs_with_their_own_argument_syntax(line: str) -> None:
     (one,) = judge(line, HOME).commands
     assert (one.kind, one.safe, one.contained) == (Kind.RUNS, False, False)
 
 
-def test_a_name_with_a_star_is_no_pattern_where_it_was_quoted() -> None:
+def test_a_quoted_star_is_no_pattern() -> None:
     assert not File("*/b").outside
     assert File("*/b", globs=True).outside

@@ -1,4 +1,4 @@
-"""Command lines taken apart: what is read, what is refused, and that bash sees the same arguments as we do."""
+"""Parsing command lines: what is accepted, what is refused, and that bash sees the same arguments."""
 
 # equivalent: line.py _Reader.command: `'file_redirect'` → `'file_redirectx'`
 #   The grammar puts a redirection into a command only before its first word, where it is refused either way.
@@ -41,7 +41,7 @@ HOME = "/home/ann"
         ("echo é 日本", [("echo", "é", "日本")], "echo 'é' '日本'"),
     ],
 )
-def test_what_is_read(text: str, arguments: list[tuple[str, ...]], rendered: str) -> None:
+def test_accepted_lines(text: str, arguments: list[tuple[str, ...]], rendered: str) -> None:
     line = read(text, HOME)
     assert [command.arguments for command in line.commands] == arguments
     assert line.rendered == rendered
@@ -63,7 +63,7 @@ def test_a_redirection_belongs_to_the_last_command() -> None:
 @pytest.mark.parametrize(
     ("text", "plain"), [("git log", True), ("git log > x", False), ("a; b", False), ("ls *", False), ("ls '*'", True)]
 )
-def test_what_runs_without_a_shell(text: str, plain: bool) -> None:
+def test_lines_that_run_without_a_shell(text: str, plain: bool) -> None:
     assert read(text).plain is plain
 
 
@@ -86,7 +86,7 @@ def test_what_runs_without_a_shell(text: str, plain: bool) -> None:
         "$x a", "*a b", "'' a", "$(a) b", "a\x7f",
     ],
 )  # fmt: skip
-def test_what_is_not_taken_apart(text: str) -> None:
+def test_refused_lines(text: str) -> None:
     with pytest.raises(UnreadableError):
         read(text, HOME)
 
@@ -101,7 +101,7 @@ def test_limits() -> None:
 
 
 @given(st.text(alphabet="ab -=~*?[]{}()<>|&;\n\t'\"\\$`!#é./0", max_size=30) | st.text(max_size=40))
-def test_any_text_is_read_or_refused_and_what_is_read_stays_as_it_is(text: str) -> None:
+def test_any_text_is_parsed_or_refused_and_parsing_is_stable(text: str) -> None:
     try:
         line = read(text, HOME)
     except UnreadableError:
@@ -155,7 +155,7 @@ def test_bash_sees_the_same_arguments(tmp_path: Path) -> None:
 
 
 def compare_with_bash(folder: Path, texts: list[str]) -> None:
-    """Every line that is read runs with programs that write down their arguments: as it was, and as it is rendered."""
+    """Every accepted line runs with programs that record their arguments: as written, and as rendered."""
     programs, out = folder / "bin", folder / "out"
     programs.mkdir()
     for name in ("a", "b"):

@@ -1,4 +1,4 @@
-"""How much of a command a rule must spell out: nothing of what the tables know, all of what they do not."""
+"""How much of a command a rule must spell out: nothing that the tables know, everything that they do not."""
 
 # judges: app/atelier_desk/workspace/commands/parsing.py
 from __future__ import annotations
@@ -23,7 +23,7 @@ TABLE: dict[str, int] = {
     "git commit -F ../x": 4, "git commit -aF ../x": 4, "git tag v1": 0, "git clone -u ./x . y": 4,
     "git fetch --upload-pack ./x .": 4, "git bisect run ./x": 3, "git stash show --ext-diff": 4,
     "git difftool -yx ./x": 4, "git grep -O./x a": 3, "git diff --no-index a b": ALL,
-    # Other programs, each with its own way of writing options
+    # Other programs, each with its own option syntax
     "make": 0, "make all -j4 -k": 0, "make V=1": 0, "make SHELL=1": 2, "make X=y": 2, "make -f x": 3,
     "make -fx all": 2, "make -kf x": 3, "make -jf x": 0, "make --file=x": 2, "make --fil x all": 3, "gmake -C x": 3,
     "make -E 'x:;y'": 3, "make a -I b c": 4, "npm run test": 0, "npm run test -- -v --watch": 0,
@@ -57,7 +57,7 @@ def test_the_table(line: str, count: int) -> None:
     assert spelled_out(command) == (len(command.arguments) if count == ALL else count)
 
 
-def test_every_row_names_its_source_and_its_options_are_found_in_each_way_of_writing_them() -> None:
+def test_every_row_names_its_source_and_its_options_are_found_in_each_syntax() -> None:
     for name, row in indirect.ROWS.items():
         assert row.source.startswith(("https://", "man:")), name
         assert not set(row.letters) & set(row.values), name

@@ -1,4 +1,4 @@
-"""Documents made to do harm, and broken ones: a text or a refusal comes of them, within the limits."""
+"""Malicious and broken documents: they give a text or a refusal, within the limits."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MAIN = {
 
 
 def tried(name: str, data: bytes) -> str:
-    """What is read of it, or the code of the refusal."""
+    """The text, or the code of the refusal."""
     try:
         return str(answer(data, kind_of(name, MADE[name][:1_024]), 1, 1, 5_000)["pages"][0])
     except Refused as refused:
@@ -51,7 +51,7 @@ def with_part(name: str, change: object) -> bytes:
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-def test_broken_anywhere_it_gives_a_text_or_a_refusal(name: str, data: st.DataObject) -> None:
+def test_a_document_broken_anywhere_gives_a_text_or_a_refusal(name: str, data: st.DataObject) -> None:
     whole = MADE[name]
     at = data.draw(st.integers(0, len(whole)))
     noise = data.draw(st.binary(max_size=20))
@@ -62,7 +62,7 @@ def test_broken_anywhere_it_gives_a_text_or_a_refusal(name: str, data: st.DataOb
 @pytest.mark.parametrize("name", MAIN)
 @given(data=st.data())
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
-def test_broken_inside_of_a_whole_archive_it_gives_a_text_or_a_refusal(name: str, data: st.DataObject) -> None:
+def test_a_broken_part_in_a_valid_archive_gives_a_text_or_a_refusal(name: str, data: st.DataObject) -> None:
     parts = parts_of(MADE[name])
     part = data.draw(st.sampled_from(sorted(parts)))
     content = parts[part]
@@ -72,7 +72,7 @@ def test_broken_inside_of_a_whole_archive_it_gives_a_text_or_a_refusal(name: str
 
 
 @pytest.mark.parametrize("name", MAIN)
-def test_entities_are_neither_unfolded_nor_fetched(name: str, tmp_path: Path) -> None:
+def test_entities_are_neither_expanded_nor_fetched(name: str, tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("THE-SECRET", "utf-8")
     bomb = '<!ENTITY a0 "lol">' + "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 12))
     for entity, use in ((f'<!ENTITY x SYSTEM "{(tmp_path / "secret").as_uri()}">', b"&x;"), (bomb, b"&a11;")):
@@ -92,7 +92,7 @@ def test_entities_are_neither_unfolded_nor_fetched(name: str, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_what_unfolds_to_gigabytes_is_refused_with_what_is_allowed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_decompression_bomb_is_refused_with_the_limit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for limit in ("UNFOLDED", "ROWS"):
         monkeypatch.setattr(archive, limit, 1 << 20)
     with pytest.raises(Refused) as caught:
@@ -105,7 +105,7 @@ def test_what_unfolds_to_gigabytes_is_refused_with_what_is_allowed(name: str, mo
     assert caught.value.code == "too_large"
 
 
-def test_an_archive_that_lies_about_its_sizes_is_broken_and_takes_no_memory() -> None:
+def test_an_archive_with_false_sizes_is_broken_and_allocates_no_memory() -> None:
     liar = bytearray(archived({**parts_of(MADE["a.docx"]), "word/document.xml": bytes(64 << 20)}))
     entry = liar.rindex(b"word/document.xml") - 46
     liar[entry + 24 : entry + 28] = (2_000).to_bytes(4, "little")
@@ -117,13 +117,13 @@ def test_an_archive_that_lies_about_its_sizes_is_broken_and_takes_no_memory() ->
 
 
 @pytest.mark.parametrize("name", ARCHIVES)
-def test_what_no_office_program_writes_is_broken(name: str) -> None:
+def test_structures_that_no_office_program_writes_are_broken(name: str) -> None:
     assert tried(name, archived(parts_of(MADE[name]), zipfile.ZIP_BZIP2)) == "broken"
     assert tried(name, archived({"a.txt": "x"})) == "broken"
     assert tried(name, b"PK\3\4" + b"x" * 100) == "broken"
 
 
-def test_cells_and_rows_that_are_repeated_without_end_come_within_the_limits() -> None:
+def test_endlessly_repeated_cells_and_rows_stay_within_the_limits() -> None:
     text = answer(documents.open_sheets(1_000_000_000), "ods", 1, 1, 200_000)["pages"][0]
     assert len(text) < 200_002
     assert text.count("x") == 255
@@ -140,7 +140,7 @@ def test_cells_and_rows_that_are_repeated_without_end_come_within_the_limits() -
         ),
     ],
 )
-def test_a_sheet_that_says_it_is_endless_ends(rows: str) -> None:
+def test_a_sheet_that_declares_endless_rows_ends(rows: str) -> None:
     parts = parts_of(MADE["a.xlsx"])
     main = (
         '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><dimension '
@@ -171,7 +171,7 @@ NESTED: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("what", NESTED)
-def test_what_is_nested_is_read_once(what: str) -> None:
+def test_nested_content_is_read_once(what: str) -> None:
     name, opens, closes = NESTED[what]
     if name == "a.docx":
         inner = opens * 12 + "<w:p><w:r><w:t>deepest</w:t></w:r></w:p>" + closes * 12
@@ -184,14 +184,14 @@ def test_what_is_nested_is_read_once(what: str) -> None:
     assert tried(name, data).count("deepest") == 1, "read twice at each level, thirty of them would take for ever"
 
 
-def test_almost_a_picture_of_rtf_is_read_in_a_moment() -> None:
+def test_an_unclosed_rtf_picture_is_read_quickly() -> None:
     data = b"{\\rtf1 " + (b"abcdef 12345 " * 39 + b"z") * 20_000
     began = time.process_time()
     assert tried("a.rtf", data).startswith("abcdef 12345")
-    assert time.process_time() - began < 10  # a minute, when the same signs are looked at from each of them on
+    assert time.process_time() - began < 10  # a minute, when the same characters are scanned again from each of them
 
 
-def test_what_asks_for_more_memory_than_there_is_ends_its_process_alone() -> None:
+def test_running_out_of_memory_ends_only_the_worker_process() -> None:
     cells = "<table:table-cell><text:p>a</text:p></table:table-cell>" * 10
     rows = f"<table:table-row>{cells}</table:table-row>" * 100_000
     bomb = documents.open_document(f"<office:spreadsheet><table:table>{rows}</table:table></office:spreadsheet>")

@@ -1,4 +1,4 @@
-"""What is read of documents of each kind, as Markdown."""
+"""Documents of each kind, read as Markdown."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_every_kind_has_a_reader_and_a_document_to_try() -> None:
         ("docx", b"PK", ""),
     ],
 )
-def test_a_name_and_first_bytes_say_what_it_is(name: str, head: bytes, kind: str) -> None:
+def test_the_kind_is_recognised_by_name_and_first_bytes(name: str, head: bytes, kind: str) -> None:
     assert kind_of(name, head) == kind
 
 
@@ -104,7 +104,7 @@ def test_templates_and_documents_with_macros_are_read_like_others(name: str, dat
     assert says in read(name, data())  # type: ignore[operator]
 
 
-def test_numbers_of_clauses_that_are_written_nowhere_are_counted() -> None:
+def test_automatic_clause_numbers_are_computed() -> None:
     from docx import Document
     from docx.oxml import parse_xml
     from docx.oxml.ns import nsdecls
@@ -158,7 +158,7 @@ def test_headers_and_text_of_mails_are_decoded(data: bytes) -> None:
     assert read("a.eml", data) == "From: Ada <a@example.org>\nSubject: Réunion\n\nlettre été"
 
 
-def test_what_is_attached_to_a_mail_is_named_and_a_forwarded_mail_is_read() -> None:
+def test_mail_attachments_are_named_and_a_forwarded_mail_is_read() -> None:
     message = documents.mail("see there")
     message.add_attachment(b"x", maintype="application", subtype="pdf", filename="plan.pdf")
     message.add_attachment(documents.mail("the first letter"))
@@ -167,7 +167,7 @@ def test_what_is_attached_to_a_mail_is_named_and_a_forwarded_mail_is_read() -> N
     assert text.endswith("the first letter\n\n[Attached and not read: plan.pdf]")
 
 
-def test_mails_within_mails_end_somewhere() -> None:
+def test_nested_mails_are_read_to_a_limited_depth() -> None:
     message = documents.mail("innermost")
     for _ in range(40):
         outer = EmailMessage()
@@ -182,24 +182,24 @@ def test_mails_within_mails_end_somewhere() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"\0\xff\xfe", b"no headers at all", HEAD + b"Content-Type: multipart/mixed\r\n\r\nno parts"]
 )
-def test_nothing_breaks_the_reader_of_mails(data: bytes) -> None:
+def test_no_input_makes_the_mail_reader_fail(data: bytes) -> None:
     assert isinstance(read("a.eml", data), str)
 
 
-def test_only_so_many_characters_are_taken_and_that_there_was_more_is_reported() -> None:
+def test_text_is_cut_at_the_limit_and_the_cut_is_reported() -> None:
     found = answer(documents.sheets(5_000), "xlsx", 1, 1, 500)
     assert (len(found["pages"][0]) <= 501, found["cut"]) == (True, True)
     whole = answer(documents.sheets(50), "xlsx", 1, 1, 100_000)
     assert (whole["cut"], whole["pages"][0].count("\n| mois")) == (False, 49)
 
 
-def test_after_its_time_what_was_read_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_at_the_time_limit_the_text_so_far_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "ENOUGH_S", -1.0)
     assert answer(documents.sheets(50), "xlsx", 1, 1, 100_000) == {"total": 1, "pages": [""], "cut": True}
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx"])
-def test_what_has_a_password_or_is_of_an_older_program_is_refused_with_what_to_do(name: str) -> None:
+def test_protected_and_outdated_documents_are_refused_with_advice(name: str) -> None:
     kind = name.removeprefix("a.")
     for data, code in (
         (b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "encrypted"),
@@ -220,11 +220,11 @@ def test_what_has_a_password_or_is_of_an_older_program_is_refused_with_what_to_d
         ("a.epub", lambda: documents.book("http://www.w3.org/2001/04/xmlenc#aes128-cbc")),
     ],
 )
-def test_what_is_encrypted_inside_is_refused(name: str, data: object) -> None:
+def test_documents_with_encrypted_content_are_refused(name: str, data: object) -> None:
     with pytest.raises(Refused) as caught:
         read(name, data())  # type: ignore[operator]
     assert caught.value.code == "encrypted"
 
 
-def test_a_book_whose_fonts_alone_are_hidden_is_read() -> None:
+def test_a_book_with_only_its_fonts_obfuscated_is_read() -> None:
     assert "premier" in read("a.epub", documents.book("http://www.idpf.org/2008/embedding"))

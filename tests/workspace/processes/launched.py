@@ -1,5 +1,4 @@
-"""Commands as the launcher starts them: as this user or another one, with the system's namespaces or as if it had
-none."""
+"""Run commands through the launcher: as this user or another one, with namespaces or as if the system had none."""
 
 from __future__ import annotations
 
@@ -31,12 +30,12 @@ libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
 syscalls.install(libc, works=True, network=False, alone=True)
 os.execv(sys.argv[2], sys.argv[2:])
 """
-"""Runs a program that gets no namespaces, as where the system's settings refuse them."""
+"""Runs a program without namespaces, as where the system's settings refuse them."""
 
 
 @dataclass(frozen=True)
 class Launched:
-    """How a command went. ``report`` is what the launcher said of it."""
+    """The outcome of a command. ``report`` is the launcher's report about it."""
 
     status: int
     output: str
@@ -45,7 +44,7 @@ class Launched:
 
 @cache
 def interpreter(user: int | None) -> str:
-    """A Python that a user can run; skips the test where there is none."""
+    """A Python that another user can run; skips the test where there is none."""
     groups = None if user is None else []
     for file in (sys.executable, "/usr/bin/python3"):
         try:
@@ -68,7 +67,7 @@ def launch(
     environment: Mapping[str, str] | None = None,
     before: Sequence[str] = (),
 ) -> Launched:
-    """Run a command to its end. ``before``: a program and its arguments that end in starting the launcher."""
+    """Run a command to its end. ``before``: a program and its arguments that finally start the launcher."""
     if user is not None and os.geteuid():
         pytest.skip("only root can become somebody else")
     environ = {"PATH": os.environ["PATH"], "HOME": str(folder), **(environment or {})}

@@ -1,4 +1,4 @@
-"""90 ways out of the sandbox, tried for real by a process that is in it: none succeeds."""
+"""90 attempts to escape the sandbox, made for real by a process inside it: none succeeds."""
 
 from __future__ import annotations
 
@@ -215,16 +215,16 @@ IN_THE_WORKSPACE = {
     *("remove a folder", "link", "symbolic link", "mode", "times", "attribute", "node", "pipe with a name"),
 }
 READING = {"read outside", "read through a link", "read a link of a file", "list the root of the disk"}
-"""What a command that was allowed may read; it is told to nobody."""
+"""What an approved command may read; it is reported to nobody."""
 TALKS = {"loopback", "loopback, version 6", "datagram", "netlink", "listen"}
 OWN_KEYS = {"shared memory", "semaphores", "messages"}
-"""With an IPC namespace they reach nobody else."""
+"""With an IPC namespace they reach no other process."""
 OWN_PROCESSES = {"priority of the user", "disk priority of the user"}
-"""With a PID namespace those of the user are the command's own."""
+"""With a PID namespace only the command's own processes are visible."""
 PUT_BACK = {"hook", "git settings"}
-"""Held where there are mounts, put back afterwards where there are none."""
+"""Blocked where there are mounts, otherwise restored afterwards."""
 NAMES = {"command line of another"}
-"""Told where /proc shows all processes; it tells nothing that can be used."""
+"""Visible where /proc shows all processes; useless to an attacker."""
 
 
 @pytest.mark.parametrize("where", ["this user", "another user", "without namespaces"])
@@ -244,7 +244,7 @@ def test_no_probe_succeeds(
     alone = kind != "reading" and where != "without namespaces" and sandbox.has_processes()
     if user is not None and os.geteuid():
         pytest.skip("only root can become somebody else")
-    top = Path(tempfile.mkdtemp()).resolve()  # not below pytest's own folder, which its owner alone can enter
+    top = Path(tempfile.mkdtemp()).resolve()  # not below pytest's own folder, which only its owner can enter
     top.chmod(0o755)
     root, outside = top / "work", top / "home"
     for folder in (root / ".git/hooks", root / "empty", outside / ".ssh"):
@@ -326,7 +326,7 @@ def test_no_probe_succeeds(
 
 @pytest.fixture(scope="module")
 def keyed() -> Iterator[tuple[int, str]]:
-    """Shared memory, semaphores and messages under one key, and a queue by its name, that everybody may use."""
+    """Shared memory, semaphores and messages under one key, and a named queue, which everybody may use."""
     libc = ctypes.CDLL(None, use_errno=True)
     key, queue = 0x41544C00 | os.getpid() & 0xFF, f"atelier-{os.getpid()}"
     shared, semaphores, messages = libc.shmget(key, 4096, 0o1666), libc.semget(key, 1, 0o1666), libc.msgget(key, 0o1666)
@@ -340,7 +340,7 @@ def keyed() -> Iterator[tuple[int, str]]:
     os.close(opened)
 
 
-def test_what_only_reads_gets_no_access_to_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reading_command_has_no_access_to_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     home, root, other = tmp_path / "home", tmp_path / "work", tmp_path / "other"
     for folder in (home / ".ssh", home / ".config/git", root, other):
         folder.mkdir(parents=True)
@@ -360,7 +360,7 @@ def test_what_only_reads_gets_no_access_to_everything(tmp_path: Path, monkeypatc
         assert {"/usr", "/etc/passwd"} <= set(box["read"])
 
 
-def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:
+def test_no_persistent_location_is_writable(tmp_path: Path) -> None:
     box = sandbox.reading(tmp_path)
     assert box is not None
     assert str(tmp_path) in box["read"]
@@ -373,7 +373,7 @@ def test_nothing_that_keeps_anything_may_be_written(tmp_path: Path) -> None:
 def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where: str | None) -> None:
     if user is not None and os.geteuid():
         pytest.skip("only root can become somebody else")
-    top = Path(tempfile.mkdtemp(dir=where)).resolve()  # not below pytest's own folder, which its owner alone can enter
+    top = Path(tempfile.mkdtemp(dir=where)).resolve()  # not below pytest's own folder, which only its owner can enter
     root = top / "work"
     (root / "private").mkdir(parents=True)
     for name in (".env", "private/key", "AGENTS.md", "plain"):
@@ -399,7 +399,7 @@ def test_masked_files_are_empty_and_read_only_ones_stay(user: int | None, where:
 
 
 def confined(box: Mapping[str, Any], root: Path, tried: str, user: int | None) -> str:
-    """What a shell says of some commands in a sandbox."""
+    """The output of some commands in a sandbox."""
     script = """
 import ctypes, json, os, subprocess, sys
 sys.path.insert(0, sys.argv[1])

@@ -1,4 +1,4 @@
-"""What small files of a repository lead to is what git itself takes them for, and none of them is waited for."""
+"""Pointer files of a repository are interpreted as git does, and never block."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_where_a_pointer_leads(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("entry", ALTERNATES)
-def test_what_a_repository_borrows(tmp_path: Path, entry: str) -> None:
+def test_alternates_of_a_repository(tmp_path: Path, entry: str) -> None:
     lender = tmp_path / "lender"
     commit(lender)
     head = git("rev-parse", "HEAD", cwd=lender).strip()
@@ -56,7 +56,7 @@ def test_what_a_repository_borrows(tmp_path: Path, entry: str) -> None:
     assert (str(objects / "O") in git_files.alternates(str(objects))) is borrows
 
 
-def test_a_pipe_in_the_place_of_any_of_them_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_instead_of_a_pointer_file_does_not_block(tmp_path: Path) -> None:
     commit(tmp_path)
     (tmp_path / "sub").mkdir()
     (tmp_path / ".git/objects/info").mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""What git runs is as it was after a command, whatever the command did."""
+"""Files that git executes are unchanged after a command, whatever the command did."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def module(root: Path) -> None:
         (module, ".gitmodules"),
     ],
 )
-def test_it_is_restored(root: Path, act: Callable[[Path], None], name: str) -> None:
+def test_each_change_is_reverted(root: Path, act: Callable[[Path], None], name: str) -> None:
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     act(root)
     assert guard.restore()["put_back"] == [name]
@@ -95,7 +95,7 @@ def test_it_is_restored(root: Path, act: Callable[[Path], None], name: str) -> N
         assert list((root.parent / "evil").iterdir()) == []
 
 
-def test_what_is_as_it_was_is_left_alone(root: Path) -> None:
+def test_unchanged_files_are_left_alone(root: Path) -> None:
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     (root / "new.py").write_text("x")
     (root / ".git/HEAD").write_text("ref: refs/heads/other")
@@ -104,7 +104,7 @@ def test_what_is_as_it_was_is_left_alone(root: Path) -> None:
 
 
 @pytest.mark.parametrize("by", ["link", "folder", "file", "nothing"])
-def test_a_repository_that_was_renamed_gets_its_place_again(root: Path, held: Path, by: str) -> None:
+def test_a_renamed_repository_is_moved_back(root: Path, held: Path, by: str) -> None:
     guard = GuardedFiles([str(root)], str(held))
     (root / ".git").rename(root / "old")
     outside = root.parent / "elsewhere"
@@ -127,7 +127,7 @@ def test_a_repository_that_was_renamed_gets_its_place_again(root: Path, held: Pa
     assert list((outside / "hooks").iterdir()) == []
 
 
-def test_a_repository_that_no_longer_exists_is_reported_as_gone(root: Path) -> None:
+def test_a_deleted_repository_is_reported(root: Path) -> None:
     guard = GuardedFiles([str(root)])
     shutil.rmtree(root / ".git")
     said = guard.restore()
@@ -147,7 +147,7 @@ def test_nothing_is_lost(root: Path, held: Path) -> None:
     assert record == {"path": str(root / ".git/config"), "root": str(root), "why": "changed"}
 
 
-def test_what_cannot_be_copied_stays_under_another_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_cannot_be_copied_stays_under_another_name(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = GuardedFiles([str(root)])
     change_settings(root)
     assert [each["file"] for each in guard.restore()["held"]] == [str(root / ".git/config.held-1")]
@@ -162,14 +162,14 @@ def test_what_cannot_be_copied_stays_under_another_name(root: Path, monkeypatch:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_what_could_not_be_restored_is_reported(root: Path) -> None:
+def test_a_failed_restoration_is_reported(root: Path) -> None:
     guard = GuardedFiles([str(root)])
     change_settings(root)
     (root / ".git").chmod(0o500)
     assert guard.restore()["put_back"] == [".git", ".git/config"]
 
 
-def test_an_error_is_never_called_restored(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_is_never_reported_as_restored(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(folder: int, name: str, tree: object) -> None:
         raise OSError("disk full")
 
@@ -181,7 +181,7 @@ def test_an_error_is_never_called_restored(root: Path, monkeypatch: pytest.Monke
     assert said["not_restored"] == [".git/config (disk full)"]
 
 
-def test_a_pointer_to_a_repository_is_stored_too(tmp_path: Path) -> None:
+def test_a_pointer_to_a_repository_is_guarded_too(tmp_path: Path) -> None:
     (tmp_path / ".git").write_text("gitdir: ../main/.git/worktrees/x\n")
     guard = GuardedFiles([str(tmp_path)])
     (tmp_path / ".git").write_text("gitdir: evil\n")
@@ -189,7 +189,7 @@ def test_a_pointer_to_a_repository_is_stored_too(tmp_path: Path) -> None:
     assert (tmp_path / ".git").read_text() == "gitdir: ../main/.git/worktrees/x\n"
 
 
-def test_more_than_can_be_remembered_is_refused(root: Path) -> None:
+def test_too_many_files_to_remember_are_refused(root: Path) -> None:
     with (root / ".git/hooks/huge").open("wb") as file:
         file.truncate(9 * 1024 * 1024)
     with pytest.raises(OSError, match="8 MB"):
@@ -197,7 +197,7 @@ def test_more_than_can_be_remembered_is_refused(root: Path) -> None:
 
 
 def nested(root: Path, at: str) -> Path:
-    """A repository below the workspace, or one that its ``.git`` keeps for a module."""
+    """A repository below the workspace, or one that its ``.git`` contains for a module."""
     made = root / at
     for name in ("hooks", "objects", "refs"):
         (made / name).mkdir(parents=True)
@@ -209,7 +209,7 @@ def nested(root: Path, at: str) -> Path:
 @pytest.mark.parametrize(
     "at", ["vendor/lib/.git", ".git/modules/lib", ".git/modules/vendor/lib", ".git/modules/lib/modules/inner"]
 )
-def test_repositories_below_are_restored_too(root: Path, at: str) -> None:
+def test_nested_repositories_are_restored_too(root: Path, at: str) -> None:
     inner = nested(root, at)
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     (inner / "hooks/post-checkout").write_text("evil")
@@ -221,7 +221,7 @@ def test_repositories_below_are_restored_too(root: Path, at: str) -> None:
     assert not (inner / "config.worktree").exists()
 
 
-def test_a_repository_below_that_was_moved_is_restored_where_it_is_now(root: Path) -> None:
+def test_a_moved_nested_repository_is_restored_in_its_new_location(root: Path) -> None:
     inner = nested(root, "vendor/lib/.git")
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     (root / "vendor/lib").rename(root / "vendor/new")
@@ -232,7 +232,7 @@ def test_a_repository_below_that_was_moved_is_restored_where_it_is_now(root: Pat
     assert not inner.exists()
 
 
-def test_folders_further_down_than_git_can_go_are_not_inspected(root: Path) -> None:
+def test_folders_deeper_than_git_supports_are_not_inspected(root: Path) -> None:
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     at = os.open(root, os.O_RDONLY)
     for _ in range(700):
@@ -249,7 +249,7 @@ def test_folders_further_down_than_git_can_go_are_not_inspected(root: Path) -> N
     subprocess.run(("rm", "-rf", str(root)), check=True)
 
 
-def test_a_repository_below_may_be_made_and_deleted(root: Path) -> None:
+def test_a_nested_repository_may_be_created_and_deleted(root: Path) -> None:
     nested(root, "vendor/old/.git")
     nested(root, ".git/modules/old")
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
@@ -260,7 +260,7 @@ def test_a_repository_below_may_be_made_and_deleted(root: Path) -> None:
     assert (root / "vendor/new/.git/config").exists()
 
 
-def test_another_repository_in_the_place_of_one_below_is_moved_aside(root: Path) -> None:
+def test_a_replacement_of_a_nested_repository_is_moved_aside(root: Path) -> None:
     nested(root, "vendor/lib/.git")
     guard = GuardedFiles([str(root)])
     (root / "vendor/lib/.git").rename(root / "vendor/lib/aside")
@@ -269,7 +269,7 @@ def test_another_repository_in_the_place_of_one_below_is_moved_aside(root: Path)
     assert sorted(path.name for path in (root / "vendor/lib").iterdir()) == [".git", ".git-replaced-1"]
 
 
-def test_more_repositories_than_can_be_kept_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_repositories_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("atelier_desk.workspace.processes.guarded_files.MOST_REPOSITORIES", 2)
     nested(root, "a/.git")
     GuardedFiles([str(root)])
@@ -278,7 +278,7 @@ def test_more_repositories_than_can_be_kept_are_refused(root: Path, monkeypatch:
         GuardedFiles([str(root)])
 
 
-def test_more_files_than_can_be_searched_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_files_to_search_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(guarded_files, "MOST_ENTRIES", 20)
     GuardedFiles([str(root)])
     for number in range(20):
@@ -288,7 +288,9 @@ def test_more_files_than_can_be_searched_are_refused(root: Path, monkeypatch: py
     (root / "19").unlink()
 
 
-def test_a_command_cannot_hide_behind_many_files(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_cannot_hide_a_change_among_many_files(
+    root: Path, held: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(guarded_files, "MOST_ENTRIES", 20)
     guard = GuardedFiles([str(root)], str(held))
     for number in range(30):
@@ -297,7 +299,7 @@ def test_a_command_cannot_hide_behind_many_files(root: Path, held: Path, monkeyp
     assert guard.restore()["put_back"] == [".git/hooks"]
 
 
-def test_a_check_ends_what_continues_changing(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_endless_changes_end_the_check(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = GuardedFiles([str(root)], str(held))
     for number in range(guarded_files.MOST_CHANGES):
         (root / ".git/hooks/update").write_text(str(number))
@@ -319,7 +321,7 @@ def test_a_check_ends_what_continues_changing(root: Path, held: Path, monkeypatc
     assert not (root / ".git/hooks/update").exists()
 
 
-def test_more_links_than_can_be_remembered(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_links_to_remember_are_refused(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(repository_scan, "MOST_LINKS", 5)
     guard = GuardedFiles([str(root)], str(held))
     for number in range(6):
@@ -329,7 +331,7 @@ def test_more_links_than_can_be_remembered(root: Path, held: Path, monkeypatch: 
         GuardedFiles([str(root)], str(held))
 
 
-def test_a_repository_that_moved_away_from_its_folder_is_named(root: Path, held: Path) -> None:
+def test_a_repository_moved_out_of_its_folder_is_named(root: Path, held: Path) -> None:
     nested(root, "vendor/lib/.git")
     (root / "other").mkdir()
     guard = GuardedFiles([str(root)], str(held))
@@ -340,7 +342,7 @@ def test_a_repository_that_moved_away_from_its_folder_is_named(root: Path, held:
 @pytest.mark.parametrize(
     "target", ["vendor", "vendor/later", "vendor/file", "vendor/.git/refs", ".git/modules/lib", ".git/modules"]
 )
-def test_a_link_into_another_repository_waits_whatever_it_leads_to(root: Path, held: Path, target: str) -> None:
+def test_a_link_into_another_repository_is_held_whatever_its_target(root: Path, held: Path, target: str) -> None:
     inner = nested(root, "vendor/.git")
     for repository in (inner, nested(root, ".git/modules/lib")):
         (repository / "config").write_text("[core]\n\tfsmonitor = x\n")
@@ -370,7 +372,7 @@ def test_links_to_the_repository_around_a_granted_folder_stay(root: Path, held: 
     assert [each["path"] for each in guard.restore()["held"]] == ["there"]
 
 
-def test_folders_of_hooks_are_bounded(root: Path) -> None:
+def test_hook_folders_are_limited(root: Path) -> None:
     (root / ".git/config").write_text("[core]\nhooksPath = tools\n")
     (root / "tools").mkdir()
     with (root / "tools/huge").open("wb") as file:
@@ -379,7 +381,7 @@ def test_folders_of_hooks_are_bounded(root: Path) -> None:
         GuardedFiles([str(root)])
 
 
-def test_a_folder_that_is_far_below_is_inspected(root: Path, held: Path) -> None:
+def test_a_deeply_nested_folder_is_inspected(root: Path, held: Path) -> None:
     guard = GuardedFiles([str(root)], str(held))
     here = os.open(root, os.O_RDONLY)
     for _ in range(400):
@@ -398,7 +400,7 @@ def test_a_folder_that_is_far_below_is_inspected(root: Path, held: Path) -> None
     subprocess.run(("rm", "-rf", str(root)), check=True)
 
 
-def test_many_names_are_reported_whole(root: Path) -> None:
+def test_long_lists_of_names_are_reported_completely(root: Path) -> None:
     for number in range(100):
         nested(root, f"a/{'long-name-' * 8}{number}/.git")
     guard = GuardedFiles([str(root)])

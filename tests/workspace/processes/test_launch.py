@@ -1,5 +1,5 @@
-"""Commands end whole, whatever they start, and say why: with namespaces, as another user, and where the system has
-none.
+"""Commands end with all their descendants and report why: with namespaces, as another user, and where the system
+has none.
 """
 
 # judges: app/atelier_desk/workspace/processes/sandbox.py
@@ -71,18 +71,18 @@ SHELL = ("/bin/bash", "-c")
         ("trap '' PIPE; yes | head -1 >/dev/null; exit 3", 3),
     ],
 )  # fmt: skip
-def test_the_status_is_the_command_s(root: Path, where: str, line: str, status: int) -> None:
+def test_the_status_is_that_of_the_command(root: Path, where: str, line: str, status: int) -> None:
     assert run(root, (*SHELL, line), where).status == status
 
 
-def test_a_program_that_cannot_be_started(root: Path) -> None:
+def test_a_program_that_cannot_be_started_is_reported(root: Path) -> None:
     ran = run(root, ("/nowhere/program",))
     assert (ran.status, "No such file" in ran.output) == (126, True)
 
 
 @pytest.mark.skipif(not sandbox.has_processes(), reason="this system has no PID namespaces")
 @pytest.mark.parametrize("where", ["namespaces", "another user"])
-def test_it_is_alone(root: Path, where: str) -> None:
+def test_a_command_sees_no_other_processes(root: Path, where: str) -> None:
     ran = run(
         root,
         (*SHELL, "echo $$ $PPID $(ps -o pgid= -o sid= -p $$); ls /proc | grep -c '^[0-9]'; exec cat /proc/sysvipc/shm"),
@@ -91,7 +91,7 @@ def test_it_is_alone(root: Path, where: str) -> None:
     numbers, count, *shared = ran.output.splitlines()
     assert numbers.split() == ["2", "1", "2", "2"]
     assert int(count) <= 6 or not sandbox.has_proc()
-    assert len(shared) == 1  # the heads of the columns
+    assert len(shared) == 1  # the column headings
 
 
 ORPHANS = """
@@ -125,7 +125,7 @@ print("over")
 
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("kind", ["plain", "chain", "limits"])
-def test_nothing_outlives_it(root: Path, where: str, kind: str) -> None:
+def test_no_descendant_survives(root: Path, where: str, kind: str) -> None:
     mark = f"mark-{root.parent.name}"
     ran = run(root, ("python", "-I", "-c", ORPHANS, kind, mark), where)
     assert (ran.status, ran.output) == (0, "over\n")
@@ -133,10 +133,8 @@ def test_nothing_outlives_it(root: Path, where: str, kind: str) -> None:
     assert left(mark) == []
 
 
-def test_a_launcher_that_sees_no_processes_ends_them_all_the_same(root: Path) -> None:
-    """Without a sandbox a command can take its descriptors from it; then the kernel is asked for its children one by
-    one.
-    """
+def test_a_launcher_that_sees_no_processes_still_ends_them_all(root: Path) -> None:
+    """Without a sandbox a command can close its descriptors; then the kernel is asked for its children one by one."""
     mark = f"mark-{root.parent.name}"
     ran = launch((interpreter(None), "-I", "-c", ORPHANS, "limits", mark), root, box=None)
     assert (ran.status, ran.output, ran.report["left"]) == (0, "over\n", False)
@@ -176,7 +174,7 @@ async def until(process: Process, text: str) -> None:
             await process.wait(0.02)
 
 
-async def test_it_ends_gently_with_all_it_started(root: Path) -> None:
+async def test_a_command_and_its_descendants_end_gracefully(root: Path) -> None:
     process = await started(root, GENTLE)
     await until(process, "ready")
     await process.end()
@@ -184,7 +182,7 @@ async def test_it_ends_gently_with_all_it_started(root: Path) -> None:
     assert {"child", "parent"} <= set(process.output.shown().text.split())
 
 
-async def test_its_input_reaches_it(root: Path) -> None:
+async def test_a_command_gets_its_input(root: Path) -> None:
     process = await started(root, "read a; echo got $a; cat >/dev/null; echo end", interactive=True)
     await process.write("x\n")
     await until(process, "got x")
@@ -194,7 +192,7 @@ async def test_its_input_reaches_it(root: Path) -> None:
 
 
 @pytest.mark.skipif(not sandbox.has_processes(), reason="this system has no PID namespaces")
-async def test_it_ends_with_its_launcher(root: Path) -> None:
+async def test_a_command_ends_with_its_launcher(root: Path) -> None:
     mark = f"mark-{root.parent.name}"
     process = await started(root, f"setsid bash -c 'echo ready; sleep 300; :' {mark} & sleep 300; : {mark}")
     await until(process, "ready")
@@ -203,7 +201,7 @@ async def test_it_ends_with_its_launcher(root: Path) -> None:
     os.kill(process.pid, signal.SIGKILL)
     gone, alive = await asyncio.to_thread(psutil.wait_procs, watched, 10)
     assert (len(gone), alive) == (len(watched), [])
-    # Also so that its pipe is closed before the loop is.
+    # And so that its pipe is closed before the loop is.
     assert await process.wait(20)
 
 
@@ -252,13 +250,13 @@ time.sleep(30)
     ("how", "why"),
     [("open", "memory"), ("closed", "memory"), ("given back", "memory"), ("own", "memory"), ("shared by four", "")],
 )
-def test_memory_that_is_shared_counts_once(root: Path, where: str, how: str, why: str) -> None:
+def test_shared_memory_counts_once(root: Path, where: str, how: str, why: str) -> None:
     ran = run(root, ("python", "-I", "-c", SHARED, how), where, limits=Limits(memory=120 * MB))
     assert (ran.report["why"], ran.status) == (why, 137 if why else 0), ran.output
 
 
 @pytest.mark.skipif(not sandbox.has_processes(), reason="this system has no PID namespaces")
-def test_memory_of_system_v_counts(root: Path) -> None:
+def test_system_v_memory_counts(root: Path) -> None:
     ran = run(root, ("python", "-I", "-c", SHARED, "detached"), limits=Limits(memory=120 * MB))
     assert (ran.report["why"], ran.status) == ("memory", 137), ran.output
 
@@ -274,7 +272,7 @@ os.statvfs = Disk
 sys.argv[:] = sys.argv[5:]
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""The launcher with a disk that has 1 GB left until a file is there, and less then."""
+"""The launcher with a disk that has 1 GB free until a file exists, and less afterwards."""
 
 
 @pytest.mark.parametrize(
@@ -282,17 +280,17 @@ runpy.run_path(sys.argv[0], run_name="__main__")
     [
         ("echo fits", "", False),
         ("echo x > big; sleep 30", "disk", True),
-        ("echo x > big", "", True),  # over before anybody looked
+        ("echo x > big", "", True),  # it ended before the first check
     ],
 )
-def test_a_disk_that_becomes_low_ends_it(root: Path, line: str, why: str, low: bool) -> None:
+def test_a_disk_running_low_ends_the_command(root: Path, line: str, why: str, low: bool) -> None:
     before = (interpreter(None), "-I", "-c", FULL, str(root / "big"))
     ran = run(root, (*SHELL, line), before=before)
     assert (ran.report["why"], ran.status) == (why, 137 if why else 0), ran.output
     assert ran.report["low"] == ([str(root)] if low else [])
 
 
-def test_a_disk_that_was_low_before_is_named_and_it_runs(root: Path) -> None:
+def test_a_disk_that_was_low_before_is_reported_and_the_command_runs(root: Path) -> None:
     (root / "big").touch()
     ran = run(
         root, (*SHELL, "echo x > more; cat more"), before=(interpreter(None), "-I", "-c", FULL, str(root / "big"))
@@ -300,8 +298,8 @@ def test_a_disk_that_was_low_before_is_named_and_it_runs(root: Path) -> None:
     assert (ran.status, ran.output, ran.report["why"], ran.report["low"]) == (0, "x\n", "", [str(root)])
 
 
-def test_the_launcher_needs_its_files_alone() -> None:
-    """They are loaded by their names from its folder, by an interpreter that knows nothing of the package."""
+def test_the_launcher_needs_only_its_own_files() -> None:
+    """They are loaded by name from its folder, by an interpreter that does not know the package."""
     names = ("confine", "guarded_files", "namespaces", "syscalls", "usage")
     script = f"import sys; sys.path.insert(0, sys.argv[1]); import {', '.join(names)}; print(*sys.modules)"
     ran = subprocess.run(

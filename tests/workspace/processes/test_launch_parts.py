@@ -1,5 +1,5 @@
-"""The launcher piece by piece: its pace on a clock that is moved, the limits it sets, and what it says where it cannot
-start a command.
+"""Parts of the launcher: its check interval on a simulated clock, the limits it sets, and its report when a
+command cannot start.
 """
 
 # equivalent: launch.py main: `2` → `1`
@@ -43,7 +43,7 @@ def launch() -> Iterator[ModuleType]:
 
 
 class Clock:
-    """Stands still unless it is slept on or moved; notes how long was slept."""
+    """Advances only by sleeping or when moved; records the time slept."""
 
     def __init__(self) -> None:
         self.now, self.slept = 100.0, list[float]()
@@ -64,7 +64,7 @@ def clock(launch: ModuleType, monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Guard:
-    """Stands for ``GuardedFiles``: each check takes ``takes`` seconds."""
+    """Replaces ``GuardedFiles``: each check takes ``takes`` seconds."""
 
     def __init__(self, clock: Clock, takes: float = 0.0) -> None:
         self.clock, self.takes, self.checks, self.kept = clock, takes, 0, True
@@ -81,7 +81,7 @@ class Guard:
 
 
 @pytest.mark.parametrize(("seconds", "takes", "due"), [(1.0, 0.0, 1.0), (1.0, 0.25, 2.5), (4.0, 0.25, 4.0)])
-def test_what_git_runs_is_inspected_now_and_then_for_a_tenth_of_the_time(
+def test_guarded_files_are_checked_for_at_most_a_tenth_of_the_time(
     launch: ModuleType, clock: Clock, seconds: float, takes: float, due: float
 ) -> None:
     guard = Guard(clock, takes)
@@ -94,7 +94,7 @@ def test_what_git_runs_is_inspected_now_and_then_for_a_tenth_of_the_time(
         assert guard.checks == count
 
 
-def test_only_what_is_new_is_reported_and_a_command_that_continues_is_ended(launch: ModuleType, clock: Clock) -> None:
+def test_only_new_violations_are_reported_and_a_repeating_command_is_ended(launch: ModuleType, clock: Clock) -> None:
     guard, told = Guard(clock), list[dict[str, Any]]()
     checks = launch.Checks(guard, 1.0, told.append)
     for paths in ([], ["a"], ["a"], ["a", "b"]):
@@ -113,8 +113,8 @@ def test_only_what_is_new_is_reported_and_a_command_that_continues_is_ended(laun
 
 @pytest.fixture
 def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Who watches a command that may have three processes and 1000 bytes, on a system where ``found`` are there, with
-    ``held`` bytes.
+    """The watcher of a command that may have three processes and 1000 bytes, on a system where ``found`` exist,
+    with ``held`` bytes.
     """
     monkeypatch.setattr(launch, "CAN_LIST_CHILDREN", True)
     watch = launch.LaunchWatch({"processes": 3, "memory": 1000})
@@ -139,7 +139,7 @@ def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize(("count", "held", "why"), [
     (3, 1000, ""), (4, 0, "processes"), (3, 1001, "memory"), (0, 0, ""), (4, 1001, "processes"),
 ])  # fmt: skip
-def test_a_command_may_use_what_its_limits_say_and_no_more(watch: Any, count: int, held: int, why: str) -> None:
+def test_a_command_may_use_exactly_its_limits(watch: Any, count: int, held: int, why: str) -> None:
     watch.found, watch.held = list(range(count)), held
     assert watch.check(None) == why
     assert watch.asked in ([], [(watch.found, 0)])
@@ -150,7 +150,7 @@ def test_shared_memory_of_its_own_namespace_is_counted(watch: Any) -> None:
     assert watch.asked == [([], 7)]
 
 
-def test_one_that_cannot_be_seen_for_two_seconds_is_ended(watch: Any, clock: Clock) -> None:
+def test_a_command_that_is_invisible_for_two_seconds_is_ended(watch: Any, clock: Clock) -> None:
     clock.now += 50.0
     assert watch.check(None) == ""
     watch.found = None
@@ -159,7 +159,7 @@ def test_one_that_cannot_be_seen_for_two_seconds_is_ended(watch: Any, clock: Clo
         assert watch.check(None) == why
 
 
-def test_it_is_inspected_ten_times_a_second(watch: Any, clock: Clock) -> None:
+def test_a_command_is_checked_ten_times_a_second(watch: Any, clock: Clock) -> None:
     for step, looks in ((0.0, 1), (0.05, 1), (0.06, 2), (0.09, 2), (0.02, 3)):
         clock.now += step
         watch.check(None)
@@ -169,7 +169,7 @@ def test_it_is_inspected_ten_times_a_second(watch: Any, clock: Clock) -> None:
 @pytest.mark.parametrize(
     ("gently", "kills", "lasts", "gone"), [(True, 1, 0.3, True), (False, 1, 0.0, True), (False, 9999, 5.0, False)]
 )
-def test_what_does_not_end_gently_is_killed_after_a_moment(
+def test_a_command_that_does_not_end_gracefully_is_killed_after_a_moment(
     launch: ModuleType,
     clock: Clock,
     monkeypatch: pytest.MonkeyPatch,
@@ -190,7 +190,7 @@ def test_what_does_not_end_gently_is_killed_after_a_moment(
 
 
 class Resource(SimpleNamespace):
-    """The system's limits of one kind, and what was set."""
+    """The system's limits of one kind, and the limits set."""
 
     def __init__(self, soft: int, hard: int) -> None:
         super().__init__(RLIM_INFINITY=resource.RLIM_INFINITY, RLIMIT_NOFILE=7, RLIMIT_CORE=4)
@@ -206,7 +206,7 @@ class Resource(SimpleNamespace):
 @pytest.mark.parametrize(("soft", "hard", "given"), [
     (50, 100, 80), (50, 60, 60), (50, resource.RLIM_INFINITY, 80), (resource.RLIM_INFINITY, resource.RLIM_INFINITY, 80),
 ])  # fmt: skip
-def test_a_limit_is_what_was_asked_for_or_the_most_the_system_lets(
+def test_a_limit_is_the_requested_one_or_the_systems_maximum(
     launch: ModuleType, monkeypatch: pytest.MonkeyPatch, soft: int, hard: int, given: int
 ) -> None:
     system = Resource(soft, hard)
@@ -216,7 +216,7 @@ def test_a_limit_is_what_was_asked_for_or_the_most_the_system_lets(
 
 
 @pytest.mark.parametrize(("hard", "files"), [(resource.RLIM_INFINITY, 65_536), (100_000, 65_536), (4_096, 4_096)])
-def test_who_guards_repositories_may_open_many_files_and_knows_where_links_may_lead(
+def test_guarding_repositories_raises_the_file_limit_and_resolves_links(
     launch: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, hard: int, files: int
 ) -> None:
     made: list[tuple[Any, ...]] = []
@@ -252,7 +252,7 @@ def test_who_guards_repositories_may_open_many_files_and_knows_where_links_may_l
 def changed(
     script: str, root: Path, words: tuple[str, ...], box: dict[str, Any] | None = None, **more: Any
 ) -> Launched:
-    """Run a command by a launcher that finds the system as a script made it."""
+    """Run a command by a launcher on a system changed by a script."""
     start = (
         f"import os, runpy, sys\n{script}\nsys.argv[:] = sys.argv[4:]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
     )
@@ -266,7 +266,7 @@ def test_the_limits_reach_the_command(root: Path) -> None:
     assert ran.output.split() == ["123", "123", "0", "2048"]
 
 
-def test_a_profile_is_handed_to_the_sandbox_of_macos_with_the_command(root: Path) -> None:
+def test_the_sandbox_of_macos_gets_a_profile_with_the_command(root: Path) -> None:
     script = "os.execv = lambda *given: (print(*given, flush=True), os._exit(0))"
     ran = changed(script, root, ("/bin/echo", "one", "two"), {"profile": "(deny default)"})
     words = ["sandbox-exec", "-p", "(deny default)", "/bin/echo", "one", "two"]
@@ -290,8 +290,8 @@ def test_a_command_that_cannot_be_started_is_reported_in_one_line(
     assert said in ran.output
 
 
-def test_what_ends_next_to_the_command_wakes_the_launcher_once(root: Path) -> None:
-    """Unless what woke it is read, it would look again without rest as long as the command runs."""
+def test_the_end_of_a_descendant_wakes_the_launcher_once(root: Path) -> None:
+    """Unless the wake-up is read, it would check without pause as long as the command runs."""
     script = """
 import select
 count, end, wait = [], os._exit, select.select
@@ -307,7 +307,7 @@ os._exit = lambda status: (print(len(count), flush=True), end(status))
     ("line", "others"),
     [("true", False), ("setsid sleep 100 >/dev/null 2>&1 &", True), ("sleep 100 & kill %1; wait", False)],
 )
-def test_whether_anything_still_ran_is_reported(root: Path, where: str, line: str, others: bool) -> None:
+def test_remaining_processes_are_reported(root: Path, where: str, line: str, others: bool) -> None:
     ran = run(root, (*SHELL, line), where)
     assert (ran.report["ended"], ran.report["left"], ran.report["over"], ran.report["why"]) == (others, False, True, "")
 
@@ -322,7 +322,7 @@ def test_a_command_that_ends_its_own_group_does_not_end_the_launcher(
     assert (ran.status, ran.report.get("over"), ran.report.get("why")) == (status, True, "")
 
 
-async def test_also_what_left_its_group_is_asked_to_end(root: Path) -> None:
+async def test_processes_that_left_the_group_are_ended_too(root: Path) -> None:
     process = await started(
         root, "setsid bash -c \"trap 'echo asked; exit' TERM; echo ready; while :; do sleep 0.01; done\"; sleep 100"
     )
@@ -344,6 +344,6 @@ async def test_without_namespaces_a_command_ends_with_its_launcher_too(root: Pat
     _gone, alive = await asyncio.to_thread(psutil.wait_procs, watched, 10)
     for each in psutil.process_iter(["cmdline", "cwd"]):
         if each.info["cwd"] == str(root) and each.info["cmdline"] == ["sleep", "300"]:
-            each.kill()  # what a command without namespaces started itself is told nothing
+            each.kill()  # without namespaces the command's own descendants get no signal
     assert alive == []
     assert await process.wait(20)

@@ -1,6 +1,4 @@
-"""What a command printed, as text: without what only a terminal understands, and with its colours where they are
-wanted.
-"""
+"""The output of a command as text: without terminal control sequences, and with colours on request."""
 
 from __future__ import annotations
 
@@ -33,19 +31,19 @@ PIECES = st.sampled_from([
         ("cut \x1b[3", "cut ", "cut "),
     ],
 )
-def test_what_only_a_terminal_understands_is_removed(printed: str, text: str, in_colour: str) -> None:
+def test_control_sequences_are_removed(printed: str, text: str, in_colour: str) -> None:
     assert readable(printed.encode()) == text
     assert coloured(printed.encode()) == in_colour
 
 
 @given(st.one_of(st.binary(max_size=200), st.lists(PIECES, max_size=40).map(lambda pieces: "".join(pieces).encode())))
-def test_nothing_a_terminal_obeys_is_left(data: bytes) -> None:
+def test_nothing_that_a_terminal_obeys_is_left(data: bytes) -> None:
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", readable(data))
     assert not re.search(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]", coloured(data))
     assert readable(coloured(data).encode()) == readable(data)
 
 
-def test_colours_of_the_head_do_not_run_on_behind_what_is_missing(tmp_path: Path) -> None:
+def test_colours_before_a_gap_do_not_continue_after_it(tmp_path: Path) -> None:
     output = Output(tmp_path / "out")
     output.add(b"\x1b[31m" + b"x\n" * MOST_BYTES)
     output.close()
@@ -55,7 +53,7 @@ def test_colours_of_the_head_do_not_run_on_behind_what_is_missing(tmp_path: Path
     assert shown.text.startswith("x\nx\n")
 
 
-def test_the_newest_lines_come_in_their_colours_when_they_are_wanted(tmp_path: Path) -> None:
+def test_the_newest_lines_are_coloured_on_request(tmp_path: Path) -> None:
     output = Output(tmp_path / "out")
     output.add(b"one\n\x1b[32mtwo\x1b[0m\nthree\n\x1b[0m\n")
     assert output.last(2, 100) == "two\nthree"
@@ -65,7 +63,7 @@ def test_the_newest_lines_come_in_their_colours_when_they_are_wanted(tmp_path: P
 
 
 @pytest.mark.parametrize("lines", [MOST_LINES, MOST_LINES + 1, 5_000, 50_000])
-def test_no_line_is_shown_twice_and_what_is_missing_is_counted(tmp_path: Path, lines: int) -> None:
+def test_no_line_is_shown_twice_and_missing_ones_are_counted(tmp_path: Path, lines: int) -> None:
     output = Output(tmp_path / "out")
     printed = b"".join(b"%d\n" % number for number in range(lines))
     output.add(printed)

@@ -1,7 +1,6 @@
-"""What a sandbox holds, as it is handed to who keeps it: each folder and file that a command reads, writes, cannot
-change or cannot see.
+"""What a sandbox contains: each folder and file that a command reads, writes, cannot change or cannot see.
 
-That the system keeps to it is tried in ``test_launch`` and ``test_confine``, and for macOS in ``test_seatbelt``.
+That the system enforces it is tested in ``test_launch`` and ``test_confine``, and for macOS in ``test_seatbelt``.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from atelier_desk.workspace.processes import confine, sandbox, seatbelt
 from tests.workspace.processes.test_seatbelt import allows
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
-"""What every program needs, but for ``/etc``, of which each part is named that is not closed."""
+"""What every program needs, except ``/etc``, whose parts are named one by one unless closed."""
 STREAMS = ("/dev/random", "/dev/urandom", "/dev/fd", "/dev/stdin", "/dev/stdout", "/dev/stderr")
 SINKS = ("/dev/null", "/dev/zero", "/dev/full")
 REPOSITORY = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
@@ -29,8 +28,9 @@ SECRET = (
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with a home that has a secret, and a workspace with a repository; its temporary folder is not there
-    yet."""
+    """A folder with a home that has a secret, and a workspace with a repository; its temporary folder does not
+    exist yet.
+    """
     top = Path(os.path.realpath(tmp_path))
     monkeypatch.setenv("HOME", str(top / "home"))
     for name in ("home/.ssh", "home/docs", "work/.git/hooks", "work/src", "plain", "data"):
@@ -62,11 +62,11 @@ def made(place: Path, name: str = "work", hidden: tuple[Path, ...] = (), **more:
 
 
 def reads(box: dict[str, Any], path: Path | str) -> bool:
-    """Whether a folder that is read has this path in it."""
+    """Whether a readable folder contains this path."""
     return any(Path(path).is_relative_to(each) for each in box["read"])
 
 
-def test_where_nothing_can_confine_there_is_no_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_confining_mechanism_there_is_no_sandbox(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confine, "available", lambda: False)
     monkeypatch.setattr(seatbelt, "available", lambda: False)
     found = (
@@ -84,7 +84,7 @@ def test_where_nothing_can_confine_there_is_no_sandbox(place: Path, monkeypatch:
     (False, 7, "Landlock 7 + seccomp", True),
     (True, 0, "sandbox-exec", True),
 ])  # fmt: skip
-def test_what_confines_and_whether_signals_stay_inside(
+def test_which_mechanism_confines_and_whether_signals_stay_inside(
     monkeypatch: pytest.MonkeyPatch, mac_there: bool, abi: int, named: str, held: bool
 ) -> None:
     monkeypatch.setattr(confine, "available", lambda: not mac_there)
@@ -94,7 +94,7 @@ def test_what_confines_and_whether_signals_stay_inside(
 
 
 @pytest.mark.usefixtures("linux")
-def test_what_a_command_that_only_reads_gets(place: Path) -> None:
+def test_the_sandbox_of_a_reading_command(place: Path) -> None:
     box = sandbox.reading(place / "work", shown=[str(place / "home"), str(place / "home/.ssh")])
     assert box is not None
     assert {**box, "read": ()} == {"kind": "reading", "read": (), "write": list(SINKS)}
@@ -112,7 +112,7 @@ def test_what_a_command_that_only_reads_gets(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("linux")
-def test_what_a_command_that_works_gets(place: Path) -> None:
+def test_the_sandbox_of_a_writing_command(place: Path) -> None:
     box = made(place, "plain", (place / "data",))
     assert {**box, "read": ()} == {
         "kind": "workspace", "works": True, "network": False,
@@ -128,13 +128,13 @@ def test_what_a_command_that_works_gets(place: Path) -> None:
     ]
     assert [each for each in box["read"] if each.startswith("/dev")] == list(STREAMS)
     assert stat.S_IMODE((place / "tmp/shm").stat().st_mode) == 0o700
-    made(place, "plain")  # the folder is there already
+    made(place, "plain")  # the folder exists already
     online = made(place, "plain", network=True, held=place / "held")
     assert (online["kind"], online["network"], online["held"]) == ("network", True, str(place / "held"))
 
 
 @pytest.mark.usefixtures("linux")
-def test_what_of_a_repository_cannot_be_changed_or_replaced(place: Path) -> None:
+def test_which_parts_of_a_repository_cannot_be_changed_or_replaced(place: Path) -> None:
     root = place / "work"
     box = made(place)
     assert (box["keep"], box["pinned"]) == ([str(root / name) for name in REPOSITORY], [str(root / ".git")])
@@ -150,7 +150,7 @@ def test_what_of_a_repository_cannot_be_changed_or_replaced(place: Path) -> None
 @pytest.mark.parametrize(("kind", "changes", "keep"), [
     ("file", False, [".git"]), ("file", True, []), ("link to a file", False, []), ("link to a folder", False, []),
 ])  # fmt: skip
-def test_a_file_that_leads_to_a_repository_cannot_be_changed(
+def test_a_file_that_points_to_a_repository_cannot_be_changed(
     place: Path, kind: str, changes: bool, keep: list[str]
 ) -> None:
     top = place / "plain/.git"
@@ -165,7 +165,7 @@ def test_a_file_that_leads_to_a_repository_cannot_be_changed(
 
 
 @pytest.mark.usefixtures("linux")
-def test_what_is_masked_is_replaced_by_what_is_empty_and_nobody_can_write(place: Path) -> None:
+def test_masked_paths_are_replaced_by_empty_read_only_ones(place: Path) -> None:
     wanted = sorted(str(place / "work" / name) for name in (".env", "src"))
     masked = [Path(each) for each in reversed(wanted)]
     for box in (made(place, masked=masked), sandbox.reading(place / "work", masked=masked)):
@@ -185,10 +185,10 @@ def test_what_is_masked_is_replaced_by_what_is_empty_and_nobody_can_write(place:
 
 
 @pytest.mark.usefixtures("linux")
-def test_what_is_shown_and_what_is_read_alone(place: Path) -> None:
+def test_paths_that_are_visible_and_paths_that_are_only_readable(place: Path) -> None:
     shown = [place / "home/.ssh/skills", place / "work/src"]
     box = made(place, shown=shown)
-    assert box["read"][-1] == str(shown[0])  # the other one is in the workspace, where a link could be put in its place
+    assert box["read"][-1] == str(shown[0])  # the other one is in the workspace, where a link could replace it
     hidden = made(place, hidden=(place / "work/src",), shown=shown)
     assert hidden["read"][-2:] == [str(each) for each in shown]
     alone = made(place, "plain", only=[place / "work", place / "home"])
@@ -203,7 +203,7 @@ def test_what_is_shown_and_what_is_read_alone(place: Path) -> None:
 
 
 @pytest.mark.usefixtures("linux")
-def test_what_is_closed_in_a_workspace_stays_so(place: Path) -> None:
+def test_closed_paths_in_a_workspace_stay_closed(place: Path) -> None:
     (place / "work/data").mkdir()
     (place / "work/link").symlink_to("src")
     (place / "work/database").touch()
@@ -219,13 +219,11 @@ def test_what_is_closed_in_a_workspace_stays_so(place: Path) -> None:
     ("/w", {"/wide", "/w a"}, ["/w"]),
     ("/w", {"/w/gone"}, ["/w"]), ("/w", {"/dev"}, ["/w"]), ("/nowhere/at/all", {"/nowhere/at"}, []),
 ])  # fmt: skip
-def test_what_is_left_of_a_folder_in_which_something_is_closed(path: str, closed: set[str], left: list[str]) -> None:
+def test_the_readable_rest_of_a_folder_with_closed_paths(path: str, closed: set[str], left: list[str]) -> None:
     assert sandbox._without(path, closed) == left
 
 
-def test_a_folder_that_cannot_be_listed_is_not_read_where_something_in_it_is_closed(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unlistable_folder_with_closed_paths_is_not_readable(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuses(path: str) -> list[str]:
         raise PermissionError(path)
 
@@ -236,12 +234,12 @@ def test_a_folder_that_cannot_be_listed_is_not_read_where_something_in_it_is_clo
 @pytest.mark.parametrize(
     ("root", "dev_closed"), [("/dev/shm/work", False), ("/dev/shmwork", True), ("/home/work", True)]
 )
-def test_a_workspace_in_shared_memory_is_no_device(root: str, dev_closed: bool) -> None:
+def test_a_workspace_in_shared_memory_is_not_a_device(root: str, dev_closed: bool) -> None:
     assert ("/dev" in sandbox._closed_in(root, {"/dev", "/run/user"})) is dev_closed
 
 
 @pytest.mark.usefixtures("mac")
-def test_what_a_command_gets_on_macos(place: Path) -> None:
+def test_the_sandbox_of_a_command_on_macos(place: Path) -> None:
     root = place / "work"
     box = made(place, hidden=(place / "data",), masked=[root / "src"], shown=[place / "home/.ssh/skills"])
     assert set(box) == {"kind", "roots", "held", "changes_repositories", "profile"}

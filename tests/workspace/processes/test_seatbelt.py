@@ -1,4 +1,4 @@
-"""The sandbox of macOS as text: what a profile lets a command do, and that it is used where it works."""
+"""The macOS sandbox as text: what a profile allows, and that it is used where it works."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TOKEN = re.compile(rf'\s+|[()]|{STRING}|[^\s()"]+', re.DOTALL)
 
 
 def rules(text: str) -> list[list[str]]:
-    """Each rule as its words; fails on what is no list of balanced rules."""
+    """Each rule as its words; fails unless the text is a list of balanced rules."""
     found: list[list[str]] = []
     depth, place = 0, 0
     while place < len(text):
@@ -42,7 +42,7 @@ def rules(text: str) -> list[list[str]]:
 
 
 def allows(text: str, operation: str, path: str) -> bool:
-    """What the last rule that fits says, as the sandbox decides it."""
+    """The decision of the last matching rule, as the sandbox evaluates it."""
     said = False
     for action, *words in rules(text):
         if action not in ("allow", "deny"):
@@ -80,7 +80,7 @@ def test_what_a_command_may_do() -> None:
         )
     )
 )
-def test_no_name_says_more_than_itself(paths: list[str]) -> None:
+def test_a_name_cannot_inject_a_rule(paths: list[str]) -> None:
     plain = rules(profile(["/r"], ["/w"]))
     named = rules(profile(["/r"], ["/w"], closed=paths))
     assert [rule for rule in named if rule not in plain] == (
@@ -143,7 +143,7 @@ def test_it_is_used_where_it_works(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize(("writes", "works"), [((True, False), True), ((True, True), False), ((False, False), False)])
-def test_it_is_tried_before_anything_relies_on_it(
+def test_it_is_tested_before_anything_relies_on_it(
     monkeypatch: pytest.MonkeyPatch, writes: tuple[bool, bool], works: bool
 ) -> None:
     tried: list[tuple[str, ...]] = []

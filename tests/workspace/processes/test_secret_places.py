@@ -1,4 +1,4 @@
-"""Secret places below the home folder: nothing of them is read in the sandbox."""
+"""Secret locations in the home folder: none of them can be read in the sandbox."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The filter of system calls, on both architectures: what it lets pass, by the call and its arguments."""
+"""The system call filter, on both architectures: which calls it allows, by number and arguments."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HEADERS = {
 
 
 def run(program: bytes, architecture: int, number: int, *arguments: int) -> int:
-    """What the kernel makes of a call (classic BPF, Documentation/networking/filter.rst)."""
+    """The kernel's verdict on a call (classic BPF, Documentation/networking/filter.rst)."""
     data = struct.pack("<IIQ6Q", number, architecture, 0, *(each % 2**64 for each in (*arguments, *(0,) * 6)[:6]))
     lines = list(struct.iter_unpack("HBBI", program))
     at = loaded = 0
@@ -80,7 +80,7 @@ def test_calls_by_their_arguments(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_what_only_reads_changes_no_metadata_and_has_no_keys(machine: str) -> None:
+def test_a_reading_command_changes_no_metadata_and_has_no_keys(machine: str) -> None:
     architecture, numbers = syscalls.ARCHITECTURES[machine]
     program = syscalls.program(machine, works=False, network=False, alone=False)
     for name in (syscalls.METADATA + " " + syscalls.KEYS).split():
@@ -88,7 +88,7 @@ def test_what_only_reads_changes_no_metadata_and_has_no_keys(machine: str) -> No
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_sockets_of_the_internet_alone(machine: str) -> None:
+def test_only_internet_sockets_are_allowed(machine: str) -> None:
     architecture, numbers = syscalls.ARCHITECTURES[machine]
     program = syscalls.program(machine, works=True, network=True, alone=True)
     said = {family: run(program, architecture, numbers["socket"], family) for family in range(46)}
@@ -97,7 +97,7 @@ def test_sockets_of_the_internet_alone(machine: str) -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_another_architecture_is_no_way_around(machine: str) -> None:
+def test_another_architecture_is_not_a_bypass(machine: str) -> None:
     program = syscalls.program(machine, works=True, network=True, alone=True)
     assert run(program, 0x40000003, 1) == KILL
     assert run(program, syscalls.ARCHITECTURES[machine][0], 0x40000000 + 1) == REFUSE
@@ -113,7 +113,7 @@ def test_every_call_of_the_tables_is_decided_once() -> None:
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_the_numbers_are_those_of_the_kernel(machine: str) -> None:
+def test_the_call_numbers_are_those_of_the_kernel(machine: str) -> None:
     file = Path(HEADERS[machine])
     if not file.exists():
         pytest.skip("the headers of the kernel are not installed")

@@ -1,4 +1,4 @@
-"""What a command uses: what cannot be told is never nothing."""
+"""The resource usage of a command: unknown is never reported as zero."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_children(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", CANNOT_TELL)
-def test_what_cannot_be_read_is_reported(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+def test_unreadable_usage_is_reported(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     def refused(*_arguments: Any, **_more: Any) -> Any:
         raise OSError(number, os.strerror(number))
 
@@ -46,14 +46,14 @@ def test_what_cannot_be_read_is_reported(monkeypatch: pytest.MonkeyPatch, number
             usage.Memory().of([os.getpid()], 0)
 
 
-def test_no_proc_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_proc_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "access", lambda *_arguments: False)
     assert not usage.is_supported()
     with pytest.raises(usage.UnknownError):
         usage.descendants(os.getpid())
 
 
-def test_one_that_hides_what_it_has_open_may_have_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_hides_its_open_files_may_hold_all_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     held = usage.Memory()
     before = held.of([os.getpid()], 0)
     there = usage.shared_memory()
@@ -70,7 +70,7 @@ def test_one_that_hides_what_it_has_open_may_have_all_of_it(monkeypatch: pytest.
     assert held.of([os.getpid()], 0) > 9 * 1024**3
 
 
-def test_a_disk_is_held_when_its_folder_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_deleted_folders_still_use_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "work"
     folder.mkdir()
     disks = usage.Disks([str(folder), str(tmp_path), str(tmp_path / "nowhere")])

@@ -1,4 +1,4 @@
-"""Arguments of a called skill, in the places the text has for them."""
+"""Arguments of a called skill, inserted at the placeholders of its text."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from atelier_desk.workspace.skills.arguments import (
         ("Hello {{name}}", "Ann", (), "Hello {{name}}\n\nARGUMENTS: Ann"),
     ],
 )
-def test_places_are_filled(text: str, arguments: str, names: tuple[str, ...], out: str) -> None:
+def test_placeholders_are_filled(text: str, arguments: str, names: tuple[str, ...], out: str) -> None:
     assert filled(text, arguments, names) == out
 
 
-def test_braces_are_places_in_prompts_alone() -> None:
+def test_braces_are_placeholders_only_in_prompts() -> None:
     text = "Hello {{name}}, {{ name }} and {{place}}"
     names = names_of(text, braced=True)
     assert names == ("name", "place")
@@ -49,7 +49,7 @@ def test_braces_are_places_in_prompts_alone() -> None:
     assert names_of(text) == ()
 
 
-def test_whether_a_text_wants_arguments() -> None:
+def test_whether_a_text_takes_arguments() -> None:
     assert has_placeholder("Do $ARGUMENTS")
     assert not has_placeholder("It costs $5.00 in $HOME")
 
@@ -60,11 +60,11 @@ def test_joined_and_split_are_inverse(values: list[str]) -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=40))
-def test_filling_in_never_fails(text: str, arguments: str) -> None:
+def test_filling_never_fails(text: str, arguments: str) -> None:
     assert isinstance(filled(text, arguments, ("a",)), str)
 
 
-def test_many_places_and_long_arguments_fill_no_memory() -> None:
+def test_many_placeholders_and_long_arguments_stay_small() -> None:
     text = filled("$ARGUMENTS " * 20_000, "y" * 100_000)
     assert text.startswith("y" * 100_000)
     assert len(text) < 500_000
@@ -112,15 +112,15 @@ def test_a_prompt_with_its_values(text: str, values: dict[str, str], out: str) -
         ("who=", {"who": ""}),
     ],
 )
-def test_what_follows_a_name_fills_in_by_name_or_in_order(given: str, values: dict[str, str]) -> None:
+def test_arguments_are_assigned_by_name_or_in_order(given: str, values: dict[str, str]) -> None:
     assert values_of(given, ("who", "where")) == values
 
 
-def test_a_command_may_give_defaults_too() -> None:
+def test_a_command_may_have_defaults_too() -> None:
     text = "Hello {{name=you}} from {{place}}"
     assert filled(text, "place=Rome", names_of(text, braced=True)) == "Hello you from Rome"
 
 
-def test_many_braces_are_looked_through_in_time() -> None:
+def test_many_braces_are_scanned_quickly() -> None:
     for text in ("{{a=" * 12_500, "{{" + " " * 50_000, "{{a" + " " * 50_000 + "=", "{{" * 25_000):
         assert variables(text) == ()

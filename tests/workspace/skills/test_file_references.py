@@ -1,4 +1,4 @@
-"""Files that a skill names: those of its folder, and no secret under another name."""
+"""Files that a skill refers to: only those of its folder, and no secret under another name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.workspace.run_denials import Denials
 from atelier_desk.workspace.skills.file_references import included
 
 
-def test_a_link_with_a_harmless_name_brings_no_secret_along(tmp_path: Path) -> None:
+def test_a_link_with_a_harmless_name_exposes_no_secret(tmp_path: Path) -> None:
     folder = tmp_path / "skill"
     folder.mkdir()
     (folder / ".env").write_text("KEY=abc")
@@ -30,7 +30,7 @@ def test_a_link_with_a_harmless_name_brings_no_secret_along(tmp_path: Path) -> N
     assert '<named_file path="fine.txt">\nwhat it needs\n</named_file>' in text
 
 
-def test_what_a_rule_denies_is_named_and_not_read(tmp_path: Path) -> None:
+def test_a_denied_file_is_named_and_not_read(tmp_path: Path) -> None:
     (tmp_path / "prod.yml").write_text("abc")
     (tmp_path / "other.txt").symlink_to("prod.yml")
     rule = PermissionRule(text="read_file(prod.yml)", action=Action.DENY)

@@ -1,4 +1,4 @@
-"""Finding skills and commands: where they lie, what is wrong with them in words, and that nothing leads out."""
+"""Finding skills and commands: their locations, problems in plain words, and no links out of the folder."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def only(found: list[FoundSkill]) -> FoundSkill:
     return found[0]
 
 
-def test_the_places_of_other_programs_are_read(top: Path) -> None:
+def test_the_locations_of_other_programs_are_searched(top: Path) -> None:
     for path in (
         ".agents/skills/a",
         ".atelier/skills/b",
@@ -82,7 +82,7 @@ def test_the_places_of_other_programs_are_read(top: Path) -> None:
         ("", "no header"),
     ],
 )
-def test_one_that_cannot_be_used_says_why(top: Path, content: str | bytes, word: str) -> None:
+def test_an_unusable_skill_has_a_reason(top: Path, content: str | bytes, word: str) -> None:
     write(top, ".agents/skills/x/SKILL.md", content)
     found = only(in_project(ConfinedRoot(top)))
     assert found.text is None
@@ -103,7 +103,7 @@ def test_one_that_cannot_be_used_says_why(top: Path, content: str | bytes, word:
         ("---\nname: x\ndescription: café\n---\nB".encode("cp1252"), "x", "UTF-8"),
     ],
 )
-def test_one_that_is_odd_is_used_with_a_warning(top: Path, content: str | bytes, name: str, word: str) -> None:
+def test_an_odd_skill_is_used_with_a_warning(top: Path, content: str | bytes, name: str, word: str) -> None:
     write(top, ".agents/skills/x/SKILL.md", content)
     found = only(in_project(ConfinedRoot(top)))
     assert found.text is not None
@@ -111,21 +111,21 @@ def test_one_that_is_odd_is_used_with_a_warning(top: Path, content: str | bytes,
     assert any(word in str(each) for each in found.text.warnings), found.text.warnings
 
 
-def test_marks_and_line_ends_of_other_systems_are_fine(top: Path) -> None:
+def test_byte_order_marks_and_foreign_line_ends_are_accepted(top: Path) -> None:
     write(top, ".agents/skills/x/SKILL.md", b"\xef\xbb\xbf" + GOOD.format(name="x").replace("\n", "\r\n").encode())
     found = only(in_project(ConfinedRoot(top)))
     assert found.text is not None
     assert (found.text.body, found.text.warnings) == ("Do x.", ())
 
 
-def test_a_folder_with_no_possible_name_cannot_be_used(top: Path) -> None:
+def test_a_folder_with_an_invalid_name_cannot_be_used(top: Path) -> None:
     write(top, ".agents/skills/My Skill/SKILL.md", "---\nname: Also Bad\ndescription: d\n---\nB")
     found = only(in_project(ConfinedRoot(top)))
     assert found.text is None
     assert "cannot be a skill's name" in str(found.problem)
 
 
-def test_nothing_leads_out_of_a_project(top: Path, tmp_path: Path) -> None:
+def test_no_link_leads_out_of_a_project(top: Path, tmp_path: Path) -> None:
     good(tmp_path, "outside/evil")
     (tmp_path / "secret").write_text("password")
     (top / ".agents/skills/s").mkdir(parents=True)
@@ -145,7 +145,7 @@ def test_nothing_leads_out_of_a_project(top: Path, tmp_path: Path) -> None:
     ]
 
 
-def test_a_skill_lists_no_link_of_its_own(top: Path) -> None:
+def test_links_in_a_skill_are_not_listed(top: Path) -> None:
     good(top, ".agents/skills/x")
     (top / ".agents/skills/x/passwd").symlink_to("/etc/passwd")
     (top / ".agents/skills/x/etc").symlink_to("/etc")
@@ -153,7 +153,7 @@ def test_a_skill_lists_no_link_of_its_own(top: Path) -> None:
     assert files(ConfinedRoot(top), only(in_project(ConfinedRoot(top)))) == ["references/a.md"]
 
 
-def test_links_inside_of_the_home_are_the_users_own(top: Path) -> None:
+def test_links_inside_the_home_folder_are_followed(top: Path) -> None:
     good(top, "dev/mine")
     good(top, ".agents/skills/shared")
     (top / ".claude/skills").mkdir(parents=True)
@@ -168,7 +168,7 @@ def test_links_inside_of_the_home_are_the_users_own(top: Path) -> None:
     ]
 
 
-def test_a_wide_place_ends(top: Path) -> None:
+def test_a_folder_with_too_many_entries_is_cut(top: Path) -> None:
     for number in range(600):
         good(top, f".agents/skills/s{number}")
     assert len(in_project(ConfinedRoot(top))) == 500
@@ -186,7 +186,7 @@ def test_the_limit_of_bytes_is_that_of_the_file(top: Path) -> None:
     assert only(in_project(ConfinedRoot(top))).problem is None
 
 
-def test_what_a_header_says_of_use() -> None:
+def test_the_usage_options_of_a_header() -> None:
     said = skill(
         "---\nname: x\ndescription: d\ndisable-model-invocation: true\nuser-invocable: no\nallowed-tools: Bash(*) "
         "Read\n"

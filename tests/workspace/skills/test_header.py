@@ -1,4 +1,4 @@
-"""Headers of Markdown files: whatever stands there, it is read or refused in words."""
+"""Headers of Markdown files: every content is parsed or refused with a message."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_colon_in_a_value_is_repaired() -> None:
 @pytest.mark.parametrize(
     "value", ["[file] [focus]", "[--all] <path>", "*.py files", '"a" or b', "{{file}} now", "@file", "`cmd`"]
 )
-def test_a_value_that_begins_like_yaml_and_is_none_is_text(value: str) -> None:
+def test_a_value_that_resembles_yaml_is_read_as_text(value: str) -> None:
     found = read(f"---\ndescription: Reviews\nargument-hint: {value}\nallowed-tools: [Read, Grep]\n---\nB")
     assert (found.text("argument-hint"), found.words("allowed-tools"), found.repaired) == (
         value,
@@ -60,7 +60,7 @@ NEARLY: dict[str, tuple[str, dict[str, str]]] = {
 
 
 @pytest.mark.parametrize("name", NEARLY)
-def test_what_is_nearly_yaml_is_read(name: str) -> None:
+def test_invalid_but_common_yaml_is_parsed(name: str) -> None:
     header, wanted = NEARLY[name]
     found = read(f"---\n{header}\n---\nB")
     assert {field: found.text(field) for field in wanted} == wanted
@@ -71,7 +71,7 @@ def test_what_is_nearly_yaml_is_read(name: str) -> None:
     "text",
     ["```chatagent\n---\nname: a\n---\nB\n```\n", "\n\n---\nname: a\n---\nB", "~~~~md\n---\nname: a\n---\nB\n~~~~"],
 )
-def test_a_header_in_a_block_of_code_or_below_blank_lines_is_one(text: str) -> None:
+def test_a_header_in_a_code_block_or_after_blank_lines_is_recognised(text: str) -> None:
     found = read(text)
     assert (found.text("name"), found.body) == ("a", "B")
     assert read("```sh\nls\n```").body == "```sh\nls\n```", "other blocks are text"
@@ -88,12 +88,12 @@ def test_a_header_in_a_block_of_code_or_below_blank_lines_is_one(text: str) -> N
         ("---\na: " + "x" * 70_000 + "\n---\n", "longer than"),
     ],
 )
-def test_a_broken_header_is_refused_in_words(text: str, word: str) -> None:
+def test_a_broken_header_is_refused_with_a_message(text: str, word: str) -> None:
     with pytest.raises(UsageError, match=word):
         read(text)
 
 
-def test_yaml_makes_no_objects_and_no_bombs() -> None:
+def test_yaml_creates_no_objects_and_no_bombs() -> None:
     with pytest.raises(UsageError):
         read("---\nname: !!python/object/apply:os.system [echo]\n  x: [\n---\n")
     # a list, and nothing was run
@@ -104,7 +104,7 @@ def test_yaml_makes_no_objects_and_no_bombs() -> None:
     assert read(f"---\n{bomb}---\nx").text("j") == ""
 
 
-def test_names_hold_together_in_parentheses() -> None:
+def test_names_with_parentheses_stay_together() -> None:
     assert split_names("Bash(git add:*), Read  Write") == ("Bash(git add:*)", "Read", "Write")
 
 
@@ -116,7 +116,7 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("header", ["a:" + " " * 16_000 + "\nb: [", "a: " + "[" * 8_000, "a: " + "{" * 8_000])
-def test_a_header_made_to_be_slow_is_refused_at_once(header: str) -> None:
+def test_a_header_designed_to_be_slow_is_refused_at_once(header: str) -> None:
     began = time.thread_time()
     with pytest.raises(UsageError):
         read(f"---\n{header}\n---\nDo it.")
@@ -130,7 +130,7 @@ _NAMES = st.from_regex(r"[a-z]{1,8}", fullmatch=True)
     st.dictionaries(_NAMES, st.text(st.characters(codec="utf-8", exclude_categories=["C"]), max_size=40), min_size=1),
     st.text("ab \n", max_size=30),
 )
-def test_what_yaml_writes_is_read_again(fields: dict[str, str], body: str) -> None:
+def test_dumped_yaml_is_parsed_again(fields: dict[str, str], body: str) -> None:
     written = yaml.safe_dump(fields, allow_unicode=True, sort_keys=False)
     found = read(f"---\n{written}---\n{body}")
     assert found.fields == yaml.load(written, yaml.BaseLoader)
@@ -140,13 +140,13 @@ def test_what_yaml_writes_is_read_again(fields: dict[str, str], body: str) -> No
 @pytest.mark.parametrize(
     "text", ["```\n\n```" + " " * 200_000 + "x", "```\n" + "\n```" * 50_000 + "x", "`" * 200_000 + "\n\n```x"]
 )
-def test_a_block_that_almost_is_the_whole_file_takes_no_time(text: str) -> None:
+def test_a_nearly_complete_block_is_parsed_quickly(text: str) -> None:
     began = time.monotonic()
     assert read(text).body == text
     assert time.monotonic() - began < 2
 
 
-def test_a_value_that_continues_over_thousands_of_lines_takes_no_time() -> None:
+def test_a_value_over_thousands_of_lines_is_parsed_quickly() -> None:
     began = time.monotonic()
     read("---\na: 'b\n" + ":\n" * 8_000 + "---\n")
     read("---\na: b: c\n" + ":\n" * 8_000 + "---\n")

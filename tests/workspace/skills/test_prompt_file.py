@@ -1,4 +1,4 @@
-"""Prompts as files: what is written comes back as it was, and files of other programs become prompts with variables."""
+"""Prompts as files: written files can be read again, and files of other programs become prompts with variables."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_files_without_a_prompt_are_refused(text: str, file: str) -> None:
     st.text(max_size=80)
     | st.sampled_from(["---", "---\nname: x\n---", "$ARGUMENTS ${input:a}", "```md\nx\n```", "{{a=b}} $1"]),
 )
-def test_what_is_written_comes_back(description: str, content: str) -> None:
+def test_a_written_file_can_be_read_again(description: str, content: str) -> None:
     try:
         draft = PromptDraft(name="a", description=description, content=content).checked()
     except AtelierError:
@@ -94,5 +94,5 @@ def test_what_is_written_comes_back(description: str, content: str) -> None:
 @pytest.mark.parametrize(
     ("text", "file"), [("Go", "re\u0301sume\u0301.md"), ("---\nname: re\u0301sume\u0301\n---\nGo", "x.md")]
 )
-def test_a_name_whose_accents_stand_alone_as_in_files_of_macos_keeps_them(text: str, file: str) -> None:
+def test_a_name_with_decomposed_accents_is_unchanged(text: str, file: str) -> None:
     assert read(text, file).draft.name == "r\u00e9sum\u00e9"

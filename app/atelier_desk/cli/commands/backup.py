@@ -78,8 +78,8 @@ def _grants(grants: list[HeldGrant]) -> Result:
 async def compact(atelier: None, arguments: Namespace, out: Output) -> Result:
     async with noted_when_slow(out, _("Compacting the database…")):
         done = await compact_database(arguments.data_root)
-    told = _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after))
-    return Result(done._asdict(), told, Note(_("Older backups still contain the deleted data.")))
+    message = _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after))
+    return Result(done._asdict(), message, Note(_("Older backups still contain the deleted data.")))
 
 
 def _described(info: BackupInfo, done: str, *more: Shown, status: int = OK) -> Result:

@@ -61,7 +61,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         secrets["client:secret"] = arguments.client_secret
     home = not arguments.folder or arguments.folder.startswith("~")
     folder = arguments.folder if home else str(path_of(out, arguments.folder))
-    line_ = [_from_here(word, out, first=place == 0) for place, word in enumerate(arguments.line or [""])]
+    line_ = [_from_here(word, out, first=index == 0) for index, word in enumerate(arguments.line or [""])]
     fields: dict[str, object] = (
         {"transport": "http", "url": arguments.url}
         if arguments.url is not None

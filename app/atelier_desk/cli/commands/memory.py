@@ -155,13 +155,13 @@ async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     memories = atelier.memories
     if not arguments.for_good:
         gone = await memories.delete(arguments.id)
-        told = _(
+        message = _(
             "Deleted: “{text}”. To restore it within {n} days: atelier memory restore {memory}",
             text=_short(gone),
             n=limits.DELETED_DAYS,
             memory=gone.id,
         )
-        return Result(gone, told)
+        return Result(gone, message)
     with contextlib.suppress(NotFoundError):  # it may already be deleted
         await memories.delete(arguments.id)
     await memories.purge(arguments.id)

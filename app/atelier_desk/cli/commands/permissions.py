@@ -94,10 +94,10 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule]:
     """Rules by id; ids can be shortened."""
-    kept = await atelier.permissions.rules()
+    rules = await atelier.permissions.rules()
     chosen = []
     for wanted in arguments.rule:
-        found = [rule for rule in kept if rule.id.startswith(wanted)]
+        found = [rule for rule in rules if rule.id.startswith(wanted)]
         if not found:
             raise NotFoundError(N_("There is no rule {id}."), id=wanted)
         if len(found) > 1:

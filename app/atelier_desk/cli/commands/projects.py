@@ -173,8 +173,8 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         for path in project.readable:
             yield f"  {path}: " + _("Indexed although it looks like a secret.")
 
-    told = [{**each.model_dump(exclude={"values"}), "reason": each.localized(_)} for each in problems]
-    return Result({"project": project, "statistics": statistics, "problems": told}, shown())
+    documents = [{**each.model_dump(exclude={"values"}), "reason": each.localized(_)} for each in problems]
+    return Result({"project": project, "statistics": statistics, "problems": documents}, shown())
 
 
 async def allow(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

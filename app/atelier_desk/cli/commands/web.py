@@ -48,8 +48,8 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def scripts(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    kept = (await atelier.web.state()).settings
-    await atelier.web.use(checks.changed(kept, _("web"), scripts=arguments.how, browser=arguments.browser))
+    settings = (await atelier.web.state()).settings
+    await atelier.web.use(checks.changed(settings, _("web"), scripts=arguments.how, browser=arguments.browser))
     return await show(atelier, arguments, out)
 
 

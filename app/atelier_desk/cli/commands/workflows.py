@@ -87,20 +87,20 @@ async def archive(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 
 def _changed(workflow: Workflow) -> Result:
-    place = _("archive") if workflow.archived else workflow.collection
-    return Result(workflow, f"{workflow.id}  {workflow.name}" + (f"  ({place})" if place else ""))
+    folder = _("archive") if workflow.archived else workflow.collection
+    return Result(workflow, f"{workflow.id}  {workflow.name}" + (f"  ({folder})" if folder else ""))
 
 
 async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     workflow = await atelier.workflows.get(arguments.id)
     run_id = await atelier.workflows.active(workflow.id)
     await atelier.workflows.stop(workflow.id)
-    told = (
+    message = (
         _("Stopped: {name}", name=workflow.name)
         if run_id
         else _("Nothing to stop: the last turn of {name} has ended.", name=workflow.name)
     )
-    return Result({"workflow": workflow.id, "stopped": run_id}, told)
+    return Result({"workflow": workflow.id, "stopped": run_id}, message)
 
 
 async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
@@ -192,13 +192,13 @@ async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         done = _("Permanently deleted: {name}", name=workflow.name)
         return Result({"deleted": workflow.id, "rows": removed}, done, bytes_left())
     await atelier.workflows.delete(workflow.id)
-    told = _(
+    message = _(
         "Deleted {name}. To restore it within {n} days: atelier workflows restore {workflow}",
         name=workflow.name,
         n=limits.DELETED_DAYS,
         workflow=workflow.id,
     )
-    return Result({"deleted": workflow.id}, told)
+    return Result({"deleted": workflow.id}, message)
 
 
 async def deleted(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -103,8 +103,8 @@ class ImageDescriber:
                     ) -> None:
                         reply = received.reply
                         usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
-                        took = round((self._clock.monotonic() - began) * 1000)
-                        await settle(reply.model or model, usage, took)
+                        duration_ms = round((self._clock.monotonic() - began) * 1000)
+                        await settle(reply.model or model, usage, duration_ms)
 
                     asked = request.model_copy(update={"max_tokens": room})
                     try:

@@ -112,8 +112,8 @@ class MonthBudget:
                 if self._month != month:
                     # Commits made during the read may count twice until a restart, but are never missed.
                     self._total = 0.0
-                    spent = await self.cost_since(month_start(self._clock.now()))
-                    self._total += spent
+                    cost = await self.cost_since(month_start(self._clock.now()))
+                    self._total += cost
                     self._month = month
                     self._check()
 

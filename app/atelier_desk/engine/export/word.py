@@ -83,7 +83,7 @@ class _Writer:
                 case "hr":
                     self._rule()
                 case "table_open":
-                    end = next(place for place in range(at, len(tokens)) if tokens[place].type == "table_close")
+                    end = next(index for index in range(at, len(tokens)) if tokens[index].type == "table_close")
                     self._table(tokens[at:end])
                     at = end
             at += 1

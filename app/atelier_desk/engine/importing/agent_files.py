@@ -113,8 +113,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not prompt:
         raise UsageError(N_("The file has no instructions for the agent."), code="empty")
     if len(prompt) > limits.SYSTEM_PROMPT:
-        said = N_("The instructions have {count} characters; at most {most} are allowed.")
-        raise LimitError(said, count=len(prompt), most=limits.SYSTEM_PROMPT)
+        note = N_("The instructions have {count} characters; at most {most} are allowed.")
+        raise LimitError(note, count=len(prompt), most=limits.SYSTEM_PROMPT)
     provider, model = _model(found, here, notes)
     fields: dict[str, Any] = {
         "name": (found.text("name") or _stem(name))[: limits.AGENT_NAME].strip() or _stem(name)[: limits.AGENT_NAME],
@@ -171,12 +171,12 @@ def _stem(name: str) -> str:
 
 
 def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...]:
-    said = found.fields.get("tools")
+    listed = found.fields.get("tools")
     unknown: list[str] = []
-    if isinstance(said, Mapping):
-        off = [name for name, on in said.items() if str(on).casefold() in ("false", "no", "off")]
+    if isinstance(listed, Mapping):
+        off = [name for name, on in listed.items() if str(on).casefold() in ("false", "no", "off")]
         wanted = [name for name in here.usual if name not in _translated(off, here, unknown)]
-        wanted += _translated([name for name in said if name not in off], here, unknown)
+        wanted += _translated([name for name in listed if name not in off], here, unknown)
     elif found.words("tools"):
         names = found.words("tools")
         wanted = list(here.usual) if "*" in names else _translated(names, here, unknown)
@@ -216,8 +216,8 @@ def _model(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, str
     own = next((name for name in here.providers if name.casefold() == provider.casefold()), "")
     if slash and model and own:
         return own, model[: limits.MODEL_NAME]
-    said = N_("Its model {name} is not configured here: it uses {model} until you choose another.")
-    notes.add(said, name=written[:100], model=here.model)
+    note = N_("Its model {name} is not configured here: it uses {model} until you choose another.")
+    notes.add(note, name=written[:100], model=here.model)
     return here.provider, here.model
 
 

@@ -347,9 +347,9 @@ class Journal:
         async with head.lock:
             runs = await self._repos.runs.list(workflow_id)
             gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
-            spent = await usage_of(self._repos, gone)
+            usage = await usage_of(self._repos, gone)
             head.known = False
-            await to_the_end(self._repos.runs.purge(gone, spent))
+            await to_the_end(self._repos.runs.purge(gone, usage))
             await self._repos.snapshots.remove(workflow_id)
 
     async def _leave_branch(self, head: BatchHead, parts: Sequence[Part], batch: Batch) -> None:

@@ -340,10 +340,10 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
 
 async def _keyring(atelier: Opened) -> Check:
     title, path = _("Keyring"), atelier.datadir.keys
-    place = await asyncio.to_thread(lambda: atelier.vault.place)
-    if place is KeyPlace.KEYRING:
+    location = await asyncio.to_thread(lambda: atelier.vault.place)
+    if location is KeyPlace.KEYRING:
         return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system's keyring."))
-    if place is KeyPlace.FILE:
+    if location is KeyPlace.FILE:
         message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
         return Check(
             name="keyring",

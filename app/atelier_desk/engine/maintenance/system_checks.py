@@ -119,14 +119,14 @@ def command_sandbox() -> Check:
             "it; then it is unrestricted.",
             means=sandbox.means(),
         )
-        said = " ".join([message, *_namespaces()])
+        message_text = " ".join([message, *_namespaces()])
         if sandbox.holds_signals() or sandbox.has_processes():
-            return Check(name="sandbox", title=title, status="ok", message=said)
-        said += " " + _(
+            return Check(name="sandbox", title=title, status="ok", message=message_text)
+        message_text += " " + _(
             "A command can end your other programs: without namespaces, only Linux 6.12 and later prevent that."
         )
         fix = _("Allow user namespaces, or update the system.")
-        return Check(name="sandbox", title=title, status="warn", message=said, fix=fix)
+        return Check(name="sandbox", title=title, status="warn", message=message_text, fix=fix)
     return Check(
         name="sandbox",
         title=title,

@@ -110,8 +110,8 @@ def best(found: Iterable[Mention], query: str, most: int) -> list[Mention]:
     def place(each: Mention) -> int | None:
         name = each.name.casefold()
         above = each.detail.casefold()
-        whole = f"{name} {above}/{name}"
-        if not all(word in whole for word in words):
+        haystack = f"{name} {above}/{name}"
+        if not all(word in haystack for word in words):
             return None
         return 0 if name.startswith(query.casefold().strip()) else 1 if all(word in name for word in words) else 2
 

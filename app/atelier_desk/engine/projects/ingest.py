@@ -293,7 +293,7 @@ class Ingestion:
     def _store_result(self, batch: _Batch, answer: dict[str, Any]) -> None:
         path = answer["path"]
         problem = answer["problem"]
-        said = json.dumps(problem) if problem else ""
+        reason = json.dumps(problem) if problem else ""
         state = FileState(
             path,
             answer.get("hash", ""),
@@ -301,14 +301,14 @@ class Ingestion:
             answer["kind"],
             answer["language"],
             False,
-            said,
+            reason,
             answer["skipped"],
         )
         entities = [entity_row(values) for values in answer["entities"]]
         batch.writes.append(FileWrite(state, answer["symbols"], entities))
         batch.symbols[path] = answer["symbols"] or None
         batch.rows += 1 + len(entities)
-        self._set_state(changed=self.state.changed + 1, problems=self.state.problems + bool(said))
+        self._set_state(changed=self.state.changed + 1, problems=self.state.problems + bool(reason))
 
     async def _write(self, index: ProjectIndex, batch: _Batch, known: dict[str, FileState]) -> None:
         if not batch.writes:
@@ -333,13 +333,13 @@ class Ingestion:
     async def _leave_out(self, index: ProjectIndex, left_out: Mapping[str, str], known: dict[str, FileState]) -> None:
         """Record skipped files, and forget what earlier versions or rules indexed of them."""
         await self._remove(index, sorted(path for path in left_out if path in known and not known[path].skipped))
-        said = {path: json.dumps([reason, {}]) for path, reason in left_out.items()}
+        reasons = {path: json.dumps([reason, {}]) for path, reason in left_out.items()}
         fresh = [
             path
             for path in left_out
-            if path not in known or not known[path].skipped or known[path].problem != said[path]
+            if path not in known or not known[path].skipped or known[path].problem != reasons[path]
         ]
-        writes = [FileWrite(FileState(path, "", 0, "", "", True, said[path], True), "") for path in fresh]
+        writes = [FileWrite(FileState(path, "", 0, "", "", True, reasons[path], True), "") for path in fresh]
         for start in range(0, len(writes), ROWS):
             await self._repo.write_files(self._project.id, writes[start : start + ROWS])
         self._set_state(problems=self.state.problems + len(left_out))
@@ -397,8 +397,8 @@ class Ingestion:
             self._set_state(total=len(symbols))
         paths = list(symbols)
         for start in range(0, len(paths), FILES_PER_BATCH):
-            told = {path: symbols[path] for path in paths[start : start + FILES_PER_BATCH]}
-            await self.relator.update_symbols(told, settled=settled and start + FILES_PER_BATCH >= len(paths))
+            batch = {path: symbols[path] for path in paths[start : start + FILES_PER_BATCH]}
+            await self.relator.update_symbols(batch, settled=settled and start + FILES_PER_BATCH >= len(paths))
 
     async def _write_relations(
         self, index: ProjectIndex, sources: list[str], edges: list[Edge], packages: dict[str, str]

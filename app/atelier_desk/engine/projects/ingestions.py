@@ -309,8 +309,8 @@ class Ingestions:
                 await work.embed(tuple(map(EntityKind, wish.below)), force=wish.force)
             else:
                 await work.run(wish.below, force=wish.force, whole=cut_off, emptied=wish.emptied)
-                whole = {} if wish.below else {"cut": work.state.cut}
-                await self._mark(project, pending=False, ingested_at=self._clock.now(), **whole)
+                fields = {} if wish.below else {"cut": work.state.cut}
+                await self._mark(project, pending=False, ingested_at=self._clock.now(), **fields)
             self._cache_relator(project.id, work.relator)
             if work.state.changed + work.state.removed >= MANY:
                 await self._indexes.save(project.id)
@@ -334,9 +334,9 @@ class Ingestions:
             self._set_state(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": message, "path": ""}))
 
     def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:
-        place = IngestTarget(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
+        target = IngestTarget(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
         relator = self._relators.pop(project.id, None)
-        return Ingestion(project, place, self._repo, self._indexes, self._embedder, self._set_state, relator, before)
+        return Ingestion(project, target, self._repo, self._indexes, self._embedder, self._set_state, relator, before)
 
     def _cache_relator(self, project_id: str, relator: Reader | None) -> None:
         if relator is None:

@@ -146,8 +146,8 @@ class Worker:
                     PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb"
                 )
             text, problem = "", (PICTURE[NO_OCR], {})
-        kept = reading.read_picture(file_key_of(self._key, path), path, text)
-        return {**kept, "skipped": problem is not None, "problem": problem}
+        stored = reading.read_picture(file_key_of(self._key, path), path, text)
+        return {**stored, "skipped": problem is not None, "problem": problem}
 
 
 def _values(params: Mapping[str, object]) -> dict[str, str | int | float]:

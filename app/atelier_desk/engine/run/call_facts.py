@@ -341,8 +341,8 @@ def _named(judgement: Judgement | None, described: Call, denials: Denials, disk:
                 disk.path(os.path.join(start, name)) for name in git_denied.named(words) for start in (top, folder)
             ]
         if one.kind is Kind.RUNS:
-            said = [word.partition("=")[2] if word.startswith("-") else word for word in words]
-            paths = [disk.path(os.path.join(folder, word)) for word in said if word and len(word) < limits.RULE_TEXT]
+            values = [word.partition("=")[2] if word.startswith("-") else word for word in words]
+            paths = [disk.path(os.path.join(folder, word)) for word in values if word and len(word) < limits.RULE_TEXT]
             found += [
                 path for path in paths if any(denials.covers(each) and os.path.lexists(each) for each in path.spellings)
             ]

@@ -294,7 +294,7 @@ class Driver:
         failed: EventBody = RunFailed(
             code=code, message=message, words=words, detail=message if words != message else ""
         )
-        kept = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
+        partial = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None
         if child:
             # Nobody would retry a sub-agent: tell its parent, and leave nothing open below it.
@@ -305,7 +305,7 @@ class Driver:
             if now.status.final:
                 return None
             closing = closing_events(now, CallStatus.CANCELLED, message, lost=True) if child else []
-            return [*kept, *closing, failed]
+            return [*partial, *closing, failed]
 
         await self._teams.conclude(self._handle, decide, clear_partial=True)
 

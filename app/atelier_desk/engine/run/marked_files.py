@@ -105,11 +105,11 @@ def _by_commands(
     if len(judgement.files) != len(paths):
         return _below(marks, workspace)
     named = dict(zip(judgement.files, paths, strict=True))
-    for place, one in enumerate(judgement.commands):
+    for index, one in enumerate(judgement.commands):
         name = one.command.arguments[0].rpartition("/")[2]
         if one.kind is not Kind.RUNS and (name in _PROGRAMS_OF_NAMES or (name == "git" and _of_names(one))):
             files = one.redirected  # appending keeps the present content
-        elif one.kind is Kind.RUNS or name == "git" or _searches_here(judgement, place):
+        elif one.kind is Kind.RUNS or name == "git" or _searches_here(judgement, index):
             return _below(marks, workspace)
         else:
             files = (*one.reads, *one.writes)
@@ -137,15 +137,15 @@ def _searches_here(judgement: Judgement, place: int) -> bool:
 
 def _of_names(one: JudgedCommand) -> bool:
     words = one.command.arguments[1:]
-    said = next((word for word in words if not word.startswith("-")), "")
-    shows = said == "status" and any(
+    operand = next((word for word in words if not word.startswith("-")), "")
+    shows = operand == "status" and any(
         word == "--verbose" or (word[:1] == "-" != word[1:2] and "v" in word) for word in words
     )
-    return said in _GIT_OF_NAMES and not shows
+    return operand in _GIT_OF_NAMES and not shows
 
 
 def _first_glob(path: str) -> int:
-    return min((place for mark in "*?[" if (place := path.find(mark)) >= 0), default=len(path))
+    return min((index for mark in "*?[" if (index := path.find(mark)) >= 0), default=len(path))
 
 
 def _below(marks: TaintMarks, paths: Iterable[str]) -> tuple[str, ...]:

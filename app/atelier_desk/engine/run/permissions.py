@@ -105,14 +105,16 @@ class Judge:
                 state, intent, described, repaired=repaired,
                 own=self._own, tainted=tainted, findings=self.findings, denials=held.denials, marks=self._marks,
             )  # fmt: skip
-            said = decide([held.level], about)
+            verdict = decide([held.level], about)
             # No other rule allows what a rule asks about, or what always asks.
             always = (
-                narrowest(about) if said.action is Action.ASK and said.reason != "rule" and not about.concerns else ()
+                narrowest(about)
+                if verdict.action is Action.ASK and verdict.reason != "rule" and not about.concerns
+                else ()
             )
-            if said.action is Action.ASK and said.reason == Concern.REPOSITORY:
+            if verdict.action is Action.ASK and verdict.reason == Concern.REPOSITORY:
                 always = about.settings
-            return JudgedCall(said, grounds(about, held.level), about.reads, always)
+            return JudgedCall(verdict, grounds(about, held.level), about.reads, always)
         except Exception:
             log.exception("a call of %s could not be looked into", intent.tool)
             acts = described.effect is not Effect.READ

@@ -168,21 +168,21 @@ class CallPreparation:
         away = unreachable(state, tool, about)
         if away is not None:
             # Not decided by rules, but attempts to leave the workspace are recorded in the audit trail.
-            said = Verdict(action=Action.DENY, reason="outside", about=", ".join(about.subjects.paths))
-            return one.refused(ToolResult.failure(str(away), away.code), verdict=said)
+            verdict = Verdict(action=Action.DENY, reason="outside", about=", ".join(about.subjects.paths))
+            return one.refused(ToolResult.failure(str(away), away.code), verdict=verdict)
         if tool.category is ToolCategory.CONTROL or about.effect is Effect.INTERACT:
             return one  # talking to a person or to the loop never asks
-        said, grounds, reads, always = self.judge.judged(
+        verdict, grounds, reads, always = self.judge.judged(
             state, one.intent, about, repaired=one.call.repaired, tainted=tainted
         )
-        if said.action is Action.DENY:
+        if verdict.action is Action.DENY:
             # Also for an approved call: edited arguments may affect something denied.
-            by_rule = {"rule": said.rule} if said.reason == "rule" else {}
-            failure = ToolResult.failure(refusal(said), "denied", **by_rule)
-            return one.refused(failure, verdict=said, grounds=grounds)
-        intent = one.intent.model_copy(update={"verdict": said, "grounds": grounds, "taint": reads})
+            by_rule = {"rule": verdict.rule} if verdict.reason == "rule" else {}
+            failure = ToolResult.failure(refusal(verdict), "denied", **by_rule)
+            return one.refused(failure, verdict=verdict, grounds=grounds)
+        intent = one.intent.model_copy(update={"verdict": verdict, "grounds": grounds, "taint": reads})
         return replace(
-            one, intent=intent, asks=said if said.action is Action.ASK and not allowed else None, always=always
+            one, intent=intent, asks=verdict if verdict.action is Action.ASK and not allowed else None, always=always
         )
 
     @staticmethod

@@ -25,15 +25,15 @@ def unknown(
 
     Blocks. ``found`` caches findings of this moment by folder and whether git only reads there; it is extended.
     """
-    places = list(dict.fromkeys(_places(tool, judgement, str(details.get("cwd") or "")))) if workspace else []
-    if not places:
+    candidates = list(dict.fromkeys(_places(tool, judgement, str(details.get("cwd") or "")))) if workspace else []
+    if not candidates:
         return ()
     roots = [Path(each) for each in workspace]
     git = environment.program("git", roots[0], roots[0], system=True) or environment.program("git", roots[0], roots[0])
-    for folder, reading in places if git else ():
+    for folder, reading in candidates if git else ():
         if (folder, reading) not in found:
             found[folder, reading] = repository.inspect(git, roots[0] / folder, roots, reading=reading)
-    there = (found[place] for place in places if place in found)
+    there = (found[place] for place in candidates if place in found)
     return tuple({each.rule: each for each in there if each.rule}.values())
 
 

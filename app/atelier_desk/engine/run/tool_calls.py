@@ -415,8 +415,8 @@ class ToolCalls:
         env, state, call_id = self._env, self._handle.current, intent.call_id
 
         def progress(percent: int, text: str) -> None:
-            told = ToolProgress(call_id=call_id, progress=max(0, min(100, percent)), content=text)
-            env.publish(self._handle.current, told)
+            event = ToolProgress(call_id=call_id, progress=max(0, min(100, percent)), content=text)
+            env.publish(self._handle.current, event)
 
         return ToolContext(
             workflow_id=state.workflow_id,

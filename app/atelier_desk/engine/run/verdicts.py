@@ -137,16 +137,16 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
     call: ToolCallStarted | ApprovalRequest
     if isinstance(body, ApprovalRequested):
         call = body.approval
-        said = Verdict(action=Action.ASK, reason=call.reason, rule=call.rule, about=call.about)
+        recorded = Verdict(action=Action.ASK, reason=call.reason, rule=call.rule, about=call.about)
         answered = False
     else:
         if body.verdict is None:
             return None
-        call, said = body, body.verdict
+        call, recorded = body, body.verdict
         before = run.state.call(call.call_id)
         answered = before is not None and before.allowed
     # No rule or setting applies outside the granted folders: it would be refused today as well.
-    verdict_now = today = said if said.reason == "outside" else None
+    verdict_now = today = recorded if recorded.reason == "outside" else None
     if body.grounds is not None and body.grounds.version == VERSION:
         named = NamedFact(call.tool, call.section, call.server, call.risk)
         risk = run.now.policy.risks.get(call.tool, call.risk)
@@ -160,7 +160,7 @@ def _one(event: RunEvent, body: ToolCallStarted | ApprovalRequested, run: _Run) 
         agent_name=run.state.agent.name,
         tool=call.tool,
         detail=cut(redact(detail_of(call.subjects, call.arguments))),
-        recorded=said,
+        recorded=recorded,
         again=verdict_now,
         today=today,
         answered=answered,

@@ -207,8 +207,8 @@ def _covered(now: RunState, asked: ApprovalRequest, decision: Decision) -> list[
 
 def _covers(texts: Set[str], other: ApprovalRequest) -> bool:
     """Whether rules certainly allow a waiting call. Calls that always ask have none, and keep waiting."""
-    whole = {other.tool, f"section:{other.section}", f"mcp__{other.server}"}
-    return bool(other.always) and (bool(whole & texts) or set(other.always) <= texts)
+    scopes = {other.tool, f"section:{other.section}", f"mcp__{other.server}"}
+    return bool(other.always) and (bool(scopes & texts) or set(other.always) <= texts)
 
 
 def rejection(request: ApprovalRequest, note: str, decided_by: str) -> str:

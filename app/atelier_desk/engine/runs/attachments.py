@@ -47,12 +47,12 @@ async def store(
         StorageError: ``read_only``: it cannot be written.
     """
     part = await artefacts.store(workflow_id, prepared.name, prepared.data, prepared.media_type, tentative=tentative)
-    whole: ArtefactPart | None = None
+    full_text: ArtefactPart | None = None
     if prepared.text is not None:
         text = prepared.text.encode()
-        whole = part  # most texts are the file itself
+        full_text = part  # most texts are the file itself
         if text != prepared.data:
-            whole = await artefacts.store(workflow_id, prepared.name, text, "text/plain", tentative=tentative)
+            full_text = await artefacts.store(workflow_id, prepared.name, text, "text/plain", tentative=tentative)
     return Attachment(
         name=prepared.name,
         media_type=prepared.media_type,
@@ -63,8 +63,8 @@ async def store(
         width=prepared.width,
         height=prepared.height,
         pages=prepared.pages,
-        text_sha256=whole.sha256 if whole is not None else "",
-        text_size=whole.size if whole is not None else 0,
+        text_sha256=full_text.sha256 if full_text is not None else "",
+        text_size=full_text.size if full_text is not None else 0,
         characters=len(prepared.text or ""),
     )
 
@@ -96,18 +96,18 @@ class Attaching:
         Raises:
             StorageError: something cannot be stored, or an earlier attachment is missing or damaged.
         """
-        artefacts, kept = self._env.repos.artefacts, dict[tuple[str, str, str], Attachment]()
+        artefacts, unique = self._env.repos.artefacts, dict[tuple[str, str, str], Attachment]()
         for each in what:
             made = each if isinstance(each, Attachment) else await store(artefacts, workflow_id, each)
-            kept.setdefault((made.sha256, made.source, made.name), made)
-        for each in kept.values():
+            unique.setdefault((made.sha256, made.source, made.name), made)
+        for each in unique.values():
             if each.picture:
                 # report a missing file now, not in the middle of a turn
                 await artefacts.read(workflow_id, each.stored_parts[0])
-        texts = {key: await full_text(artefacts, workflow_id, each) for key, each in kept.items() if not each.picture}
+        texts = {key: await full_text(artefacts, workflow_id, each) for key, each in unique.items() if not each.picture}
         room = text_room(await self._window(agent)) if texts else 0
         given = dict(zip(texts, excerpts(list(texts.values()), room), strict=True))
-        return tuple(each.model_copy(update={"text": given.get(key, "")}) for key, each in kept.items())
+        return tuple(each.model_copy(update={"text": given.get(key, "")}) for key, each in unique.items())
 
     async def copy(self, workflow_id: str, target_id: str, attachments: Sequence[Attachment]) -> None:
         """Store attachments for another workflow too."""

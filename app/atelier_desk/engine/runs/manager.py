@@ -213,24 +213,24 @@ class RunManager:
             if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)
             bodies = [event.body for event in await run_events(self.env.repos, run_id)]
-            said = await self._user_messages(
+            messages = await self._user_messages(
                 run_id, [body for body in bodies if isinstance(body, UserMessage)], message_id
             )
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
-            if not said or started is None:
+            if not messages or started is None:
                 raise UsageError(N_("This turn has no message to answer again."))
             if content is not None:
-                said = said if message_id else said[:1]
+                messages = messages if message_id else messages[:1]
                 text = sanitized(content)
-                check_message(text, said[-1].images, said[-1].files, said[-1].attachments)
-                said[-1] = said[-1].model_copy(update={"content": text})
+                check_message(text, messages[-1].images, messages[-1].files, messages[-1].attachments)
+                messages[-1] = messages[-1].model_copy(update={"content": text})
             if agent is None and not agent_id and not started.agent_id:
                 agent = started.agent
             who = Responder(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
             if model is not None:
                 who = Responder(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
-            said = [await self._again(row, each, who.agent) for each in said]
-            return await self._start(row, said[0], who, RunMode.AUTO, run.previous_run_id, said[1:])
+            messages = [await self._again(row, each, who.agent) for each in messages]
+            return await self._start(row, messages[0], who, RunMode.AUTO, run.previous_run_id, messages[1:])
 
     async def _user_messages(self, run_id: str, bodies: Sequence[UserMessage], message_id: str) -> list[UserMessage]:
         """Return the person's messages of a turn as finally sent, in order, up to ``message_id`` if given."""

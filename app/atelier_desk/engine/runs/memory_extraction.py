@@ -169,8 +169,8 @@ class MemoryExtraction:
             if each in self._asking:
                 found.append(ExtractionReply(turn_id=each))
             elif (error := self._failed.get(each)) is not None:
-                said = error.localized(_) if isinstance(error, AtelierError) else type(error).__name__
-                found.append(ExtractionReply(turn_id=each, error=redact(said)))
+                reason = error.localized(_) if isinstance(error, AtelierError) else type(error).__name__
+                found.append(ExtractionReply(turn_id=each, error=redact(reason)))
         return found
 
     async def ask(self, workflow_id: str) -> list[Memory]:
@@ -222,11 +222,11 @@ class MemoryExtraction:
     async def _extract(self, workflow_id: str, run_id: str) -> None:
         try:
             live = await self._side_requests.runs.load(run_id)
-            said = await self._turn_messages(live) if _answered(live.handle.current) else []
-            if said and _is_enabled(await self._env.repos.settings.load(), workflow_id, said):
+            messages = await self._turn_messages(live) if _answered(live.handle.current) else []
+            if messages and _is_enabled(await self._env.repos.settings.load(), workflow_id, messages):
                 self._asking.add(run_id)
                 self._env.bus.changed("memory", run_id)
-                await self._ask(live, said)
+                await self._ask(live, messages)
         except Exception as error:  # the turn is answered, and nothing was promised
             log.info(
                 "not asked what to remember: %s", error if isinstance(error, AtelierError) else type(error).__name__

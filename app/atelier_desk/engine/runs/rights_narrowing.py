@@ -130,13 +130,13 @@ class RightsNarrowing:
 
     async def _team(self, top: LiveRun, chosen: Settings, mode: ApprovalMode | None = None, agent_id: str = "") -> None:
         workflow = await self._env.repos.workflows.get(top.handle.workflow_id)
-        told: set[str] = set()
+        reported: set[str] = set()
         # Look up those below again after each: one that began under its parent's previous rights is included once the
         # parent is updated.
         while live := next(
-            (each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in told), None
+            (each for each in (top, *await self._runs.below(top)) if each.handle.run_id not in reported), None
         ):
-            told.add(live.handle.run_id)
+            reported.add(live.handle.run_id)
             above = await self._above(live)
             distrust = await self._distrust(live.handle.current, chosen, workflow)
 
@@ -198,7 +198,7 @@ def _narrowed(
     changed = settings if any(getattr(held, name) != value for name, value in settings.items()) else None
     if not (rules or withdrawn or folders or mode or changed or distrust.folders):
         return None
-    kept = None if changed is None else chosen.model_copy(update={"rules": (), **changed})
+    narrowed = None if changed is None else chosen.model_copy(update={"rules": (), **changed})
     return RightsNarrowed(
         rules=rules,
         withdrawn=withdrawn,
@@ -206,7 +206,7 @@ def _narrowed(
         untrusted=distrust.folders,
         skills_withdrawn=distrust.skills,
         mode=mode,
-        settings=kept,
+        settings=narrowed,
     )
 
 

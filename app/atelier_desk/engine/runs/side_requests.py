@@ -98,9 +98,14 @@ class SideRequests:
         def made() -> SideRequest:
             reply = received.reply
             usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
-            took = round((self._env.clock.monotonic() - began) * 1000)
+            duration_ms = round((self._env.clock.monotonic() - began) * 1000)
             return SideRequest(
-                sanitized(reply.content), opened.info.provider, reply.model or state.agent.model, usage, took, hold
+                sanitized(reply.content),
+                opened.info.provider,
+                reply.model or state.agent.model,
+                usage,
+                duration_ms,
+                hold,
             )
 
         request = ChatRequest(

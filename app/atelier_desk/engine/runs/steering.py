@@ -225,8 +225,8 @@ class Steering:
         """
         check_text(content)
         live = await self._runs.load(run_id)
-        said = UserMessage(content=sanitized(content), strategy=strategy)
-        if not await self.send(run_id, await calling(self._env, said, live.handle.current.workspace)):
+        event = UserMessage(content=sanitized(content), strategy=strategy)
+        if not await self.send(run_id, await calling(self._env, event, live.handle.current.workspace)):
             raise ConflictError(N_("This agent has finished. Write to the agent that started it instead."))
 
     async def send(self, run_id: str, message: UserMessage) -> bool:

@@ -201,9 +201,9 @@ class ChatService:
 
     def _parts(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...]) -> Iterator[Part]:
         now = self._context.clock.now()
-        for place, turn in enumerate(new):
+        for index, turn in enumerate(new):
             # Runs are listed by start time: equal times are spread to keep their order.
-            began = (turn.began or now) + timedelta(microseconds=place)
+            began = (turn.began or now) + timedelta(microseconds=index)
             yield Part(RunHandle(turn.id, id), _bodies(chat, turn, tainted), time=began)
 
 

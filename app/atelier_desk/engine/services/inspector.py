@@ -321,18 +321,18 @@ def _sizes(
     estimates["system"] -= estimates["folder"] + estimates["skills"]
     for part, size in zip(parts, texts, strict=True):
         estimates[part] += size
-    whole = sum(estimates.values())
+    total = sum(estimates.values())
     counted = replied.usage.tokens_input
-    factor = counted / whole if counted and whole and not replied.usage.estimated else 1.0
+    factor = counted / total if counted and total and not replied.usage.estimated else 1.0
     items = tuple(
         _item(index, message, entry, part, round((text + image) * factor), now, data)
         for index, (message, entry, part, text, image) in enumerate(
             zip(messages, entries, parts, texts, images, strict=True)
         )
     )
-    tokens = _shared_out(estimates, round(whole * factor))
+    tokens = _shared_out(estimates, round(total * factor))
     sizes = tuple(
-        PartSize(kind, estimates[kind], tokens[kind], estimates[kind] / whole if whole else 0.0) for kind in PARTS
+        PartSize(kind, estimates[kind], tokens[kind], estimates[kind] / total if total else 0.0) for kind in PARTS
     )
     return items, sizes
 

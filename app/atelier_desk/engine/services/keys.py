@@ -33,8 +33,8 @@ class KeyService:
 
     async def store(self) -> KeyStore:
         """Return where keys are stored."""
-        place = await asyncio.to_thread(lambda: self._context.vault.place)
-        return KeyStore(place, str(self._context.datadir.keys))
+        location = await asyncio.to_thread(lambda: self._context.vault.place)
+        return KeyStore(location, str(self._context.datadir.keys))
 
     async def use_file(self, on: bool) -> KeyStore:
         """Store keys, including known ones, in a file of the data folder; or delete that file.

@@ -121,8 +121,8 @@ class McpService:
         """Return the tools of a server, as last listed. Nothing is started."""
         entry = await self._entry(name)
         standing = [rule for rule in await self._context.permissions.rules() if not rule.held]
-        said = {rule.text: rule.action.value for rule in standing if rule.scope is RuleScope.ALWAYS}
-        return [replace(row, rule=said.get(row.name, "")) for row in tool_statuses(entry)]
+        actions = {rule.text: rule.action.value for rule in standing if rule.scope is RuleScope.ALWAYS}
+        return [replace(row, rule=actions.get(row.name, "")) for row in tool_statuses(entry)]
 
     async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:
         """Return the newest calls of a server's tools, newest first."""

@@ -146,8 +146,8 @@ class MemoryService(MemoryMaintenance):
     ) -> Memory:
         """Add a memory. Without ``scope`` it belongs to the given workflow if its type does so by default."""
         kind = _type(type) or MemoryType.KNOWLEDGE
-        place = DEFAULT_SCOPE[kind] if scope is None else _scope(scope, workflow_id)
-        home = workflow_id if workflow_id and place is not MemoryScope.GENERAL else None
+        scope_of = DEFAULT_SCOPE[kind] if scope is None else _scope(scope, workflow_id)
+        home = workflow_id if workflow_id and scope_of is not MemoryScope.GENERAL else None
         if home is not None:
             await self._context.repos.workflows.get(home)
         now = self._context.clock.now()

@@ -105,9 +105,9 @@ def _sign(contents: list[dict[str, Any]]) -> None:
             if not _is_results(content):
                 return
             continue
-        for place, part in enumerate(content["parts"]):
+        for index, part in enumerate(content["parts"]):
             if "functionCall" in part:
-                content["parts"][place] = {SIGNATURE: UNSIGNED, **part}
+                content["parts"][index] = {SIGNATURE: UNSIGNED, **part}
                 break
 
 

@@ -45,7 +45,7 @@ def grounds(facts: CallFacts, level: Level, *, unread: bool = False) -> Decision
         if any(command.also for command in facts.commands)
         else (),
         commands=tuple(command.words for command in facts.commands),
-        safe=tuple(place for place, command in enumerate(facts.commands) if command.safe),
+        safe=tuple(index for index, command in enumerate(facts.commands) if command.safe),
         folders=_unless_all("", [command.folder for command in facts.commands]),
         spelled_out=_unless_all(0, [command.spelled_out for command in facts.commands]),
         hosts=tuple(host.name for host in facts.hosts),

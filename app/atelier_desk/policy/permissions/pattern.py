@@ -221,7 +221,7 @@ def _line_of(argument: str) -> _Line:
     words = _words(argument)
     if all(word is glob.STAR for word in words):
         return _Line(words, folder, math.inf)
-    stars = (place for place, word in enumerate(words) if word is glob.STAR or glob.STAR in glob.word(str(word)))
+    stars = (index for index, word in enumerate(words) if word is glob.STAR or glob.STAR in glob.word(str(word)))
     return _Line(words, folder, next(stars, len(words)))
 
 

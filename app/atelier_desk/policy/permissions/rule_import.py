@@ -163,11 +163,11 @@ def _opencode(found: dict[str, object]) -> Iterator[Line]:
 
 def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
     entries = [(str(wanted), action) for wanted, action in said.items()]
-    for place, (wanted, action) in enumerate(entries):
+    for index, (wanted, action) in enumerate(entries):
         source = f"{key} {wanted}: {action}"
         loosened = [
             other
-            for other, later in entries[place + 1 :]
+            for other, later in entries[index + 1 :]
             if _known(action)
             and _known(later)
             and Action(later).strictness < Action(action).strictness

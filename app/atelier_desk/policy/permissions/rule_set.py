@@ -41,11 +41,11 @@ class RuleSet:
         self._named: dict[tuple[Action, str], list[ReadRule]] = {}
         self._patterns: dict[Action, list[ReadRule]] = {action: [] for action in Action}
         self._bans: list[ReadRule] = []
-        for place, rule in enumerate(rules):
+        for index, rule in enumerate(rules):
             read = pattern.parse(rule.text)
             prefix, star, _rest = read.name.partition("*")
             argument = read.argument or ""
-            one = ReadRule(place, rule, read, prefix, pattern.program(argument), pattern.folder(argument))
+            one = ReadRule(index, rule, read, prefix, pattern.program(argument), pattern.folder(argument))
             if rule.action is Action.DENY and (path_denials.denies_reading(read) or path_denials.denies_writing(read)):
                 self._bans.append(one)
             if star:

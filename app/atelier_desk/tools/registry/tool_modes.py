@@ -117,8 +117,8 @@ class Toolset(NamedTuple):
                 listed = section_text(registry, self.usable)
             case _:
                 listed = ""
-        said = searched_text(registry, searched) if search is not None else ""
-        return "\n\n".join(filter(None, (listed, said, servers_text(registry, self.usable))))
+        parts_text = searched_text(registry, searched) if search is not None else ""
+        return "\n\n".join(filter(None, (listed, parts_text, servers_text(registry, self.usable))))
 
 
 def server_tools(registry: ToolRegistry, names: Sequence[str]) -> list[str]:
@@ -173,8 +173,8 @@ def servers_text(registry: ToolRegistry, enabled: Sequence[str]) -> str:
     for section in registry.sections.all():
         if section.instructions and any(tool.name in enabled for tool in registry.get_tools_by_section(section.id)):
             # Otherwise the text could close the enclosing element itself.
-            said = section.instructions.replace("</mcp_server", "</ mcp_server")
-            parts.append(f'<mcp_server name="{section.id.removeprefix(SERVERS)}">\n{said}\n</mcp_server>')
+            escaped = section.instructions.replace("</mcp_server", "</ mcp_server")
+            parts.append(f'<mcp_server name="{section.id.removeprefix(SERVERS)}">\n{escaped}\n</mcp_server>')
     return "\n".join([SERVERS_NOTE, *parts]) if parts else ""
 
 

@@ -167,14 +167,14 @@ class CommandInput(_OfCommands):
 
     def describe(self, input: InputInput) -> Call:
         # Network access was approved for the started command, not for everything written to it later.
-        said = super().describe(input)
+        call = super().describe(input)
         command = next(
             (each for each in command_start.commands_of(self.services).of("") if each.id == input.command_id), None
         )
         if command is not None and command.process.order.sandbox is None:
             # Writing to an unsandboxed shell runs commands without a sandbox.
-            said = replace(said, subjects=said.subjects.model_copy(update={"sandbox": "none"}))
-        return replace(said, effect=Effect.NETWORK) if self.network(input.command_id) else said
+            call = replace(call, subjects=call.subjects.model_copy(update={"sandbox": "none"}))
+        return replace(call, effect=Effect.NETWORK) if self.network(input.command_id) else call
 
     async def run(self, input: InputInput, context: ToolContext) -> ToolResult:
         command = self.found(input.command_id, context)

@@ -43,30 +43,30 @@ class CapturedChanges:
     def into(self, result: ToolResult) -> ToolResult:
         """Add the changed files to the result."""
         parts, lost = self.changed.parts, self.changed.lost
-        said = held_file_results.of_protected(self.settled, self.guarded, result)
+        protected = held_file_results.of_protected(self.settled, self.guarded, result)
         if parts:
-            said |= {
+            protected |= {
                 "changed_files": [f"{part.action} {part.path}" for part in parts[:_NAMED]],
                 "changed_total": len(parts),
             }
         if lost:
-            said["not_undoable"] = list(lost[:_NAMED])
+            protected["not_undoable"] = list(lost[:_NAMED])
         if self.changed.gone:
-            said["folders_gone"] = list(self.changed.gone)
-            said["folders_note"] = (
+            protected["folders_gone"] = list(self.changed.gone)
+            protected["folders_note"] = (
                 "These folders of the workspace are not there any more, so nothing in them can be undone. Tell the "
                 "user."
             )
         if self.changed.partly:
-            said["changes_note"] = (
+            protected["changes_note"] = (
                 "The workspace is too large to be looked at whole: more files may have changed, and cannot be undone."
             )
         held = tuple(
             HeldPart(id=each.id, path=each.path, replaces=bool(each.replaces)) for each in self.settled.held[:_NAMED]
         )
         return (
-            replace(result, data={**result.data, **said}, parts=(*result.parts, *parts[:_NAMED], *held))
-            if said
+            replace(result, data={**result.data, **protected}, parts=(*result.parts, *parts[:_NAMED], *held))
+            if protected
             else result
         )
 

@@ -241,9 +241,9 @@ async def order_of(
         box = sandbox.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
-    said = Line(tuple(found), line.operators).rendered
+    rendered = Line(tuple(found), line.operators).rendered
     box = sandbox.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
-    return replace(_in_shell(said, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
+    return replace(_in_shell(rendered, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 
 def _reads_git(judged: JudgedCommand) -> bool:
@@ -283,8 +283,8 @@ def environment_of(place: CommandPlace) -> dict[str, str]:
 
 
 def _environment(place: CommandPlace, *, safe: bool, reads_git: bool) -> dict[str, str]:
-    said = {**environment.environment(place.root), **(git.ENVIRONMENT if reads_git else git.OPEN_ENVIRONMENT)}
-    return {**said, "PATH": environment.system_path(place.root)} if safe else said
+    variables = {**environment.environment(place.root), **(git.ENVIRONMENT if reads_git else git.OPEN_ENVIRONMENT)}
+    return {**variables, "PATH": environment.system_path(place.root)} if safe else variables
 
 
 def _in_shell(text: str, place: CommandPlace, *, safe: bool, reads_git: bool) -> Order:
@@ -432,8 +432,8 @@ def facts(kept: KeptOutput) -> dict[str, Any]:
 
 def result(kept: KeptOutput) -> ToolResult:
     """Return the result of an ended command: success if its exit status is 0. Its card shows the output."""
-    said = facts(kept)
-    title, shown = TITLES[said["sandbox"]], kept.process.output.shown()
+    fields = facts(kept)
+    title, shown = TITLES[fields["sandbox"]], kept.process.output.shown()
     text, in_colour = shown.text.rstrip("\n"), shown.coloured.rstrip("\n")
     part = (
         TextPart(title=title, text=in_colour, language="ansi")
@@ -441,7 +441,7 @@ def result(kept: KeptOutput) -> ToolResult:
         else TextPart(title=title, text=text)
     )
     return replace(
-        _ended(kept, said), parts=(*((part,) if text else ()), *held_file_results.parts(kept.process.guarded))
+        _ended(kept, fields), parts=(*((part,) if text else ()), *held_file_results.parts(kept.process.guarded))
     )
 
 

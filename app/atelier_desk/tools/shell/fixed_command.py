@@ -32,20 +32,22 @@ class FixedCommand(DescribedTool):
         box: Kind = "workspace",
     ) -> ToolResult:
         """Run a program from outside the workspace in the workspace folder; raises ``ToolError``."""
-        place = command_start.where(context)
-        file = environment.program(program, place.folder, place.root)
+        location = command_start.where(context)
+        file = environment.program(program, location.folder, location.root)
         if not file:
             raise command_start.not_found(program)
-        order = Order(file, (program, *arguments), place.folder, command_start.environment_of(place))
+        order = Order(file, (program, *arguments), location.folder, command_start.environment_of(location))
         kept_from = await command_start.hidden(context, None)
         protected = await change_capture.protecting(
-            self.services, context, place, judge(shlex.join((program, *arguments))), box=box
+            self.services, context, location, judge(shlex.join((program, *arguments))), box=box
         )
         commands = command_start.commands_of(self.services)
         order = command_start.boxed(
-            order, box, place, commands, context.workflow_id, kept_from, read_only=protected.read_only
+            order, box, location, commands, context.workflow_id, kept_from, read_only=protected.read_only
         )
-        async with change_capture.capturing(self.services, context, place, writes=True, protected=protected) as changes:
+        async with change_capture.capturing(
+            self.services, context, location, writes=True, protected=protected
+        ) as changes:
             changes.command = command = await command_start.start(
                 self.services, context, order, " ".join((program, *arguments))
             )

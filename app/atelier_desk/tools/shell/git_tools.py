@@ -33,13 +33,13 @@ class _Git(DescribedTool):
 
     async def ask(self, context: ToolContext, *arguments: str) -> KeptOutput:
         """Run a read-only git command; raises ``ToolError``."""
-        place = command_start.where(context)
+        location = command_start.where(context)
         judgement = judge(shlex.join(("git", *arguments)))
         if not judgement.safe:
             raise ToolError(
                 f"git cannot be asked that: {arguments[-1]!r} is no path below the workspace.", code="outside"
             )
-        order = await command_start.order_of(judgement, place, data=self.services.hidden, context=context)
+        order = await command_start.order_of(judgement, location, data=self.services.hidden, context=context)
         command = await command_start.start(self.services, context, order, judgement.text)
         await command_start.until_end(command, context, _TIMEOUT_S)
         return command

@@ -132,14 +132,14 @@ def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -
 
     ``guarded``: those the command must not change, named if it failed because of them.
     """
-    said: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     names = {"held": [each.path for each in settled.held], "restored": settled.restored, "not_restored": settled.left}
     for name, found in names.items():
         if found:
             before = result.data.get(name, []) if name != "restored" else []
-            said |= {name: [*before, *found[:_NAMED]], f"{name}_note": _PROTECTED_NOTES[name]}
+            fields |= {name: [*before, *found[:_NAMED]], f"{name}_note": _PROTECTED_NOTES[name]}
     if settled.partly:
-        said["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
+        fields["protected_note"] = "The workspace is too large to look everywhere for protected files. Tell the user."
     if (
         guarded
         and not result.success
@@ -147,10 +147,10 @@ def of_protected(settled: Settled, guarded: Sequence[str], result: ToolResult) -
     ):
         more = f" and {len(guarded) - _READ_ONLY_NAMED} others" if len(guarded) > _READ_ONLY_NAMED else ""
         listed = f"{', '.join(guarded[:_READ_ONLY_NAMED])}{more}"
-        said["read_only"] = (
+        fields["read_only"] = (
             f"Read-only for programs here: {listed}. To change one, use edit_file or write_file: the user is asked."
         )
-    return said
+    return fields
 
 
 def _names(guarded: Guarded, name: str) -> list[str]:

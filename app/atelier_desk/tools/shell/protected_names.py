@@ -250,7 +250,7 @@ def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
     if not program:
         return None
     environ = {**environment.environment(root), **git.ENVIRONMENT}
-    said: list[bytes] = []
+    output: list[bytes] = []
     for words in (("rev-parse", "--show-toplevel"), ("ls-files", "-z", "--full-name", ":/")):
         line = git.hardened((program, *words), ())
         try:
@@ -259,18 +259,18 @@ def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
             )
         except (OSError, subprocess.SubprocessError):
             return None
-        said.append(done.stdout)
-    above = realpath(os.fsdecode(said[0].removesuffix(b"\n")))
+        output.append(done.stdout)
+    above = realpath(os.fsdecode(output[0].removesuffix(b"\n")))
     tops = [realpath(each) for each in folders]
-    names = (os.fsdecode(name) for name in said[1].split(b"\0") if name)
+    names = (os.fsdecode(name) for name in output[1].split(b"\0") if name)
     paths = (os.path.join(above, name) for name in names if is_protected(name))
     return {path for path in paths if any(within(top, path) for top in tops)}
 
 
 def _normalised(path: str) -> str:
-    whole = normpath(path)
-    whole = "/" + whole.lstrip("/") if whole.startswith("/") else whole
-    return File(whole).as_posix() if os.sep != "/" else whole
+    normalised = normpath(path)
+    normalised = "/" + normalised.lstrip("/") if normalised.startswith("/") else normalised
+    return File(normalised).as_posix() if os.sep != "/" else normalised
 
 
 def _shown(path: str, root: str) -> str:

@@ -160,34 +160,34 @@ class RunCommand(DescribedTool):
         )
 
     async def run(self, input: RunCommandInput, context: ToolContext) -> ToolResult:
-        place = command_start.where(context, input.cwd)
+        location = command_start.where(context, input.cwd)
         judgement = judge(input.command, _home())
         commands = command_start.commands_of(self.services)
         order = await command_start.order_of(
-            judgement, place, data=self.services.hidden, interactive=input.background, context=context
+            judgement, location, data=self.services.hidden, interactive=input.background, context=context
         )
         kept_from, protected = command_start.NOTHING, None
         if not judgement.safe:
             kept_from = await command_start.hidden(context, judgement)
             protected = await change_capture.protecting(
-                self.services, context, place, judgement, input.cwd, box=input.sandbox
+                self.services, context, location, judgement, input.cwd, box=input.sandbox
             )
             order = command_start.boxed(
-                order, input.sandbox, place, commands, context.workflow_id, kept_from,
+                order, input.sandbox, location, commands, context.workflow_id, kept_from,
                 read_only=protected.read_only,
-                only=command_start.named(judgement, place) if input.sandbox == "workspace" else None,
+                only=command_start.named(judgement, location) if input.sandbox == "workspace" else None,
                 changes_repositories=judgement.changes_repositories,
             )  # fmt: skip
         if not input.background:
             async with change_capture.capturing(
-                self.services, context, place, writes=not judgement.safe, protected=protected
+                self.services, context, location, writes=not judgement.safe, protected=protected
             ) as changes:
                 changes.command = kept = await command_start.start(self.services, context, order, input.command)
                 await command_start.until_end(kept, context, input.timeout_ms / 1000)
             return changes.into(command_start.explained(command_start.result(kept), kept_from))
         starting = command_start.start(self.services, context, order, input.command, background=True)
         kept = await (
-            starting if judgement.safe else change_capture.in_background(self.services, context, place, starting)
+            starting if judgement.safe else change_capture.in_background(self.services, context, location, starting)
         )
         if protected is not None:
             change_capture.watch(self.services, context, kept, protected)

@@ -98,8 +98,8 @@ def _named(names: tuple[str, ...], plain: str) -> ToolSpec:
         changed = copy.deepcopy(schema)
         properties = changed.get("properties", {})
         if "name" in properties:
-            told = properties["name"].get("description", "")
-            properties["name"] = {"type": "string", "enum": list(names), "description": told}
+            description = properties["name"].get("description", "")
+            properties["name"] = {"type": "string", "enum": list(names), "description": description}
         return changed
 
     return spec.model_copy(update={"parameters": named(spec.parameters), "variants": tuple(map(named, spec.variants))})

@@ -68,15 +68,15 @@ def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARL
     ``earlier`` are the ended ones in plan order; their reports share ``room`` characters. Stays within the limit of a
     message.
     """
-    told = [child for child in earlier if child.status.over and child.status is not ChildStatus.NOT_RUN]
-    if not told:
+    ended = [child for child in earlier if child.status.over and child.status is not ChildStatus.NOT_RUN]
+    if not ended:
         return prompt
-    room = min(room, limits.MESSAGE - len(prompt) - 100 * len(told))
-    each = room // len(told)
+    room = min(room, limits.MESSAGE - len(prompt) - 100 * len(ended))
+    each = room // len(ended)
     if each < _SHORTEST:
         return prompt
     lines = [prompt, "", "RESULTS OF EARLIER ACTIONS:"]
-    for child in told:
+    for child in ended:
         text = child.report if succeeded(child) else f"It failed: {error_text(child)}"
         lines += ["", f"## {_cut(child.title or child.name, 60)}", "", _cut(text, each - _SHORTEST)]
     whole = "\n".join(lines)
@@ -233,9 +233,9 @@ def _failures(done: Sequence[bool], what: str, code: str) -> dict[str, object]:
 
 def _parallel(children: Sequence[ChildState], limit: int) -> dict[str, object]:
     completed = sum(succeeded(child) for child in children)
-    whole = sum(min(len(child.report), limit) for child in children) <= _TWICE
+    fits = sum(min(len(child.report), limit) for child in children) <= _TWICE
     results = [_entry(child, limit, agent_id=child.agent_id, child_id=child.id, name=child.name) for child in children]
-    if not whole:
+    if not fits:
         for entry, child in zip(results, children, strict=True):
             if len(child.report) > _EXCERPT:
                 entry["report"] = child.report[:_EXCERPT] + _ELSEWHERE
@@ -302,8 +302,8 @@ def _plan(arguments: Mapping[str, object], children: Sequence[ChildState], limit
     results = []
     for index, child in enumerate(children):
         action = given[index] if given is not None and isinstance(given[index], Mapping) else {}
-        told = action.get("description")
-        label = told if isinstance(told, str) and told else child.title or child.name
+        description = action.get("description")
+        label = description if isinstance(description, str) and description else child.title or child.name
         entry: dict[str, Any] = {"action": _cut(label, min(_LABEL, max(limit, _SHORTEST))), "success": succeeded(child)}
         if succeeded(child) or child.report.strip():
             entry["result"] = _result(child, limit) if action.get("tool") else _cut(child.report, limit)
@@ -412,12 +412,12 @@ def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, object
     """Return the entry of background sub-agents."""
     ids = [child.id for child in children]
     join = f'{_JOINS.get(kind, "SpawnAgentTool")} {{"operation": "join", "child_ids": {json.dumps(ids)}}}'
-    told = (
+    note = (
         f"Go on with your own work. {join} waits for the reports; reports you do not fetch are handed to you when "
         f"you would end."
     )
     if len(children) == 1:
-        return {"success": True, "child_id": ids[0], "name": children[0].name, "status": RUNNING, "how_to_join": told}
+        return {"success": True, "child_id": ids[0], "name": children[0].name, "status": RUNNING, "how_to_join": note}
     listed = [
         {
             "child_id": child.id,
@@ -427,4 +427,4 @@ def _running(kind: TeamCall, children: Sequence[ChildState]) -> dict[str, object
         }
         for child in children
     ]
-    return {"success": True, "child_ids": ids, "status": RUNNING, "children": listed, "how_to_join": told}
+    return {"success": True, "child_ids": ids, "status": RUNNING, "children": listed, "how_to_join": note}

@@ -60,15 +60,15 @@ class IngestWebPage(WebTool):
         context.progress(5, _("Asking {host}", host=host_of(input.url)))
         crawl = Crawl(input.depth, PAGES if input.depth else 1)
         found = await self.web.crawl(input.url, crawl, own_network(context), context.progress)
-        kept = [page for page in found.pages if page.markdown]
-        if not kept:
+        readable = [page for page in found.pages if page.markdown]
+        if not readable:
             raise ToolError("{url} has no text that could be kept.", code="not_a_page", url=input.url)
-        count = await projects.add_pages(project.id, [(page.url, page.title, page.markdown) for page in kept])
+        count = await projects.add_pages(project.id, [(page.url, page.title, page.markdown) for page in readable])
         failed = {"not_fetched": [{"url": url, "error": error} for url, error in found.failed]} if found.failed else {}
-        pages = [{"url": page.url, "title": page.title} for page in kept]
+        pages = [{"url": page.url, "title": page.title} for page in readable]
         return ToolResult(
             {"success": True, "project": project.name, "entities": count, "pages": pages, **failed},
-            parts=tuple(map(source, kept)),
+            parts=tuple(map(source, readable)),
         )
 
     @staticmethod

@@ -478,7 +478,7 @@ class WorkspaceFiles:
             ToolError: ``exists``; ``not_found``: it is no longer stored; as ``ConfinedRoot``.
         """
         root = self.root(change.root)
-        place = WorkspacePath(Path(change.root), change.path, change.path)
+        target = WorkspacePath(Path(change.root), change.path, change.path)
         above = change.path.rpartition("/")[0]
         with self.lock, self.store.trash_folder(change.id) as trash_folder:
             found = change.before
@@ -490,7 +490,7 @@ class WorkspaceFiles:
                 found = transfer.digest_of(trash_folder, trash.CONTENT)
             back = self._change(
                 author,
-                place,
+                target,
                 action="created",
                 after=found,
                 folder=change.folder,

@@ -32,7 +32,7 @@ def accept(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
         if link := next((each for each in above if each != Path(held.root) and each.is_symlink()), None):
             # It was no link when the file was held, and would redirect the file elsewhere.
             raise in_the_way(held, readable_name(link.relative_to(held.root).as_posix()))
-        place = WorkspacePath(Path(held.root), held.on_disk, held.path)
+        target = WorkspacePath(Path(held.root), held.on_disk, held.path)
         there = files.digest_at(root, held.on_disk, follow=False)
         if there and there == held.content:
             files.held.delete(held)
@@ -46,12 +46,12 @@ def accept(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:
             if there and held.raw:
                 _hold_too(files, held, root)
             elif there:
-                files.delete(author, place, was=there)
+                files.delete(author, target, was=there)
             files.held.put(held, root)
             files.held.delete(held)
             return None
         try:
-            change = files.write(author, place, data, new=not there, mode=files.held.mode(held), was=there)
+            change = files.write(author, target, data, new=not there, mode=files.held.mode(held), was=there)
         except ToolError as error:
             if error.code in ("changed", "exists"):
                 raise in_the_way(held) from error

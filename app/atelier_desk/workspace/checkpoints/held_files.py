@@ -135,9 +135,9 @@ class HeldFiles:
 
     def delete(self, held: HeldFile) -> None:
         """Delete a held file and its record."""
-        place = self._place(held)
-        place.with_suffix(".json").unlink(missing_ok=True)
-        shutil.rmtree(place, ignore_errors=True)
+        stored = self._place(held)
+        stored.with_suffix(".json").unlink(missing_ok=True)
+        shutil.rmtree(stored, ignore_errors=True)
 
     def workflows(self) -> set[str]:
         """Return the ids of workflows with held files."""

@@ -36,8 +36,8 @@ def adopt(
     held: list[HeldFile] = []
     left: list[Entry] = []
     for entry in entries:
-        place = Path(entry["file"]).parent
-        record = _adopted(files, author, place, by) if place.parent == files.held.folder / LAUNCHER else None
+        folder = Path(entry["file"]).parent
+        record = _adopted(files, author, folder, by) if folder.parent == files.held.folder / LAUNCHER else None
         if record is None:
             left.append(entry)
         else:
@@ -48,10 +48,10 @@ def adopt(
 def adopt_left(files: WorkspaceFiles) -> list[HeldFile]:
     """Take over files left by a kill of Atelier; their workflow is unknown. Blocks."""
     try:
-        places = sorted((files.held.folder / LAUNCHER).iterdir())
+        folders = sorted((files.held.folder / LAUNCHER).iterdir())
     except FileNotFoundError:
         return []
-    found = (_adopted(files, Author(""), place, "") for place in places)
+    found = (_adopted(files, Author(""), place, "") for place in folders)
     return [record for record in found if record is not None]
 
 

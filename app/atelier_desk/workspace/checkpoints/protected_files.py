@@ -279,12 +279,12 @@ class ProtectedFiles:
                     self._accept(key, after)
                     continue
                 try:
-                    said = self._restored(files, key, before, after)
+                    outcome = self._restored(files, key, before, after)
                 except (AtelierError, OSError):
                     log.warning("a protected file cannot be settled: %s", path, exc_info=True)
                     left.append(self._shown(*key))
                     continue
-                held += [said] if said is not None else []
+                held += [outcome] if outcome is not None else []
                 restored += [self._shown(*key)] if before is not None else []
             so_far = self._settled
             self._settled = Settled((*so_far.held, *held), (*so_far.restored, *restored), tuple(left), partly)
@@ -417,11 +417,11 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
 
     The workflows of what is held. Blocks.
     """
-    told: set[str] = set()
+    reported: set[str] = set()
     with files.lock:
         left = [] if files.recovered else list(files.held.begun())
         if not files.recovered and not files.running:
-            told |= {record.workflow_id for record in adopt_left(files)}
+            reported |= {record.workflow_id for record in adopt_left(files)}
         files.recovered = True
         for id, about in left:
             known = {(str(root), path) for root, path in about["names"]}
@@ -433,7 +433,7 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
                     with files.root(root).located(path, follow=False) as (folder, name):
                         record = files.held_record(Author(about["workflow_id"]), root, path)
                         files.held.move_out(record, folder, name)
-                        told.add(record.workflow_id)
+                        reported.add(record.workflow_id)
                 except (AtelierError, OSError):
                     log.warning(
                         "a protected file of a program that was killed cannot be held: %s in %s",
@@ -442,7 +442,7 @@ def settle_all(files: WorkspaceFiles) -> set[str]:
                         exc_info=True,
                     )
             files.held.end(id)
-    return told | files.sweep()
+    return reported | files.sweep()
 
 
 def _opened(keys: Iterable[tuple[Path, str]]) -> dict[tuple[Path, str], int]:

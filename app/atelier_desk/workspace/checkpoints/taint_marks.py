@@ -91,11 +91,11 @@ class TaintMarks:
         """Return the sources of a file in its present version; empty if unmarked or missing."""
         if not self:
             return ()
-        whole = os.path.realpath(path)
-        key = _key(whole)
+        real = os.path.realpath(path)
+        key = _key(real)
         with self._lock:
             marks = self._marks.get(key)
-            found = marks.get(self._content_of(whole)) if marks else None
+            found = marks.get(self._content_of(real)) if marks else None
             if found is not None:
                 return found.sources
             return next((self._folders[above].sources for above in _with_parents(key) if above in self._folders), ())
@@ -214,11 +214,11 @@ class TaintMarks:
                 here = self.list((path,))
                 for mark in here:
                     self._remove(mark)
-                whole = os.path.realpath(path)
-                if self.of(whole) and (content := self._content_of(whole)):
+                real = os.path.realpath(path)
+                if self.of(real) and (content := self._content_of(real)):
                     # Inside a folder marked as a whole, only this file is reviewed.
-                    self._add(TaintMark(whole, content))
-                    here = here or [TaintMark(whole, content)]
+                    self._add(TaintMark(real, content))
+                    here = here or [TaintMark(real, content)]
                 gone += [mark.path for mark in here]
         return gone
 
@@ -268,9 +268,9 @@ class TaintMarks:
         unread: builtins.list[bytes] = []
         for line in data.split(b"\n"):
             try:
-                said = json.loads(line)
-                mark = TaintMark(str(said["path"]), str(said["content"]), tuple(map(str, said["sources"] or ())))
-                self._discard(mark) if said["sources"] is None else self._learn(mark)
+                record = json.loads(line)
+                mark = TaintMark(str(record["path"]), str(record["content"]), tuple(map(str, record["sources"] or ())))
+                self._discard(mark) if record["sources"] is None else self._learn(mark)
                 self._lines += 1
             except (ValueError, KeyError, TypeError):
                 unread += [line] if line else []

@@ -50,7 +50,7 @@ def follows_links(words: tuple[str, ...]) -> bool:
         return False
     if row.unless:
         return not any(re.fullmatch(row.unless, word) for word in words[1:])
-    return any(_matches_option(row, word, first=place == 0) for place, word in enumerate(words[1:]))
+    return any(_matches_option(row, word, first=index == 0) for index, word in enumerate(words[1:]))
 
 
 def _matches_option(row: LinkFollower, word: str, *, first: bool) -> bool:

@@ -157,19 +157,19 @@ def hardened(words: tuple[str, ...], settings: Iterable[str]) -> tuple[str, ...]
 
     ``words`` begin with ``git``; ``settings`` are the names of all settings it would find.
     """
-    said = [word for key, value in SWITCHED_OFF.items() for word in ("-c", f"{key}={value}")]
+    options = [word for key, value in SWITCHED_OFF.items() for word in ("-c", f"{key}={value}")]
     for name in sorted({name for name in settings if is_switched_off(name)}):
         if name.startswith("gpg."):
-            said += ("-c", f"{name}=false") if "=" not in name else ()  # git has no such syntax
+            options += ("-c", f"{name}=false") if "=" not in name else ()  # git has no such syntax
         else:
-            said.append(f"--config-env={name}={_NOTHING}")
+            options.append(f"--config-env={name}={_NOTHING}")
     asked = [word for word in words[1:] if word != "--no-pager"]
     command = asked[0] if asked else ""
     return (
         words[0],
         "--no-pager",
         "--no-optional-locks",
-        *said,
+        *options,
         *asked[:1],
         *_OFF_OPTIONS.get(command, ()),
         *asked[1:],

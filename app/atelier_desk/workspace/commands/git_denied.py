@@ -155,9 +155,9 @@ def _objects_in(word: str) -> list[str]:
     All of it, because ``..`` may be part of a path, and both sides of each ``..`` and ``...``.
     """
     found = {word: None}
-    for place in range(len(word)):
-        if word.startswith("..", place):
-            found |= {word[:place]: None, word[place + 2 :]: None, word[place:].lstrip("."): None}
+    for index in range(len(word)):
+        if word.startswith("..", index):
+            found |= {word[:index]: None, word[index + 2 :]: None, word[index:].lstrip("."): None}
     names = (each.lstrip("^") for each in found)
     return [each for each in names if each and not each.startswith(":/")]
 
@@ -168,7 +168,7 @@ def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
     None if it does not begin with a commit or the index: the path in a tree does not tell where the tree was
     (gitrevisions(7)).
     """
-    for colon in (place for place, letter in enumerate(name) if letter == ":"):
+    for colon in (index for index, letter in enumerate(name) if letter == ":"):
         first, path = name[:colon], name[colon + 1 :]
         if first not in ("", ":0", ":1", ":2", ":3"):
             kind = _ask(file, folder, "cat-file", "-t", first).strip()
@@ -255,8 +255,8 @@ def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) 
         ("ls-files", "--cached", "--", *wanted),
     )
     for question in questions:
-        said = _answer(file, repository, environ, *question)
-        if said is None or said.strip():
+        answer = _answer(file, repository, environ, *question)
+        if answer is None or answer.strip():
             return True
     return False
 
@@ -279,7 +279,7 @@ def _state(repository: str) -> tuple[object, ...]:
 
 def _when(path: str) -> tuple[int, int, int]:
     try:
-        said = os.stat(path)  # noqa: PTH116
+        status = os.stat(path)  # noqa: PTH116
     except OSError:
         return (0, 0, 0)
-    return (said.st_mtime_ns, said.st_size, said.st_ino)
+    return (status.st_mtime_ns, status.st_size, status.st_ino)

@@ -257,13 +257,13 @@ def spelled_out(words: tuple[str, ...]) -> int:
         return _git(words)
     row = ROWS.get(name)
     most = _most(row, words, 1) if row is not None else 0
-    for place, word in enumerate(words):
+    for index, word in enumerate(words):
         if name in ("python", "coverage") and (module := _MODULE.fullmatch(word)):
             # pytest's own options, after ``python -m pytest`` or ``python -mpytest``
             attached = (module[1],) if module[1] else ()
-            return max(most, _behind((*attached, *words[place + 1 :]), place + 1 - len(attached)))
+            return max(most, _behind((*attached, *words[index + 1 :]), index + 1 - len(attached)))
         if f"{name} {word}" in _RUNNERS:
-            return max(most, _behind(words[place + 1 :], place + 1))
+            return max(most, _behind(words[index + 1 :], index + 1))
     return most
 
 
@@ -281,29 +281,29 @@ def _behind(words: tuple[str, ...], before: int) -> int:
 
 
 def _git(words: tuple[str, ...]) -> int:
-    most, place = 0, 1
-    while place < len(words) and words[place].startswith("-"):
-        if words[place] not in _GIT_HARMLESS:
-            most = place + 2
-        place += 1
-    if place >= len(words):
+    most, index = 0, 1
+    while index < len(words) and words[index].startswith("-"):
+        if words[index] not in _GIT_HARMLESS:
+            most = index + 2
+        index += 1
+    if index >= len(words):
         return min(most, len(words))
-    if words[place] in _GIT_COMMANDS:
-        most = max(most, place + 1)
-    letters, values = _GIT_LETTERS.get(words[place], ("", ""))
-    row = Indirect(_DOCS.format(words[place]), letters, values, _GIT_LONG, words=_GIT_WORDS.get(words[place], ""))
-    return max(min(most, len(words)), _most(row, words, place + 1))
+    if words[index] in _GIT_COMMANDS:
+        most = max(most, index + 1)
+    letters, values = _GIT_LETTERS.get(words[index], ("", ""))
+    row = Indirect(_DOCS.format(words[index]), letters, values, _GIT_LONG, words=_GIT_WORDS.get(words[index], ""))
+    return max(min(most, len(words)), _most(row, words, index + 1))
 
 
 def _most(row: Indirect, words: tuple[str, ...], start: int) -> int:
     most = 0
-    for place in range(start, len(words)):
-        word = words[place]
-        if row.script and not word.startswith("-") and not words[place - 1].startswith("-"):
+    for index in range(start, len(words)):
+        word = words[index]
+        if row.script and not word.startswith("-") and not words[index - 1].startswith("-"):
             break
-        found = _of_word(row, word, first=place == start)
+        found = _of_word(row, word, first=index == start)
         if found:
-            most = min(place + found, len(words))
+            most = min(index + found, len(words))
     return most
 
 
@@ -326,9 +326,9 @@ def _of_word(row: Indirect, word: str, *, first: bool) -> int:
         return len(word) + 1 if set(word) & set(row.letters) else 0
     if not word.startswith("-") or len(word) < 2:
         return 0
-    for place, letter in enumerate(word[1:], 2):
+    for index, letter in enumerate(word[1:], 2):
         if letter in row.letters:
-            return 1 if place < len(word) else 2
+            return 1 if index < len(word) else 2
         if letter in row.values:
             return 0
     return 0

@@ -48,7 +48,7 @@ class File:
 
     @property
     def first_glob(self) -> int:
-        return min((place for mark in "*?[" if (place := self.name.find(mark)) >= 0), default=0)
+        return min((index for mark in "*?[" if (index := self.name.find(mark)) >= 0), default=0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def judge(text: str, home: str = "") -> Judgement:
     folder: str | None = ""
     folders = [""]
     followed = ""
-    for place, command in enumerate(line.commands):
+    for index, command in enumerate(line.commands):
         goes = command.arguments[0] == "cd"
         if (followed not in ("", "&&") and folder) or (goes and followed in ("||", "|")):
             # The folder is one of several, and stays uncertain. A ``cd`` after ``||`` may not run at all, one in a pipe
@@ -190,7 +190,7 @@ def judge(text: str, home: str = "") -> Judgement:
         if goes:
             folders += [file.name for file in one.reads]
             folder = one.reads[0].name if folder is not None and one.kind is Kind.READS else None
-        followed = line.operators[place] if place < len(line.operators) else ""
+        followed = line.operators[index] if index < len(line.operators) else ""
     return Judgement(text, line, tuple(judged))
 
 

@@ -80,7 +80,7 @@ def _names(command: Simple, folder: Path) -> Iterator[str]:
         yield from {text, *_JOINED.split(text)} - {""}
         if text.startswith("-") and not text.startswith("--") and len(text) <= _ATTACHED:
             # -Tx, also after other letters
-            yield from (text[place:] for place in range(2, len(text)))
+            yield from (text[index:] for index in range(2, len(text)))
         if word.globs:
             yield from glob(text, root_dir=folder, include_hidden=True)  # noqa: PTH207
 

@@ -114,12 +114,12 @@ def _long(rules: Rules, word: str, waiting: list[str], options: list[str], files
 def _short(rules: Rules, word: str, waiting: list[str], options: list[str], files: list[str]) -> None:
     if rules.number and word[1:].isascii() and word[1:].isdigit():
         return
-    for place, letter in enumerate(word[1:], 1):
+    for index, letter in enumerate(word[1:], 1):
         options.append(f"-{letter}")
         if letter in rules.flags:
             continue
         if letter in rules.values or letter in rules.files:
-            value = word[place + 1 :] or _next(word, waiting)
+            value = word[index + 1 :] or _next(word, waiting)
             if letter in rules.files:
                 files.append(value)
             return

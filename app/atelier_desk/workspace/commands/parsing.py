@@ -283,8 +283,8 @@ class _Reader:
         text = self.text(node)
         if node.type == "concatenation":
             found: list[tuple[str, bool]] = []
-            for place, child in enumerate(node.children):
-                found += self.pieces(child, first=first and place == 0)
+            for index, child in enumerate(node.children):
+                found += self.pieces(child, first=first and index == 0)
             if self._gaps(node):
                 raise self.refuse(node, N_("it runs or expands something before it runs"))
             return found
@@ -331,19 +331,19 @@ class _Reader:
         """
         if any(child.is_named and child.type != "string_content" for child in node.children) or len(text) < 2:
             raise self.refuse(node, N_("it runs or expands something before it runs"))
-        inner, said = text[1:-1], []
-        place = 0
-        while place < len(inner):
-            character = inner[place]
-            if character == "\\" and inner[place + 1 : place + 2] in ("$", "`", '"', "\\"):
-                said.append(inner[place + 1])
-                place += 2
+        inner, pieces = text[1:-1], []
+        index = 0
+        while index < len(inner):
+            character = inner[index]
+            if character == "\\" and inner[index + 1 : index + 2] in ("$", "`", '"', "\\"):
+                pieces.append(inner[index + 1])
+                index += 2
                 continue
             if character in '$`"':
                 raise self.refuse(node, N_("it runs or expands something before it runs"))
-            said.append(character)
-            place += 1
-        return "".join(said)
+            pieces.append(character)
+            index += 1
+        return "".join(pieces)
 
 
 def _joined(pieces: tuple[tuple[str, bool], ...]) -> tuple[tuple[str, bool], ...]:

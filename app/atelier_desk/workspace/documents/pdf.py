@@ -75,10 +75,10 @@ _ARABIC_FORMS = re.compile("[\ufb50-\ufdfb\ufe70-\ufefc]")
 def _fields(reader: Any) -> list[list[str]]:
     with suppress(Exception):
         found = reader.get_fields() or {}
-        said = [(str(name), field.get("/V")) for name, field in found.items()]
+        values = [(str(name), field.get("/V")) for name, field in found.items()]
         filled = [
             [clean(name).strip()[:200], clean(str(value)).strip()[:2_000]]
-            for name, value in said
+            for name, value in values
             if value not in (None, "", "/Off")
         ]
         return filled[:MOST_FIELDS]

@@ -55,7 +55,7 @@ class Git:
 
         The system's, the user's and the repository's, with absolute file paths.
         """
-        said = self._ask(
+        output = self._ask(
             "-c",
             "safe.directory=*",
             "-c",
@@ -66,7 +66,7 @@ class Git:
             "-z",
             cwd=folder,
         )
-        fields = (said or b"").split(b"\0")
+        fields = (output or b"").split(b"\0")
         found: Entries = []
         for origin, entry in zip(fields[::2], fields[1::2], strict=False):
             kind, _colon, name = os.fsdecode(origin).partition(":")
@@ -76,8 +76,8 @@ class Git:
 
     def of_text(self, content: bytes) -> Entries | None:
         """Return the entries of a settings file without its includes; None if git cannot parse it."""
-        said = self._ask("config", "--file", "-", "--no-includes", "--list", "-z", cwd="/", given=content)
-        return None if said is None else [("", *_entry(entry)) for entry in said.split(b"\0") if entry]
+        output = self._ask("config", "--file", "-", "--no-includes", "--list", "-z", cwd="/", given=content)
+        return None if output is None else [("", *_entry(entry)) for entry in output.split(b"\0") if entry]
 
     def _ask(self, *arguments: str, cwd: str, given: bytes = b"") -> bytes | None:
         if not self._program:

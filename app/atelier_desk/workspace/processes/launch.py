@@ -194,10 +194,10 @@ class Checks:
         if self._guard is None or began < self._next:
             return ""
         kept_within = self._guard.check(go_on)
-        said = self._guard.report()
-        if any(said.values()) and repr(said) != self._last_report:
-            self._last_report = repr(said)
-            self._on_report(said)
+        report = self._guard.report()
+        if any(report.values()) and repr(report) != self._last_report:
+            self._last_report = repr(report)
+            self._on_report(report)
         self._next = time.monotonic() + max(self._seconds, 10 * (time.monotonic() - began))
         return "" if kept_within else "repositories"
 

@@ -87,8 +87,8 @@ class Output:
     def shown(self) -> CapturedOutput:
         """Return the text, or its head and tail."""
         if not self.long:
-            whole = coloured(bytes(self._head))
-            return CapturedOutput(_plain(whole), True, self.lines, whole)
+            text = coloured(bytes(self._head))
+            return CapturedOutput(_plain(text), True, self.lines, text)
         head, tail = bytes(self._head[:SHOWN_EACH]), bytes(self._tail[-SHOWN_EACH:])
         head, tail = head[: head.rfind(b"\n") + 1] or head, tail[tail.find(b"\n") + 1 :] or tail
         # With many short lines the two would overlap: limit each to half of the shown lines.

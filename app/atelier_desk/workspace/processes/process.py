@@ -188,11 +188,11 @@ class Process:
 
     def _read_report(self) -> None:
         """Read the launcher's final report; empty if the launcher was killed, and then nothing was restored."""
-        said = read_report(self._report)
-        self.guarded = guarded(said, self.order)
-        self.ended_by = self.ended_by or said.get("why", "")
-        self.low_disks, self.left = tuple(said.get("low", ())), bool(said.get("left"))
-        self.ended_others = bool(said.get("ended"))
+        report = read_report(self._report)
+        self.guarded = guarded(report, self.order)
+        self.ended_by = self.ended_by or report.get("why", "")
+        self.low_disks, self.left = tuple(report.get("low", ())), bool(report.get("left"))
+        self.ended_others = bool(report.get("ended"))
 
     async def _read(self, told: Callable[[], None]) -> None:
         pipe = self._process.stdout
@@ -274,7 +274,7 @@ def sandbox_text(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
     """
     if not SUPERVISED:
         return order.arguments
-    said = {
+    texts = {
         "program": order.program,
         "arguments": list(order.arguments),
         "parent": os.getpid(),
@@ -286,7 +286,7 @@ def sandbox_text(order: Order, report: int, file: IO[bytes]) -> Sequence[str]:
         "check_s": order.check_s,
         "sandbox": dict(order.sandbox) if order.sandbox is not None else None,
     }
-    file.write(json.dumps(said).encode())
+    file.write(json.dumps(texts).encode())
     file.seek(0)
     return (sys.executable, "-I", "-S", _LAUNCHER, str(file.fileno()))
 

@@ -52,8 +52,8 @@ class Search:
                 yield path
 
     def _leads_out(self, path: str, target: str) -> bool:
-        whole = os.path.normpath(os.path.join(os.path.dirname(path), target))
-        return not any(git_files.below(whole, root) for root in self._roots)
+        resolved = os.path.normpath(os.path.join(os.path.dirname(path), target))
+        return not any(git_files.below(resolved, root) for root in self._roots)
 
     def _escapes(self, path: str, *, new: bool) -> bool:
         real = os.path.realpath(path)

@@ -112,8 +112,8 @@ class StdioProcess:
         parts: list[bytes] = []
         size, count, since = 0, 0, loop.time()
         while data := await pipe.read(_CHUNK):
-            *whole, rest = data.split(b"\n")
-            for line in whole:
+            *complete, rest = data.split(b"\n")
+            for line in complete:
                 yield b"".join((*parts, line))
                 parts, size = [], 0
                 count += 1
@@ -180,8 +180,8 @@ class StdioProcess:
         if self._report.closed:
             return
         with self._report, contextlib.suppress(OSError, ValueError, KeyError):
-            said = read_report(self._report)
-            self.ended_by, self.guarded = said.get("why", ""), guarded(said, self._order)
+            report = read_report(self._report)
+            self.ended_by, self.guarded = report.get("why", ""), guarded(report, self._order)
 
     async def _listen(self) -> None:
         pipe = self._process.stderr

@@ -163,8 +163,8 @@ def _sorted(values: Sequence[str], names: Sequence[str]) -> dict[str, str]:
         else:
             plain.append(value)
     free = [name for name in names if name not in named]
-    for place, name in enumerate(free):
-        rest = plain[place:] if place == len(free) - 1 else plain[place : place + 1]
+    for index, name in enumerate(free):
+        rest = plain[index:] if index == len(free) - 1 else plain[index : index + 1]
         if rest:
             named[name] = " ".join(rest)
     return named

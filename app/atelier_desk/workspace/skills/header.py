@@ -69,8 +69,8 @@ class Document:
 
     def flag(self, name: str, otherwise: bool) -> bool:
         """Return a boolean field."""
-        said = self.text(name).casefold()
-        return said in ("true", "yes", "on", "1") if said else otherwise
+        text = self.text(name).casefold()
+        return text in ("true", "yes", "on", "1") if text else otherwise
 
 
 _NAMES = re.compile(r"(?:[^\s,(]|\([^)]*\)?)+")

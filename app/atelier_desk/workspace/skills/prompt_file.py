@@ -57,10 +57,10 @@ def write(prompt: Prompt) -> str:
 
     names = [each.name for each in arguments.variables(prompt.content)]
     fields = {"name": prompt.name, "description": prompt.description, OWN: names}
-    said = yaml.safe_dump(
+    header = yaml.safe_dump(
         fields, allow_unicode=True, sort_keys=False, default_flow_style=None, width=limits.PROMPT_DESCRIPTION
     )
-    return f"---\n{said}---\n\n{prompt.content}\n"
+    return f"---\n{header}---\n\n{prompt.content}\n"
 
 
 def read(text: str, file: str) -> FilePrompt:
@@ -127,6 +127,6 @@ def _with_defaults(body: str, parameters: object) -> str:
         ):
             if re.search(r"[{}]", default):
                 continue
-            place = re.compile(r"\{\{\s*" + re.escape(key) + r"\s*\}\}")
-            body = place.sub(lambda _match, said=f"{key}={default}": "{{" + said + "}}", body, count=1)  # type: ignore[misc]
+            placeholder = re.compile(r"\{\{\s*" + re.escape(key) + r"\s*\}\}")
+            body = placeholder.sub(lambda _match, said=f"{key}={default}": "{{" + said + "}}", body, count=1)  # type: ignore[misc]
     return body

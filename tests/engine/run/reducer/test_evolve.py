@@ -10,7 +10,7 @@ from atelier_desk.engine.run.reducer.evolve import evolve
 from tests.support.runs import Script, reply
 
 
-def test_it_gives_what_replace_gives_and_leaves_the_old_state_alone() -> None:
+def test_it_equals_replace_and_leaves_the_old_state_unchanged() -> None:
     state = Script().add(reply("hello")).state
     changed = evolve(state, last_seq=9, summary="s")
     assert changed == replace(state, last_seq=9, summary="s")

@@ -1,4 +1,4 @@
-"""The reducer: what each event does to a run, and that folding is the whole truth."""
+"""The reducer: the effect of each event on a run, and that the events determine its state completely."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_working_time_excludes_waiting_and_the_gap_before_a_resume() -> None:
     assert script.state.elapsed_ms == before
 
 
-def test_a_clock_that_goes_back_takes_no_working_time_away() -> None:
+def test_a_clock_set_back_does_not_reduce_the_working_time() -> None:
     script = Script(seconds=2).add(reply("", call("a")), started("a"))
     worked = script.state.elapsed_ms
     script.add(finished("a"), seconds=-3600)
@@ -221,7 +221,7 @@ def test_own_tasks_are_tracked_and_others_are_not() -> None:
     assert script.state.tasks == ()
 
 
-def test_compaction_cuts_results_or_puts_a_summary_in_their_place() -> None:
+def test_compaction_cuts_results_or_replaces_them_with_a_summary() -> None:
     script = Script().add(reply("", call("a")), started("a"), finished("a", text="x" * 5000), reply("done"))
     cut = script.state.entries[2].seq
     script.add(ContextCompacted(method="cut_results", dropped=(cut,)))
@@ -277,7 +277,7 @@ replies = st.lists(
 )
 
 
-def whole_run(script_replies: list[ModelReplied]) -> Script:
+def complete_run(script_replies: list[ModelReplied]) -> Script:
     script = Script(config=agent(max_tool_iterations=8))
     numbered = []
     for turn, each in enumerate(script_replies):
@@ -288,18 +288,18 @@ def whole_run(script_replies: list[ModelReplied]) -> Script:
 
 
 @given(replies, st.data())
-def test_folding_any_prefix_and_continuing_gives_the_same_run(
+def test_reducing_any_prefix_and_continuing_gives_the_same_run(
     script_replies: list[ModelReplied], data: st.DataObject
 ) -> None:
-    script = whole_run(script_replies)
+    script = complete_run(script_replies)
     at = data.draw(st.integers(1, len(script.events)))
     prefix = fold(script.events[:at])
     assert fold(script.events[at:], state=prefix) == script.state
 
 
 @given(replies)
-def test_stored_events_fold_to_the_same_run(script_replies: list[ModelReplied]) -> None:
-    script = whole_run(script_replies)
+def test_stored_events_reduce_to_the_same_run(script_replies: list[ModelReplied]) -> None:
+    script = complete_run(script_replies)
     again = [
         event.model_copy(update={"body": event_body_adapter.validate_json(event_body_adapter.dump_json(event.body))})
         for event in script.events
@@ -309,13 +309,13 @@ def test_stored_events_fold_to_the_same_run(script_replies: list[ModelReplied]) 
 
 @given(replies)
 def test_every_run_ends_or_waits_and_nothing_is_left_open(script_replies: list[ModelReplied]) -> None:
-    state = whole_run(script_replies).state
+    state = complete_run(script_replies).state
     assert state.status.final or state.pause is not None
     if state.status is RunStatus.COMPLETED:
         assert state.open_calls == ()
 
 
-def test_carried_conversation_leaves_engine_notes_out() -> None:
+def test_inherited_conversation_excludes_engine_notes() -> None:
     script = Script().add(Injected(reason="loop_warning", content="stop it"), reply("fine"))
     assert [entry.kind for entry in inherited_context(script.state)] == [EntryKind.USER, EntryKind.REPLY]
     assert isinstance(inherited_context(script.state)[0], ContextEntry)
@@ -339,12 +339,12 @@ def test_another_agent_takes_over_with_a_message_that_names_it() -> None:
     assert (script.state.agent, script.state.agent_id) == (other, "second")
 
 
-def test_a_root_run_is_its_own_team_and_a_sub_agent_is_of_its_root_s() -> None:
+def test_a_root_run_is_its_own_team_and_a_sub_agent_belongs_to_its_roots() -> None:
     assert Script().state.correlation_id == "r"
     assert Script(parent_run_id="root", correlation_id="root").state.correlation_id == "root"
 
 
-def test_the_time_before_a_kill_was_found_is_no_working_time() -> None:
+def test_the_time_before_a_kill_was_noticed_is_not_working_time() -> None:
     for found in (
         RunPaused(reason=PauseReason.INTERRUPTED, ended="killed"),
         ReplyCutOff(content="half", reason="killed"),
@@ -363,7 +363,7 @@ def test_the_time_before_a_kill_was_found_is_no_working_time() -> None:
         assert script.state.elapsed_ms == worked + 2001
 
 
-def test_attempts_in_a_row_are_distinguished_from_the_first() -> None:
+def test_consecutive_attempts_are_distinguished_from_the_first() -> None:
     script = Script()
     for body in (
         ModelRetried(attempt=2, delay_s=1, reason="busy", again=True),
@@ -379,7 +379,7 @@ def test_attempts_in_a_row_are_distinguished_from_the_first() -> None:
     assert (script.state.retries, script.state.retried_since) == (0, 7)
 
 
-def test_a_person_who_tries_again_gets_all_attempts_again() -> None:
+def test_a_retry_by_a_person_resets_the_attempts() -> None:
     script = Script().add(
         ModelRetried(attempt=2, delay_s=1, reason="busy", again=True), RunFailed(code="overloaded", message="busy")
     )
@@ -391,7 +391,7 @@ def test_a_person_who_tries_again_gets_all_attempts_again() -> None:
     assert script.state.retries == 1
 
 
-def test_a_message_begins_a_turn_again() -> None:
+def test_a_message_starts_a_new_turn() -> None:
     script = Script().add(
         reply("no"),
         Injected(reason=FIX_ANSWER, content="not so"),
@@ -431,7 +431,7 @@ def test_steps_are_used_up_by_replies_and_calls() -> None:
     assert Script().add(RunResumed()).state.steps is None
 
 
-def test_tools_that_were_searched_for_stay_so_until_all_are_listed() -> None:
+def test_found_tools_stay_listed_until_all_are_listed() -> None:
     def answer(**fields: Any) -> ModelReplied:
         return reply("ok").model_copy(update=fields)
 
@@ -443,7 +443,7 @@ def test_tools_that_were_searched_for_stay_so_until_all_are_listed() -> None:
     assert script.state.searched is None
 
 
-def test_an_entry_says_where_it_is_from() -> None:
+def test_an_entry_names_its_origin() -> None:
     script = Script().add(reply("", call("a")))
     script.add(
         UserMessage(content="one", strategy=Dispatch.SILENT), UserMessage(content="two", strategy=Dispatch.SILENT)
@@ -458,7 +458,7 @@ def test_an_entry_says_where_it_is_from() -> None:
     assert not script.state.entries[-1].success
 
 
-def test_messages_that_wait_are_answered_one_by_one_in_their_order() -> None:
+def test_queued_messages_are_answered_one_by_one_in_order() -> None:
     one, two, three = (UserMessage(message_id=text, content=text) for text in ("one", "two", "three"))
     script = Script().add(one, two, three, QueueChanged(order=("three", "gone", "one"), edited={"one": "1"}))
     assert [message.content for message in script.state.queued] == ["three", "1"]
@@ -471,14 +471,14 @@ def test_messages_that_wait_are_answered_one_by_one_in_their_order() -> None:
     assert (script.state.entries[-1].text, script.state.queued) == ("three", ())
 
 
-def test_results_that_are_no_fields_leave_no_result_of_the_run() -> None:
+def test_results_that_are_no_object_leave_no_result_of_the_run() -> None:
     for result, kept in (({"result": 42}, "42"), ({"other": 1}, ""), ("text", ""), (None, "")):
         end = finished("a", "task_complete", end="abandoned", end_summary="no", result=result)
         script = Script().add(reply("", call("a", "task_complete")), started("a", "task_complete"), end)
         assert script.state.ending == Ending(status=RunStatus.ABANDONED, summary="no", result=kept)
 
 
-def test_what_a_run_waits_for_is_its_status() -> None:
+def test_the_status_shows_what_a_run_waits_for() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"))
     assert script.state.status is RunStatus.PROCESSING
     asked = ApprovalRequest(
@@ -496,7 +496,7 @@ def test_what_a_run_waits_for_is_its_status() -> None:
     assert script.state.status is RunStatus.INTERRUPTED
 
 
-def test_what_was_attached_from_outside_is_known_to_the_run() -> None:
+def test_attachments_from_outside_are_recorded_in_the_run() -> None:
     def attached(source: str, name: str) -> Attachment:
         return Attachment(name=name, source=source, media_type="text/plain", sha256="0" * 64, size=1)
 
@@ -506,7 +506,7 @@ def test_what_was_attached_from_outside_is_known_to_the_run() -> None:
     assert Script().add(reply("done"), silent).state.tainted == ("server: page",)
 
 
-def test_two_loops_are_warned_of_once_each() -> None:
+def test_two_loops_are_each_warned_about_once() -> None:
     script = Script().add(*(LoopDetected(tool="t", count=3, action="warn", digest=digest) for digest in ("one", "two")))
     assert script.state.loop_warned == {"one", "two"}
     assert script.state.loop_checked == len(script.state.entries)

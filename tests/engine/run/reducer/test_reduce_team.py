@@ -1,4 +1,4 @@
-"""What approvals, sub-agents and people's changes of a conversation do to a run."""
+"""The effects of approvals, sub-agents and a person's changes of the conversation on a run."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def request(id: str, call_id: str = "a", tool: str = "CalculatorTool") -> Approv
 
 
 def asking(*requests: ApprovalRequest, name: str = "CalculatorTool") -> Script:
-    """A run with the calls ``a`` and ``b``, and requests for a person's approval."""
+    """A run with the calls ``a`` and ``b``, and approval requests."""
     script = Script().add(reply("", call("a", name, x=1), call("b", x=2)))
     return script.add(*(ApprovalRequested(approval=each) for each in requests))
 
@@ -71,7 +71,7 @@ def calls(state: RunState) -> list[tuple[str, bool, bool, dict[str, Any]]]:
     TitleGenerated(title="t", usage=USED), PictureDescribed(call_id="a", usage=USED), MemoryExtractionDone(usage=USED),
     ContextCompacted(method="cut_results", usage=USED),
 ])  # fmt: skip
-def test_what_is_done_next_to_the_conversation_costs_too(body: EventBody) -> None:
+def test_requests_next_to_the_conversation_count_too(body: EventBody) -> None:
     before = Script().add(reply("done")).state
     after = advance(before, body)
     used = (after.usage.tokens_input, after.usage.tokens_output, after.usage.cost)
@@ -92,7 +92,7 @@ def test_an_entry_is_pinned_and_a_compaction_undone() -> None:
     assert [entry.text for entry in back.conversation] == ["hello", "one"]
 
 
-def test_a_request_holds_its_call_and_an_approval_lets_it_continue_alone() -> None:
+def test_a_request_blocks_its_call_and_an_approval_releases_only_it() -> None:
     script = asking(request("one"), request("two", "b"))
     assert calls(script.state) == [("asked", False, False, {"x": 1}), ("asked", False, False, {"x": 2})]
     state = script.add(decided()).state
@@ -111,7 +111,7 @@ def test_anything_but_an_approval_allows_nothing(status: ApprovalStatus) -> None
     assert calls(state)[0] == ("asked", False, False, {"x": 1})
 
 
-def test_an_answer_to_what_was_not_asked_or_of_a_call_that_no_longer_exists_changes_no_call() -> None:
+def test_a_decision_on_an_unknown_or_finished_call_changes_nothing() -> None:
     script = asking(request("one"))
     assert advance(script.state, decided("other", scope=ApprovalScope.RUN, rules=(ALLOW,))).granted == ()
     assert calls(advance(script.state, decided("other"))) == calls(script.state)
@@ -127,13 +127,13 @@ def test_an_answer_to_what_was_not_asked_or_of_a_call_that_no_longer_exists_chan
 @pytest.mark.parametrize(("scope", "granted"), [
     (ApprovalScope.ONCE, ()), (ApprovalScope.RUN, (ALLOW,)), (ApprovalScope.ALWAYS, (ALLOW,)),
 ])  # fmt: skip
-def test_rules_that_come_with_an_approval_hold_from_then_on_unless_it_is_for_once(
+def test_rules_of_an_approval_apply_from_then_on_unless_it_is_for_once(
     scope: ApprovalScope, granted: tuple[PermissionRule, ...]
 ) -> None:
     assert asking(request("one")).add(decided(scope=scope, rules=(ALLOW,))).state.granted == granted
 
 
-def test_arguments_that_a_person_changed_replace_those_of_the_model() -> None:
+def test_arguments_edited_by_a_person_replace_those_of_the_model() -> None:
     state = asking(request("one")).add(decided(arguments={"x": 9})).state
     assert calls(state)[0] == ("planned", True, True, {"x": 9})
     through = asking(request("one", tool="CalculatorTool"), name="invoke_tool").add(decided(arguments={"x": 9})).state
@@ -144,12 +144,12 @@ def test_arguments_that_a_person_changed_replace_those_of_the_model() -> None:
     assert broken.add(decided(arguments={"x": 9})).state.calls[0].call.error is None
 
 
-def test_one_that_is_asked_again_begins_again_and_the_others_do_not() -> None:
+def test_only_the_call_asked_about_again_starts_over() -> None:
     state = asking(request("one"), request("two", "b")).add(ApprovalAskedAgain(approval_id="one", call_id="a")).state
     assert [(each.id, each.round, each.seen_ms) for each in state.requests] == [("one", 2, 0), ("two", 1, 500)]
 
 
-def test_what_is_removed_no_longer_exists_and_nothing_is_added() -> None:
+def test_removed_rights_are_gone_and_none_are_added() -> None:
     other = PermissionRule(id="other", text="other", action=Action.ALLOW)
     policy = ApprovalPolicy(rules=(ALLOW, DENY, other), mode=ApprovalMode.SELECTIVE)
     script = Script(approvals=policy, workspace=("/a", "/b"), trusted=("/a", "/b"))
@@ -175,7 +175,7 @@ def test_what_is_removed_no_longer_exists_and_nothing_is_added() -> None:
     )
 
 
-def test_the_mode_and_the_settings_only_become_stricter() -> None:
+def test_mode_and_settings_only_become_stricter() -> None:
     script = Script(approvals=ApprovalPolicy(mode=ApprovalMode.SELECTIVE, auto_approve_low=True))
     strict = ApprovalSettings(auto_approve_low=False, always_confirm_high=True, flags=ApprovalFlags())
     state = script.add(RightsNarrowed(mode=ApprovalMode.MANUAL, settings=strict)).state

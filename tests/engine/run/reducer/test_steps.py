@@ -1,4 +1,4 @@
-"""The next step: total, and right in every situation a run can be in."""
+"""The next step: defined for, and right in, every state of a run."""
 
 # judges: app/atelier_desk/engine/run/reducer/reduce.py
 from __future__ import annotations
@@ -66,14 +66,14 @@ def test_calls_are_executed_then_the_model_is_asked_again() -> None:
     assert [c.call.id for c in step.calls] == ["b"]
 
 
-def test_calls_that_have_begun_run_before_anything_else() -> None:
+def test_started_calls_run_before_anything_else() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"))
     step = next_step(script.state)
     assert isinstance(step, RunCalls)
     assert [c.call.id for c in step.calls] == ["a"]
 
 
-def test_calls_that_had_begun_when_the_run_was_taken_up_again_are_recovered() -> None:
+def test_calls_started_before_a_resume_are_recovered() -> None:
     interrupted = RunPaused(reason=PauseReason.INTERRUPTED, ended="killed")
     script = Script().add(
         reply("", call("a"), call("b"), call("c")), started("a"), started("b"), interrupted, RunResumed()
@@ -166,7 +166,7 @@ def test_third_identical_call_warns_the_model_and_the_fifth_pauses() -> None:
     assert sum(isinstance(event.body, LoopDetected) for event in paused.events) == 2
 
 
-def test_a_changing_result_is_no_loop() -> None:
+def test_a_changing_result_is_not_a_loop() -> None:
     script = Script()
     for number in range(8):
         script.add(
@@ -177,7 +177,7 @@ def test_a_changing_result_is_no_loop() -> None:
         assert next_step(script.state) == CallModel()
 
 
-def test_after_a_loop_pause_the_count_begins_again() -> None:
+def test_after_a_loop_pause_the_count_restarts() -> None:
     script = loop_of(5).add(RunResumed())
     assert next_step(script.state) == CallModel()
     for number in range(5):
@@ -244,9 +244,9 @@ happenings = st.lists(
 
 @settings(max_examples=300, deadline=None)
 @given(happenings)
-def test_calls_run_where_they_began_and_are_recovered_after_a_resume(bodies: list[EventBody]) -> None:
-    """Whatever happens: begun calls come first, those a resume found open are recovered, and nothing else depends on
-    which they are.
+def test_calls_run_in_their_order_and_are_recovered_after_a_resume(bodies: list[EventBody]) -> None:
+    """In any case started calls come first, those found open by a resume are recovered, and nothing else depends
+    on which they are.
     """
     script = Script()
     begun: dict[str, bool] = {}
@@ -278,5 +278,5 @@ def test_calls_run_where_they_began_and_are_recovered_after_a_resume(bodies: lis
 
 
 def _kind(step: Step) -> object:
-    """The step, its calls by id: a call that has ended may have been cut off once."""
+    """The step, with its calls by id; a finished call may have been interrupted once."""
     return [each.call.id for each in step.calls] if isinstance(step, BeginCalls) else step

@@ -1,5 +1,5 @@
-"""What is next while somebody is waited for: a person, a sub-agent with a question, a server; and what the model is
-told then.
+"""The next step while waiting for a person, a sub-agent with a question, or a server; and what the model is told
+then.
 """
 
 # judges: app/atelier_desk/engine/run/reducer/reduce.py
@@ -36,7 +36,7 @@ from tests.support.runs import Script, call, finished, reply, started
 
 
 def told(state: RunState) -> str:
-    """What the model is told next."""
+    """The note to the model in the next step."""
     step = next_step(state)
     assert isinstance(step, Append)
     (body,) = step.bodies
@@ -55,7 +55,7 @@ def test_the_first_ten_open_tasks_are_named_and_a_guided_model_is_not_asked() ->
     assert told(replace(state, dialect="native")) == told(state)
 
 
-def test_the_question_of_a_sub_agent_is_reported_once_and_answered_for_it_at_the_end() -> None:
+def test_a_sub_agents_question_is_reported_once_and_closed_at_the_end() -> None:
     state = after(planned(0, background=True), finished("c", "plan_actions"), ChildStarted(child_id="k0"))
     state = after(state, ChildAsked(child_id="k0", message="Which colour?"))
     assert "Which colour?" in told(state)
@@ -66,7 +66,7 @@ def test_the_question_of_a_sub_agent_is_reported_once_and_answered_for_it_at_the
     assert next_step(after(state, reply("I do not know"))) == AnswerChildren(("k0",))
 
 
-def test_a_call_that_a_person_must_allow_first_is_waited_for() -> None:
+def test_a_call_that_needs_approval_is_waited_for() -> None:
     state = Script().add(reply("", call("a"))).state
     assert next_step(replace(state, calls=(replace(state.calls[0], status="asked"),))) == Wait("approval")
     assert next_step(_waiting(state, "user")) == Wait("user")
@@ -77,7 +77,7 @@ def _waiting(state: RunState, for_whom: Literal["user", "parent"]) -> RunState:
     return replace(state, calls=(replace(state.calls[0], status="waiting", waits_for=for_whom),))
 
 
-def test_a_call_is_made_again_with_what_its_server_asked_for_or_ended_by_its_name() -> None:
+def test_a_call_is_repeated_with_its_servers_answers_or_ended_by_its_name() -> None:
     state = Script().add(reply("", call("a", "mcp__shop__buy")), started("a", "mcp__shop__buy")).state
     given = CallInput("shop", "s", 1, {}, ())
     ready = replace(state.calls[0], status="ready", input=given)
@@ -94,7 +94,7 @@ def test_a_call_is_made_again_with_what_its_server_asked_for_or_ended_by_its_nam
     assert "The MCP server shop wanted to ask a model" in ended.model_dump_json()
 
 
-def test_the_model_learns_that_a_person_changed_what_it_gave_its_sub_agents() -> None:
+def test_the_model_learns_that_a_person_edited_its_sub_agents_tasks() -> None:
     state = after(planned(0), ChildStarted(child_id="k0"), end("k0", ChildStatus.COMPLETED))
     for edited in (True, False):
         step = next_step(replace(state, calls=(replace(state.calls[0], edited=edited),)))
@@ -104,7 +104,7 @@ def test_the_model_learns_that_a_person_changed_what_it_gave_its_sub_agents() ->
         assert ("The user changed the arguments" in ended.model_dump_json()) is edited
 
 
-def test_a_last_answer_is_given_with_all_reports_at_hand() -> None:
+def test_a_last_answer_is_given_with_all_reports() -> None:
     state = after(planned(0, background=True), finished("c", "plan_actions"), ChildStarted(child_id="k0"), end("k0"))
     assert next_step(state) == CallModel()
     assert "k0" in told(replace(state, final_only=True))
@@ -114,7 +114,7 @@ def test_a_last_answer_is_given_with_all_reports_at_hand() -> None:
     assert next_step(replace(asked, final_only=True)) == CallModel(with_tools=False)
 
 
-def test_pictures_that_a_request_went_through_without_are_not_sent_to_that_model_again() -> None:
+def test_images_a_model_refused_are_not_sent_to_it_again() -> None:
     script = Script().add(ImagesRejected(reason="no", entries=(1,)))
     before = script.state
     assert before.left_out == (1,)

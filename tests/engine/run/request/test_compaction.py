@@ -1,4 +1,4 @@
-"""Compactions: what they take away comes back whole and in its place, and what is pinned is never taken."""
+"""Compactions: undoing one restores everything in its position, and pinned messages are never compacted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONG = "a long result, word after word; " * 60
 
 
 def words(entries: tuple[ContextEntry, ...]) -> list[tuple[EntryKind, str, str]]:
-    """What matters of a conversation: kinds, texts and names, in order."""
+    """The relevant parts of a conversation: kinds, texts and names, in order."""
     return [(entry.kind, entry.text, entry.origin) for entry in entries]
 
 
@@ -53,7 +53,7 @@ def summarised(state: RunState, *, first: int = 0, count: int = 4) -> tuple[RunS
     return state, f"r:{state.last_seq}"
 
 
-def test_undoing_a_summary_brings_everything_back_in_its_place() -> None:
+def test_undoing_a_summary_restores_everything_in_its_position() -> None:
     before = conversation(3)
     state, origin = summarised(before)
     assert [entry.kind for entry in state.conversation][:1] == [EntryKind.SUMMARY]
@@ -64,7 +64,7 @@ def test_undoing_a_summary_brings_everything_back_in_its_place() -> None:
     assert not compaction.can_undo(back, origin)
 
 
-def test_undoing_cut_results_brings_their_text_back() -> None:
+def test_undoing_cut_results_restores_their_text() -> None:
     before = conversation(3)
     results = tuple(entry.seq for entry in before.entries if entry.kind is EntryKind.RESULT)[:2]
     state = after(before, ContextCompacted(method="cut_results", dropped=results))
@@ -75,7 +75,7 @@ def test_undoing_cut_results_brings_their_text_back() -> None:
     assert not any(entry.cut or entry.full for entry in back.entries)
 
 
-def test_what_was_said_after_a_summary_stays_behind_what_comes_back() -> None:
+def test_messages_after_a_summary_stay_after_the_restored_ones() -> None:
     before = conversation(3)
     state, origin = summarised(before)
     later = after(state, reply("more"), UserMessage(content="and more"))
@@ -84,7 +84,7 @@ def test_what_was_said_after_a_summary_stays_behind_what_comes_back() -> None:
     assert [entry.text for entry in back.conversation[len(before.conversation) :]] == ["more", "and more"]
 
 
-def test_a_summary_of_a_summary_is_undone_from_the_newest_on() -> None:
+def test_nested_summaries_are_undone_from_the_newest_on() -> None:
     before = conversation(4)
     once, first = summarised(before)
     twice, second = summarised(once, count=6)
@@ -94,7 +94,7 @@ def test_a_summary_of_a_summary_is_undone_from_the_newest_on() -> None:
     assert words(after(back, CompactionUndone(origin=first)).conversation) == words(before.conversation)
 
 
-def test_in_a_following_run_what_came_back_stands_before_what_is_new() -> None:
+def test_in_a_following_run_restored_messages_precede_new_ones() -> None:
     before = conversation(3)
     state, origin = summarised(before)
     following = Script(message="a new turn", run_id="next")
@@ -106,8 +106,8 @@ def test_in_a_following_run_what_came_back_stands_before_what_is_new() -> None:
     assert [entry.origin for entry in back.history] == [entry.origin for entry in old]
 
 
-def test_a_kept_older_entry_keeps_its_place_before_a_summary_of_a_later_one() -> None:
-    """A pinned message of an earlier turn stands behind the summary; a later summary takes that in, and gives it back
+def test_an_older_pinned_entry_keeps_its_position_before_a_later_summary() -> None:
+    """A pinned message of an earlier turn comes after the summary; a later summary includes it, and restores it
     there.
     """
     older = inherited_context(conversation(2))
@@ -140,7 +140,7 @@ PLANS = st.lists(
 
 
 @given(turns=st.integers(1, 5), split=st.booleans(), plans=PLANS, notes=st.booleans())
-def test_undone_in_turn_every_compaction_gives_back_what_it_took(
+def test_undone_in_turn_every_compaction_restores_what_it_replaced(
     turns: int, split: bool, plans: list[tuple[str, int, int]], notes: bool
 ) -> None:
     state = conversation(turns)
@@ -175,7 +175,9 @@ def test_undone_in_turn_every_compaction_gives_back_what_it_took(
 
 
 @given(turns=st.integers(2, 6), pins=st.sets(st.integers(0, 20), max_size=3), window=st.integers(900, 4000))
-def test_what_is_pinned_is_sent_whole_however_little_room_there_is(turns: int, pins: set[int], window: int) -> None:
+def test_pinned_messages_are_sent_completely_however_little_space_there_is(
+    turns: int, pins: set[int], window: int
+) -> None:
     state = conversation(turns)
     for index in pins:
         entry = state.conversation[index % len(state.conversation)]

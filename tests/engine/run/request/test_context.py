@@ -1,4 +1,4 @@
-"""The context: newest first, within the window, always a request servers accept."""
+"""The context: newest first, within the model's limit, always a request that servers accept."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_old_turns_are_summarised_when_cutting_is_not_enough() -> None:
 
 
 @given(st.integers(1, 12), st.integers(10, 20_000), st.sampled_from([1024, 2048, 4096, 16_384]))
-def test_a_request_over_the_window_is_never_made_and_the_newest_message_is_in_it(
+def test_a_request_never_exceeds_the_context_limit_and_includes_the_newest_message(
     turns: int, size: int, window: int
 ) -> None:
     script = long_run(turns, size)
@@ -82,7 +82,7 @@ def test_a_request_over_the_window_is_never_made_and_the_newest_message_is_in_it
     assert f"result {turns - 1} " in ready.request.messages[-1].content
 
 
-def test_summary_stands_first_and_is_folded_into_the_next_one() -> None:
+def test_a_summary_comes_first_and_is_merged_into_the_next_one() -> None:
     script = Script(message="start " + "x" * 3000)
     for number in range(8):
         script.add(reply(f"answer {number} " + "y" * 3000))
@@ -107,12 +107,12 @@ def test_earlier_runs_are_part_of_the_conversation() -> None:
     assert [m.content for m in ready.request.messages[1:]] == ["my name is Ada", "hello Ada", "what is my name?"]
 
 
-def test_instructions_that_fill_the_window_are_a_clear_error() -> None:
+def test_instructions_that_fill_the_context_are_a_clear_error() -> None:
     with pytest.raises(ContextOverflowError, match="leaves no room"):
         plan(Script().state, system="x" * 40_000, tools=(), window=4096)
 
 
-def test_learned_factor_counts() -> None:
+def test_the_learned_factor_is_applied() -> None:
     script = Script(message="x" * 6000)
     assert isinstance(plan(script.state, system="s", tools=(), window=4096), ReadyRequest)
     step = plan(script.state, system="s", tools=(), window=4096, factor=3.0)
@@ -156,7 +156,7 @@ def test_tools_are_sent_as_given() -> None:
     assert ready.request.tools == (tool,)
 
 
-def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_forever() -> None:
+def test_an_incompressible_newest_group_is_refused_instead_of_cut_forever() -> None:
     script = Script(message="m" * 260)
     script.add(reply("", *(call(f"c{number}", expression="9" * 260) for number in range(12))))
     for number in range(12):
@@ -165,8 +165,8 @@ def test_newest_group_that_cannot_give_way_is_refused_instead_of_cut_forever() -
         fitted(script, 1024)
 
 
-def test_what_goes_back_to_the_server_is_counted_and_leaves_with_its_reply() -> None:
-    """Signatures take room like text; compaction takes a reply away with them, and what stays keeps its own."""
+def test_provider_data_is_counted_and_removed_with_its_reply() -> None:
+    """Signatures take space like text; compaction removes a reply with them, and the remaining ones keep theirs."""
 
     def signed(number: int, model: str = "scripted") -> ModelReplied:
         data = ProviderData.pack("local", model, {"reasoning_content": f"{number} " + "thought " * 500})
@@ -213,7 +213,7 @@ def with_skill(size: int, turns: int = 6) -> Script:
     return script
 
 
-def test_instructions_of_a_skill_are_stored_whole_through_compaction() -> None:
+def test_instructions_of_a_skill_survive_compaction_completely() -> None:
     script = with_skill(3000, turns=20)
     ready = fitted(script, 3500)
     assert any(message.content == "skill " + "s" * 3000 for message in ready.request.messages)
@@ -222,7 +222,7 @@ def test_instructions_of_a_skill_are_stored_whole_through_compaction() -> None:
     assert again.skills_used == script.state.skills_used, "the next turn has them, too"
 
 
-def test_instructions_too_long_for_the_window_give_way_in_the_end() -> None:
+def test_too_long_skill_instructions_are_finally_dropped() -> None:
     script = with_skill(40_000)
     ready = fitted(script, 3000)
     assert ready.tokens <= 3000

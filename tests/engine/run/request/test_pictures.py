@@ -1,4 +1,4 @@
-"""Pictures right before they are sent: what the server takes of them, and no more."""
+"""Images before they are sent: within the server's formats, sizes and number."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def sent(most: PictureLimits, *pictures: list[ImagePart]) -> list[ChatMess
     return list(request.messages)
 
 
-async def test_each_kind_of_server_is_sent_pictures_as_it_takes_them() -> None:
+async def test_each_kind_of_server_gets_images_it_accepts() -> None:
     for kind, side, form in (
         ("anthropic", 1568, "WEBP"),
         ("responses", 2000, "WEBP"),
@@ -52,12 +52,12 @@ async def test_each_kind_of_server_is_sent_pictures_as_it_takes_them() -> None:
         ]
 
 
-async def test_a_damaged_picture_is_named_and_the_others_are_sent() -> None:
+async def test_a_damaged_image_is_named_and_the_others_are_sent() -> None:
     (message,) = await sent(PictureLimits(), [part(broken_inside(), "bad.png"), part(png())])
     assert (len(message.images), "'bad.png' was attached here" in message.content) == (1, True)
 
 
-async def test_of_more_pictures_than_a_server_takes_the_newest_are_sent() -> None:
+async def test_above_the_servers_limit_the_newest_images_are_sent() -> None:
     first, second, third = await sent(
         PictureLimits(most=2), [part(png(3))], [part(png(4)), part(png(5))], [part(png(6))]
     )
@@ -68,7 +68,7 @@ async def test_of_more_pictures_than_a_server_takes_the_newest_are_sent() -> Non
     assert third.content == "look"
 
 
-async def test_a_picture_that_was_made_ready_is_told_by_its_head_and_no_process_is_started(
+async def test_a_prepared_image_is_recognised_by_its_header_without_a_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = png(7, 7)
@@ -79,7 +79,7 @@ async def test_a_picture_that_was_made_ready_is_told_by_its_head_and_no_process_
     assert (await fitted(kept, PictureLimits(side=10), kept=True)).data == kept.data
 
 
-async def test_who_stops_the_run_ends_the_work_on_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_stopping_the_run_stops_the_preparation_of_an_image(monkeypatch: pytest.MonkeyPatch) -> None:
     looking, ended = threading.Event(), threading.Event()
 
     def prepared(_data: bytes, _most: PictureLimits, stopped: Callable[[], object] = bool, **_more: object) -> None:

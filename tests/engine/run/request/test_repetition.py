@@ -1,4 +1,4 @@
-"""A model in a loop is noticed by the passage it repeats, in whatever pieces its text comes."""
+"""A model in a loop is recognised by the repeated passage, however its text is split."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ def stopped(*deltas: ChatDelta, pieces: int = 7) -> bool:
         ("x" * 30_000 + "\n" + PASSAGE * 12, True),
     ],
 )
-def test_a_passage_that_comes_twelve_times_in_succession_is_a_loop(text: str, stops: bool, pieces: int) -> None:
+def test_a_passage_repeated_twelve_times_is_a_loop(text: str, stops: bool, pieces: int) -> None:
     assert stopped(TextDelta(content=text), pieces=pieces) is stops
 
 
-def test_thoughts_count_for_themselves_and_arguments_do_not() -> None:
+def test_thinking_is_counted_separately_and_arguments_are_not() -> None:
     assert stopped(ReasoningDelta(content=PASSAGE * 12))
     assert not stopped(ReasoningDelta(content=PASSAGE * 6), TextDelta(content=PASSAGE * 6))
     assert not stopped(*[ToolCallDelta(index=0, name="write_file", arguments=PASSAGE)] * 20)
@@ -65,7 +65,9 @@ def test_thoughts_count_for_themselves_and_arguments_do_not() -> None:
     st.text("ab", max_size=8),
     st.integers(1, 9),
 )
-def test_it_finds_what_trying_everything_finds(before: str, passage: str, times: int, after: str, pieces: int) -> None:
+def test_it_finds_the_same_as_an_exhaustive_search(
+    before: str, passage: str, times: int, after: str, pieces: int
+) -> None:
     least, most, count = 3, 12, 4
     text = before + passage * times + after
 

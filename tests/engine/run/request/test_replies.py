@@ -1,4 +1,4 @@
-"""How a reply ended, what it used, and ids of calls."""
+"""The end of a reply, its usage, and the ids of calls."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def use(**told: int | float) -> Usage:
     return counted(ChatReply(content="Hello there", usage=Usage(**told)), tokens_input=100, most_output=4096)
 
 
-def test_counts_of_the_server_are_taken() -> None:
+def test_counts_of_the_server_are_used() -> None:
     told = Usage(tokens_input=140, tokens_output=300, tokens_cached=20, tokens_reasoning=290, cost=0.5)
     assert use(**told.model_dump(exclude={"estimated"})) == told
 
 
 @pytest.mark.parametrize("wrong", [-1, 10**9, 10**30])
-def test_counts_that_cannot_be_true_leave_the_estimate(wrong: int) -> None:
+def test_impossible_counts_are_replaced_by_the_estimate(wrong: int) -> None:
     assert use(tokens_input=wrong, tokens_output=3, tokens_cached=wrong) == Usage(
         tokens_input=100, tokens_output=3, estimated=True
     )
@@ -57,13 +57,13 @@ def test_counts_that_cannot_be_true_leave_the_estimate(wrong: int) -> None:
     )
 
 
-def test_a_server_that_counts_nothing_does_not_make_a_cap_void() -> None:
+def test_a_server_without_counts_does_not_disable_a_limit() -> None:
     usage = use(tokens_input=0, tokens_output=0)
     assert (usage.tokens_input, usage.tokens_output, usage.estimated) == (100, 4, True)
     assert use(tokens_input=120, tokens_output=0) == Usage(tokens_input=120, tokens_output=4, estimated=True)
 
 
-def test_parts_are_no_more_than_the_whole_and_costs_are_believable() -> None:
+def test_partial_counts_do_not_exceed_the_total_and_costs_are_plausible() -> None:
     found = use(tokens_input=120, tokens_output=3, tokens_cached=5000, tokens_reasoning=-2, cost=1e300)
     assert found == Usage(tokens_input=120, tokens_output=3, tokens_cached=120)
     assert counted(ChatReply(content="Hello there"), tokens_input=100, most_output=10) == Usage(
@@ -71,12 +71,12 @@ def test_parts_are_no_more_than_the_whole_and_costs_are_believable() -> None:
     )
 
 
-def test_calls_get_ids_of_their_own() -> None:
+def test_calls_get_unique_ids() -> None:
     reply = ChatReply(tool_calls=(CALL, CALL, ToolCall(id="", name="y")))
     assert [call.id for call in unique_calls(reply, {"c"}).tool_calls] == ["c-2", "c-3", "call-1"]
 
 
-def test_a_reply_is_too_long_only_when_no_tokenizer_could_make_so_few_tokens_of_it() -> None:
+def test_a_reply_counts_as_too_long_only_if_no_tokenizer_could_need_so_few_tokens() -> None:
     prose = Length(1000)
     assert not any(prose.over(TextDelta(content="abcde" * 10)) for _ in range(100)), "five bytes a token"
     endless = Length(1000)

@@ -1,4 +1,4 @@
-"""The built-in agents on models with a small window: what is too much to list is found by search, then called."""
+"""The built-in agents on models with a small context: tools that do not fit are found by search, then called."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def on_window(
 async def turn(
     atelier: Atelier, workflow_id: str, config: AgentConfig = ASSISTANT, text: str = "Go"
 ) -> tuple[str, list[dict[str, Any]]]:
-    """How the turn ended and the results of its calls."""
+    """How the turn ended, and the results of its calls."""
     run_id = await atelier.runs.send(workflow_id, text, agent=config.model_copy(update={"approval": ApprovalMode.AUTO}))
     ended = await atelier.runs.wait(run_id)
     events = await atelier.repos.journal.events(run_id)
@@ -64,13 +64,13 @@ def tools_of(config: AgentConfig = ASSISTANT, *, depth: int = 0, workspace: bool
 
 
 def scope(window: int, config: AgentConfig = ASSISTANT, *, workspace: bool = True, **state: Any) -> SearchScope | None:
-    """What the next request with a window of so many tokens searches for."""
+    """The tools that the next request has to search for with a context of this many tokens."""
     asked = RunState(run_id="r", workflow_id="w", agent=config, max_depth=3, **state)
     found = tool_search.searched(tools_of(config, depth=asked.depth, workspace=workspace), asked, window)
     return found.search.scope if found is not None else None
 
 
-async def test_without_a_folder_it_answers_and_calls_what_it_finds(open_atelier: Opener) -> None:
+async def test_without_a_folder_the_agent_answers_and_calls_the_tools_it_finds(open_atelier: Opener) -> None:
     add = ToolCall(id="c", name="CalculatorTool", arguments={"operation": "eval", "expression": "6 * 7"})
     model = ScriptedModel(["Hello.", [search("a", "read_file")], [search("b", "calculate")], [add], "42."])
     async with open_atelier(model) as atelier:
@@ -85,7 +85,7 @@ async def test_without_a_folder_it_answers_and_calls_what_it_finds(open_atelier:
     model.assert_complete()
 
 
-async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know_it(
+async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know_the_tools(
     open_atelier: Opener, tmp_path: Path
 ) -> None:
     (tmp_path / "a.txt").write_text("It is blue.\n")
@@ -136,7 +136,7 @@ async def test_with_a_folder_files_are_read_and_the_next_turn_and_a_restart_know
     model.assert_complete()
 
 
-async def test_what_was_found_leaves_room_for_the_conversation(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_found_tools_leave_space_for_the_conversation(open_atelier: Opener, tmp_path: Path) -> None:
     queries = (
         "remember",
         "plan a task",
@@ -196,7 +196,7 @@ async def test_a_team_of_the_lead(open_atelier: Opener, tmp_path: Path, mode: To
     model.assert_complete()
 
 
-async def test_the_guided_dialect_and_sections_are_as_they_were(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_the_guided_dialect_and_sections_are_unchanged(open_atelier: Opener, tmp_path: Path) -> None:
     model = ScriptedModel(["Fine.", "Fine."])
     async with open_atelier(model) as atelier:
         workflow_id = (await atelier.workflows.create(workspace=(str(tmp_path),))).id
@@ -210,7 +210,7 @@ async def test_the_guided_dialect_and_sections_are_as_they_were(open_atelier: Op
         assert not any("search_tools" in names(each) for each in model.requests)
 
 
-async def test_a_window_too_small_for_the_rest_says_so(open_atelier: Opener) -> None:
+async def test_a_context_too_small_for_the_rest_is_reported(open_atelier: Opener) -> None:
     model = ScriptedModel([])
     async with open_atelier(model) as atelier:
         on_window(atelier, model, 700)
@@ -229,7 +229,7 @@ async def test_a_window_too_small_for_the_rest_says_so(open_atelier: Opener) -> 
         )
 
 
-def test_what_is_searched_for_depends_on_what_the_window_has_room_for() -> None:
+def test_tools_are_searched_depending_on_the_space_in_the_context() -> None:
     windows = (4_096, SMALL, 16_384, 32_768, 131_072)
     all_of_them, outside, specialised = SearchScope.ALL, SearchScope.OUTSIDE_CORE, SearchScope.SPECIALISED
     assert [scope(each, workspace=False) for each in windows] == [all_of_them, all_of_them, None, None, None]
@@ -242,8 +242,10 @@ def test_what_is_searched_for_depends_on_what_the_window_has_room_for() -> None:
     )
 
 
-def test_a_team_lead_keeps_the_tools_for_files_and_teams_where_the_others_do_not_fit() -> None:
-    """32,768 tokens are what is assumed of an unknown model; indexing a folder adds tools, and must not cost these."""
+def test_a_team_lead_keeps_the_file_and_team_tools_where_the_others_do_not_fit() -> None:
+    """An unknown model is assumed to have 32,768 tokens; indexing a folder adds tools, and must not displace
+    these.
+    """
     tools, state = tools_of(LEAD), RunState(run_id="r", workflow_id="w", agent=LEAD, max_depth=3)
     found = tool_search.searched(tools, state, 32_768)
     assert found is not None
@@ -252,15 +254,15 @@ def test_a_team_lead_keeps_the_tools_for_files_and_teams_where_the_others_do_not
     assert not {"run_command", "semantic_search", "search_web"} & set(listed)
 
 
-def test_a_run_that_began_to_search_continues() -> None:
+def test_a_run_that_started_with_a_search_continues_with_it() -> None:
     assert scope(131_072, searched=SearchScope.ALL) is SearchScope.ALL
     assert scope(131_072, searched=SearchScope.OUTSIDE_CORE) is SearchScope.OUTSIDE_CORE
     assert scope(SMALL, searched=SearchScope.OUTSIDE_CORE) is SearchScope.ALL
     assert scope(SMALL, searched=SearchScope.SERVERS) is SearchScope.ALL
 
 
-def test_what_was_called_while_all_was_listed_can_be_called_on() -> None:
-    """The server says in the middle of a run that its window is smaller than was known."""
+def test_tools_called_while_all_were_listed_can_still_be_called() -> None:
+    """The server reports in the middle of a run that its context is smaller than was known."""
     script = Script(config=ASSISTANT)
     script.add(
         reply("", call("a", "read_file"), call("b", "write_file")),
@@ -287,7 +289,7 @@ def replies(*fields: dict[str, Any]) -> RunState:
     return state
 
 
-def test_old_journals_say_the_same_and_new_ones_forever() -> None:
+def test_journals_of_all_versions_are_interpreted_the_same() -> None:
     old = {"searched_tools": 15, "searched_tokens": 2_000}
     assert replies({}).searched is None
     assert replies(old).searched is SearchScope.SERVERS

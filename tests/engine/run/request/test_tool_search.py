@@ -1,4 +1,4 @@
-"""Tools of servers that are too many for the model's window: found by search, then called; the journal alone says which
+"""Server tools that are too many for the model's context: found by search, then called; the journal records which
 were found.
 """
 
@@ -30,7 +30,7 @@ CREATE = "mcp__shop__create_invoice"
 
 
 async def shop(atelier: Atelier, monkeypatch: pytest.MonkeyPatch, tools: Sequence[Any] = TOOLS) -> list[str]:
-    """A server with many tools that were approved; what is called of it."""
+    """A server with many approved tools; ``calls`` to it are recorded."""
     called: list[str] = []
 
     async def call(server: str, name: str, digest: str, arguments: Any, progress: Any) -> Answer:
@@ -77,7 +77,7 @@ async def turn(
     return workflow_id, [event.body.result for event in events if event.body.type == "tool_call_finished"]
 
 
-async def test_found_then_called_and_known_in_the_next_turn_and_after_a_restart(
+async def test_found_tools_are_called_and_known_in_the_next_turn_and_after_a_restart(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = ScriptedModel(
@@ -114,7 +114,7 @@ async def test_found_then_called_and_known_in_the_next_turn_and_after_a_restart(
         assert (results[0]["success"], called) == (True, ["create_invoice"])
 
 
-async def test_few_tools_are_listed_and_nothing_is_reported_of_searching(
+async def test_few_tools_are_listed_without_a_word_about_searching(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = ScriptedModel([[create("a")], "Done."])
@@ -128,7 +128,7 @@ async def test_few_tools_are_listed_and_nothing_is_reported_of_searching(
         assert [each.searched_tools for each in await inspected(atelier, workflow_id)] == [0, 0]
 
 
-async def test_an_agent_that_sees_its_tools_as_text_searches_and_calls_by_name(
+async def test_an_agent_with_text_tools_searches_and_calls_by_name(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     through = ToolCall(id="b", name="invoke_tool", arguments={"tool_name": CREATE, "arguments": {"text": "x"}})
@@ -145,7 +145,7 @@ async def test_an_agent_that_sees_its_tools_as_text_searches_and_calls_by_name(
         assert [f"- {CREATE}: Writes" in each for each in systems] == [False, False, True, True]
 
 
-async def test_what_was_found_takes_its_share_of_the_window_and_no_more(
+async def test_found_tools_use_only_their_share_of_the_context(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = ScriptedModel([[search("a", "invoice")], [search("b", "parcel")], [create("c")], "Done."])

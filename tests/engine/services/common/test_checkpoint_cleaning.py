@@ -1,4 +1,4 @@
-"""Cleaning as the database remembers it: what it does not know stays 30 days, across restores; the journal tells what
+"""Cleaning with the database's memory of it: unknown data stays 30 days, across restores; the journal records what
 is gone.
 """
 
@@ -44,7 +44,7 @@ async def undo_all(atelier: Atelier, workflow_id: str) -> list[str]:
 
 
 async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path, Path, str]:
-    """An older backup, and a newer one that knows one more workflow, whose id is given; that one deleted a folder."""
+    """An older backup, and a newer one with one more workflow, whose id is returned; that one deleted a folder."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
@@ -58,7 +58,7 @@ async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path,
 
 
 @pytest.mark.parametrize("days", [0, 1, 29])
-async def test_an_older_backup_and_then_the_newer_one_lose_nothing(
+async def test_restoring_an_older_backup_and_then_the_newer_one_loses_nothing(
     open_atelier: Opener, ws: Path, tmp_path: Path, days: int
 ) -> None:
     old, new, newer = await backups(open_atelier, ws, tmp_path)
@@ -78,7 +78,7 @@ async def test_an_older_backup_and_then_the_newer_one_lose_nothing(
         assert (ws / "second/file").read_text() == "the only copy in second"
 
 
-async def test_after_thirty_days_it_goes(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+async def test_unknown_data_is_deleted_after_thirty_days(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
     old, _new, newer = await backups(open_atelier, ws, tmp_path)
     await restore_backup(old, tmp_path / "data")
     clock = ManualClock(TODAY)
@@ -91,10 +91,10 @@ async def test_after_thirty_days_it_goes(open_atelier: Opener, ws: Path, tmp_pat
         assert not list((tmp_path / "data/checkpoints/trash").glob("*/content/file")) or not (ws / "second").exists()
 
 
-async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(
+async def test_days_counted_by_an_older_backup_do_not_count_after_its_restore(
     open_atelier: Opener, ws: Path, tmp_path: Path
 ) -> None:
-    """It began to miss the newer workflow long ago; since then the newer database was in its place."""
+    """It started to miss the newer workflow long ago; since then the newer database was in its place."""
     old, new, newer = await backups(open_atelier, ws, tmp_path)
     counted = tmp_path / "counted.zip"
     await restore_backup(old, tmp_path / "data")
@@ -117,10 +117,10 @@ async def test_days_that_an_older_backup_counted_do_not_count_after_its_restore(
         assert (ws / "third/file").read_text() == "the only copy in third"
 
 
-async def test_a_database_that_just_came_gives_nothing_up_by_itself(
+async def test_a_restored_database_deletes_nothing_automatically(
     open_atelier: Opener, ws: Path, tmp_path: Path
 ) -> None:
-    """Its settings may be of long ago: a person who restores the wrong backup loses nothing by opening it."""
+    """Its settings may be old: a person who restores the wrong backup loses nothing by opening it."""
     old, new = tmp_path / "old.zip", tmp_path / "new.zip"
     async with open_atelier(clock=ManualClock(TODAY)) as atelier:
         mine = (await atelier.workflows.create()).id
@@ -140,7 +140,7 @@ async def test_a_database_that_just_came_gives_nothing_up_by_itself(
         )
 
 
-async def test_a_clock_that_was_wrong_ends_no_days(open_atelier: Opener, ws: Path) -> None:
+async def test_a_wrong_clock_expires_nothing(open_atelier: Opener, ws: Path) -> None:
     async with open_atelier(clock=ManualClock(TODAY + timedelta(days=900))) as atelier:
         delete_folder(atelier, ws, "gone", "folder")
         await atelier.files.cleaning.clean(asked=False)
@@ -150,7 +150,7 @@ async def test_a_clock_that_was_wrong_ends_no_days(open_atelier: Opener, ws: Pat
         assert leftover.until == TODAY + timedelta(days=30)
 
 
-async def test_a_person_deletes_what_is_unknown(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+async def test_a_person_deletes_unknown_data(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
     async with open_atelier() as atelier:
         change = delete_folder(atelier, ws, "gone", "folder")
         (leftover,) = await atelier.files.cleaning.leftovers()
@@ -159,7 +159,7 @@ async def test_a_person_deletes_what_is_unknown(open_atelier: Opener, ws: Path, 
         assert not atelier.workspace_files.store.trash(change.id).exists()
 
 
-async def test_a_listing_that_meets_an_unreadable_record_tells_the_pane(open_atelier: Opener, ws: Path) -> None:
+async def test_a_listing_that_finds_an_unreadable_record_notifies_the_pane(open_atelier: Opener, ws: Path) -> None:
     async with open_atelier() as atelier:
         mine = (await atelier.workflows.create()).id
         change = delete_folder(atelier, ws, mine, "folder")
@@ -176,7 +176,7 @@ def writes(ws: Path) -> list[object]:
     return [[call, again], "done", [call], "done"]
 
 
-async def test_the_journal_knows_what_can_no_longer_be_undone(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
+async def test_the_journal_records_what_can_no_longer_be_undone(open_atelier: Opener, ws: Path, tmp_path: Path) -> None:
     async with open_atelier(writes(ws)) as atelier:
         await atelier.settings.set("approvals.flags.file_ops", False)
         mine = await atelier.workflows.create(workspace=(str(ws),))
@@ -184,7 +184,7 @@ async def test_the_journal_knows_what_can_no_longer_be_undone(open_atelier: Open
             pass
         assert (ws / "b.txt").read_text() == "new"
         async for _event in atelier.run("again", workflow_id=mine.id):
-            pass  # it wrote a.txt as it was
+            pass  # it wrote a.txt unchanged
         assert await atelier.files.lost() == await atelier.files.lost(mine.id) == 0
         copy = await atelier.workflows.duplicate(mine.id)
         assert await atelier.files.lost(copy.id) == 0, "what came along was never undone there"
@@ -193,7 +193,7 @@ async def test_the_journal_knows_what_can_no_longer_be_undone(open_atelier: Open
         assert await atelier.files.list(mine.id) == []
 
 
-async def test_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> None:
+async def test_cleaning_runs_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
         mine = (await atelier.workflows.create()).id
@@ -209,7 +209,7 @@ async def test_once_a_day_after_a_command(open_atelier: Opener, ws: Path) -> Non
         assert (await atelier.files.undo_storage()).changes == 0
 
 
-async def test_cleaning_after_a_command_stops_when_its_time_has_ended(open_atelier: Opener, ws: Path) -> None:
+async def test_cleaning_after_a_command_stops_at_its_time_limit(open_atelier: Opener, ws: Path) -> None:
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
@@ -220,9 +220,7 @@ async def test_cleaning_after_a_command_stops_when_its_time_has_ended(open_ateli
         assert (await atelier.files.undo_storage()).changes <= 1
 
 
-async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_along(
-    open_atelier: Opener, ws: Path
-) -> None:
+async def test_permanently_deleting_a_workflow_deletes_its_undo_data(open_atelier: Opener, ws: Path) -> None:
     async with open_atelier() as atelier:
         mine, other = (await atelier.workflows.create()).id, (await atelier.workflows.create()).id
         gone, stays = delete_folder(atelier, ws, mine, "first"), delete_folder(atelier, ws, other, "second")
@@ -232,8 +230,8 @@ async def test_a_workflow_that_a_person_deletes_for_good_takes_its_undo_data_alo
         assert atelier.workspace_files.store.of(other) == [stays]
 
 
-async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws: Path) -> None:
-    """The database may be an old backup: the newer one has the workflow out of the bin."""
+async def test_emptying_the_bin_automatically_does_not(open_atelier: Opener, ws: Path) -> None:
+    """The database may be an old backup: in the newer one the workflow may be restored from the bin."""
     clock = ManualClock(TODAY)
     async with open_atelier(clock=clock) as atelier:
         mine = (await atelier.workflows.create()).id
@@ -246,9 +244,7 @@ async def test_a_bin_that_is_emptied_by_itself_does_not(open_atelier: Opener, ws
         assert [each.key for each in await atelier.files.cleaning.leftovers()] == [mine]
 
 
-async def test_a_full_disk_is_cleaned_all_the_same(
-    open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_full_disk_is_cleaned_too(open_atelier: Opener, ws: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with open_atelier() as atelier:
         delete_folder(atelier, ws, (await atelier.workflows.create()).id, "first")
         unused = atelier.workspace_files.store.folder / "objects/ab/cdef"

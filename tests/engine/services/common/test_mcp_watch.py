@@ -1,4 +1,4 @@
-"""Servers are asked whether they still answer while they are used, and not before or after."""
+"""Servers are pinged while they are used or shown, and not before or after."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Server:
             raise McpError("The MCP server {server} did not answer in time.", server="x")
 
 
-async def test_while_it_is_used_and_no_longer(clock: ManualClock) -> None:
+async def test_a_server_is_pinged_while_in_use(clock: ManualClock) -> None:
     servers: dict[str, Any] = {
         "used": Server(clock),
         "failing": Server(clock, fails=True),
@@ -44,7 +44,7 @@ async def test_while_it_is_used_and_no_longer(clock: ManualClock) -> None:
     assert (gone.asked, task.done()) == (rounds + 3, True)
 
 
-async def test_whoever_looks_has_all_asked_at_once(clock: ManualClock) -> None:
+async def test_opening_the_page_pings_all_at_once(clock: ManualClock) -> None:
     servers: dict[str, Any] = {"a": Server(clock), "b": Server(clock, fails=True)}
     watch = McpWatch(servers, clock)
     await watch.check()

@@ -1,4 +1,4 @@
-"""Memories kept in order by a person."""
+"""Clean-up of memories by a person."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.engine.services.test_memories import OtherEmbedder
 from tests.support.clock import ManualClock
 
 
-async def test_what_says_the_same_is_merged_and_taken_apart_again(open_atelier: Opener) -> None:
+async def test_duplicates_are_merged_and_separated_again(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         one = await atelier.memories.add("The staging server is called heron", tags=["infra"], importance=0.2)
         other = await atelier.memories.add("the staging server is called Heron.", tags=["names"], importance=0.9)
@@ -36,7 +36,7 @@ async def test_what_says_the_same_is_merged_and_taken_apart_again(open_atelier: 
             await atelier.memories.undo_delete(other.id)
 
 
-async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener) -> None:
+async def test_merging_loses_no_pin_and_no_later_text(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         one = await atelier.memories.add("The staging server is called heron", "context", workflow.id)
@@ -55,8 +55,8 @@ async def test_merging_takes_no_pin_and_no_later_words_away(open_atelier: Opener
         assert (await atelier.memories.get(other.id)).content == other.content
 
 
-async def test_two_merges_at_once_leave_one(open_atelier: Opener) -> None:
-    """Such as one in the window and one on the command line: each deleted what the other kept."""
+async def test_two_merges_at_once_leave_one_memory(open_atelier: Opener) -> None:
+    """For example one in the window and one on the command line: each deleted the memory that the other kept."""
     async with open_atelier() as atelier:
         one = await atelier.memories.add("The staging server is called heron")
         other = await atelier.memories.add("the staging server is called Heron.")
@@ -66,7 +66,7 @@ async def test_two_merges_at_once_leave_one(open_atelier: Opener) -> None:
         assert [each.id for each in await atelier.memories.list()] == [one.id]
 
 
-async def test_undoing_a_merge_takes_nothing_back_that_was_said_since(open_atelier: Opener) -> None:
+async def test_undoing_a_merge_loses_no_later_change(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         one = await atelier.memories.add("The staging server is called heron", "context", workflow.id, tags=["a"])
@@ -80,7 +80,7 @@ async def test_undoing_a_merge_takes_nothing_back_that_was_said_since(open_ateli
         assert (now.workflow_id, now.importance, now.tags, now.expires_at) == (None, 0.9, ("a",), None)
 
 
-async def test_an_undo_of_a_merge_that_was_cut_off_can_be_done_again(
+async def test_an_interrupted_undo_of_a_merge_can_be_repeated(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier() as atelier:
@@ -97,7 +97,9 @@ async def test_an_undo_of_a_merge_that_was_cut_off_can_be_done_again(
         assert await atelier.memories.pinned() == [other.id]
 
 
-async def test_what_expired_while_it_was_deleted_comes_back_to_stay(open_atelier: Opener, clock: ManualClock) -> None:
+async def test_a_memory_that_expired_while_deleted_is_restored_permanently(
+    open_atelier: Opener, clock: ManualClock
+) -> None:
     async with open_atelier(clock=clock) as atelier:
         workflow = await atelier.workflows.create("x")
         memory = await atelier.memories.add("today only", "context", workflow.id)
@@ -112,7 +114,7 @@ async def _cut_off(*_about: object) -> bool:
     raise OSError("cut off")
 
 
-async def test_what_is_reported_at_once_all_holds(open_atelier: Opener) -> None:
+async def test_changes_reported_together_are_all_stored(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         ids = [(await atelier.memories.add(f"fact number {number}")).id for number in range(4)]
         workflows = [(await atelier.workflows.create(name)).id for name in ("one", "other")]
@@ -138,7 +140,7 @@ async def test_many_pairs_of_another_workflow_hide_none(open_atelier: Opener) ->
         assert (pair.first.id, pair.second.id) == (one.id, other.id)
 
 
-async def test_pairs_that_may_both_stand_hide_no_other(open_atelier: Opener) -> None:
+async def test_accepted_pairs_hide_no_other(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         same = [(await atelier.memories.add("The staging server is called heron")).id for _time in range(4)]
         for first, second in itertools.combinations(same, 2):
@@ -148,7 +150,7 @@ async def test_pairs_that_may_both_stand_hide_no_other(open_atelier: Opener) -> 
         assert [pair.kind for pair in await atelier.memories.pairs(limit=1)] == ["against"]
 
 
-async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(open_atelier: Opener) -> None:
+async def test_a_contradiction_is_shown_until_somebody_accepts_it(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         old = await atelier.memories.add("The staging server listens on port 8443")
         new = await atelier.memories.add("The staging server listens on port 9000")
@@ -160,9 +162,8 @@ async def test_what_cannot_both_hold_is_shown_until_someone_says_that_it_may(ope
         assert await atelier.memories.pairs() == [pair]
 
 
-async def test_a_pair_is_found_behind_many_that_are_nearer_but_none(open_atelier: Opener) -> None:
-    """Those of other workflows, those that may stand next to one another, and those whose words have nothing in
-    common."""
+async def test_a_pair_is_found_behind_many_closer_ones_that_do_not_count(open_atelier: Opener) -> None:
+    """Those of other workflows, accepted pairs, and those without common words."""
 
     class Alike(WordEmbedder):
         async def embed(self, texts: Any, *, query: bool = False) -> Any:
@@ -193,7 +194,7 @@ async def test_a_pinned_memory_does_not_expire(open_atelier: Opener) -> None:
         assert await atelier.memories.pinned() == []
 
 
-async def test_a_workflow_can_go_without_memory(open_atelier: Opener) -> None:
+async def test_a_workflow_can_disable_memory(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("x")
         assert await atelier.memories.is_on(workflow.id)
@@ -205,7 +206,7 @@ async def test_a_workflow_can_go_without_memory(open_atelier: Opener) -> None:
         assert not await atelier.tool_services.memory_off(workflow.id)
 
 
-async def test_a_change_of_embedder_can_be_paused_and_searches_stay_with_the_old_one(
+async def test_a_change_of_embedder_can_be_paused_and_searches_use_the_old_one(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached, go_on = asyncio.Event(), asyncio.Event()
@@ -242,7 +243,7 @@ async def test_a_change_of_embedder_can_be_paused_and_searches_stay_with_the_old
         assert atelier.memory_search.embedder is atelier.embedder
 
 
-async def test_a_change_of_embedder_that_a_kill_cut_off_continues_at_the_next_start(
+async def test_an_interrupted_change_of_embedder_continues_at_the_next_start(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reached, go_on = asyncio.Event(), asyncio.Event()

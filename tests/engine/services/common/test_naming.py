@@ -1,4 +1,4 @@
-"""Names made from first messages, shortened and numbered."""
+"""Titles made from first messages, shortened and numbered."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from atelier_desk.engine.services.common.naming import (
         ("日本語で説明して", "日本語で説明して"),
     ],
 )
-def test_the_first_line_with_words_without_markup(content: str, name: str) -> None:
+def test_the_title_is_the_first_line_with_words_without_markup(content: str, name: str) -> None:
     assert name_from(content) == name
 
 
@@ -43,18 +43,18 @@ def test_a_long_line_is_cut_between_words() -> None:
 
 
 @given(st.text(max_size=400))
-def test_any_message_gives_a_name_that_fits(content: str) -> None:
+def test_any_message_gives_a_valid_title(content: str) -> None:
     assert len(name_from(content)) <= NAME_LENGTH
 
 
-def test_numbers_are_counted_up_and_the_length_is_stored() -> None:
+def test_numbers_are_counted_up_and_the_length_limit_respected() -> None:
     assert numbered("Plan", set()) == "Plan"
     assert numbered("Plan", {"Plan"}) == "Plan (2)"
     assert numbered("Plan (2)", {"Plan", "Plan (2)"}) == "Plan (3)"
     assert numbered("x" * 64, {"x" * 64}, length=64) == "x" * 60 + " (2)"
 
 
-def test_the_placeholder_is_known_in_every_language() -> None:
+def test_the_placeholder_is_recognised_in_every_language() -> None:
     assert "New workflow" in placeholders()
 
 
@@ -72,7 +72,7 @@ def test_a_pasted_megabyte_of_brackets_takes_no_longer_than_a_line() -> None:
         ("Plan (2)", set(), "Plan (2) (branch)"),
     ],
 )
-def test_a_branch_is_named_in_words_and_numbered_when_there_are_several(
+def test_a_branch_has_a_word_in_its_name_and_a_number_when_there_are_several(
     name: str, taken: set[str], expected: str
 ) -> None:
     assert numbered(branch_name(name), taken) == expected
@@ -83,7 +83,7 @@ def test_a_branch_of_the_longest_name_is_no_longer() -> None:
     assert len(numbered(longest, {longest})) <= 256
 
 
-async def test_a_free_name_is_found_however_many_are_taken_with_few_questions() -> None:
+async def test_a_free_name_is_found_with_few_queries_however_many_are_taken() -> None:
     taken = {"Plan", *(f"Plan ({number})" for number in range(2, 1000))}
     asked: list[int] = []
 

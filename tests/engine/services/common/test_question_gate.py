@@ -1,4 +1,4 @@
-"""When a question may be asked: the breaker per workflow and the limit of the queue."""
+"""When a question may be asked: the circuit breaker per workflow and the limit of the queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ UNRESPONSIVE = "User appears unresponsive (3 consecutive timeouts). Question rej
 
 
 class Queue:
-    """How many questions wait, by workflow."""
+    """The number of waiting questions, by workflow."""
 
     def __init__(self) -> None:
         self.waiting: dict[str, int] = {}
@@ -42,7 +42,7 @@ async def time_out(gate: WorkflowQuestionGate, workflow_id: str, times: int) -> 
         gate.record(workflow_id, QuestionStatus.TIMEOUT)
 
 
-async def test_three_timeouts_in_a_row_open_it_for_sixty_seconds(
+async def test_three_timeouts_in_a_row_block_questions_for_sixty_seconds(
     gate: WorkflowQuestionGate, clock: ManualClock
 ) -> None:
     await time_out(gate, "a", 3)
@@ -51,26 +51,26 @@ async def test_three_timeouts_in_a_row_open_it_for_sixty_seconds(
     assert await gate.refusal("a") == UNRESPONSIVE.format(n=46)
 
 
-async def test_another_workflow_is_not_touched(gate: WorkflowQuestionGate) -> None:
+async def test_another_workflow_is_not_affected(gate: WorkflowQuestionGate) -> None:
     await time_out(gate, "a", 3)
     assert await gate.refusal("b") is None
 
 
 @pytest.mark.parametrize("status", [QuestionStatus.ANSWERED, QuestionStatus.SKIPPED])
-async def test_an_answer_or_a_skip_starts_the_count_again(gate: WorkflowQuestionGate, status: QuestionStatus) -> None:
+async def test_an_answer_or_a_skip_resets_the_count(gate: WorkflowQuestionGate, status: QuestionStatus) -> None:
     await time_out(gate, "a", 2)
     gate.record("a", status)
     await time_out(gate, "a", 2)
     assert await gate.refusal("a") is None
 
 
-async def test_a_question_that_was_abandoned_does_not_count(gate: WorkflowQuestionGate) -> None:
+async def test_an_abandoned_question_does_not_count(gate: WorkflowQuestionGate) -> None:
     await time_out(gate, "a", 2)
     gate.record("a", QuestionStatus.PENDING)
     assert await gate.refusal("a") is None
 
 
-async def test_after_the_cool_down_one_test_question(
+async def test_after_the_cool_down_one_trial_question_is_allowed(
     gate: WorkflowQuestionGate, queue: Queue, clock: ManualClock
 ) -> None:
     await time_out(gate, "a", 3)
@@ -82,14 +82,14 @@ async def test_after_the_cool_down_one_test_question(
     assert await gate.refusal("a") is None
 
 
-async def test_a_test_question_that_times_out_opens_it_again(gate: WorkflowQuestionGate, clock: ManualClock) -> None:
+async def test_a_trial_question_that_times_out_blocks_again(gate: WorkflowQuestionGate, clock: ManualClock) -> None:
     await time_out(gate, "a", 3)
     await clock.advance(60)
     await time_out(gate, "a", 1)
     assert await gate.refusal("a") == UNRESPONSIVE.format(n=60)
 
 
-async def test_a_test_question_that_vanished_with_its_run_frees_its_place(
+async def test_a_trial_question_that_vanished_with_its_run_is_replaced(
     gate: WorkflowQuestionGate, queue: Queue, clock: ManualClock
 ) -> None:
     await time_out(gate, "a", 3)
@@ -110,7 +110,7 @@ async def test_at_most_fifty_questions_wait_in_a_workflow(gate: WorkflowQuestion
     assert await gate.refusal("b") is None
 
 
-async def test_a_deleted_workflow_is_forgotten(gate: WorkflowQuestionGate) -> None:
+async def test_a_deleted_workflow_is_removed(gate: WorkflowQuestionGate) -> None:
     await time_out(gate, "a", 3)
     gate.forget("a")
     assert await gate.refusal("a") is None

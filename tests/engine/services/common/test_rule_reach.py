@@ -69,7 +69,7 @@ def tools() -> list:
     return [registry.get_tool(name) for name in registry.get_all_tool_names()]
 
 
-def test_a_rule_that_can_never_match_says_why(tools: list) -> None:
+def test_a_rule_that_can_never_match_is_explained(tools: list) -> None:
     assert [
         rule
         for rule in filter(None, NEVER.splitlines())
@@ -77,7 +77,7 @@ def test_a_rule_that_can_never_match_says_why(tools: list) -> None:
     ] == []
 
 
-def test_a_rule_that_may_match_is_left_alone(tools: list) -> None:
+def test_a_rule_that_may_match_is_not_reported(tools: list) -> None:
     assert [rule for rule in filter(None, MAY.splitlines()) if unmatchable(rule, tools)] == []
 
 

@@ -1,4 +1,4 @@
-"""What a prompt costs before the first message."""
+"""The token cost of a prompt before the first message."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def cost(registry: ToolRegistry, mode: ToolMode, **changes: object) -> PromptCos
     return prompt_cost(registry, config, mode, language="en", now=datetime(2026, 1, 5, tzinfo=UTC), window=128_000)
 
 
-def test_an_agent_without_tools_pays_for_its_words_and_the_control_tools(registry: ToolRegistry) -> None:
+def test_an_agent_without_tools_costs_its_text_and_the_control_tools(registry: ToolRegistry) -> None:
     bare = cost(registry, ToolMode.DIRECT)
     assert bare.tools == 4
     assert 0 < bare.definitions <= 400
     assert bare.system < 60
 
 
-def test_each_mode_sends_its_own(registry: ToolRegistry) -> None:
+def test_each_tool_loading_mode_sends_its_own_definitions(registry: ToolRegistry) -> None:
     tools = ("TodoTool", "CalculatorTool", "a_tool_file_that_is_gone")
     direct, sections, invoke = (
         cost(registry, mode, tools=tools) for mode in (ToolMode.DIRECT, ToolMode.SECTIONS, ToolMode.INVOKE)

@@ -1,4 +1,4 @@
-"""The timeline, read off events alone: every way a stretch of time can end."""
+"""The timeline, computed from events alone: every way a span can end."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.support.runs import START, Script, call, finished, reply, started
 
 
 def numbered(script: Script) -> list[RunEvent]:
-    """The script's events with a stream number each."""
+    """The script's events with consecutive stream numbers."""
     return [event.model_copy(update={"stream_from": event.seq}) for event in script.events]
 
 
 def spans(*bodies: EventBody) -> list[Span]:
-    """The spans of a run in which these follow the first message, a second apart; without a request that is still being
-    answered.
+    """The spans of a run with these events after the first message, a second apart; without a request still in
+    progress.
     """
     return [span for span in all_spans(*bodies) if (span.kind, span.status) != ("model", "running")]
 
@@ -57,11 +57,11 @@ def question() -> UserQuestion:
     return UserQuestion(id="q", workflow_id="w", run_id="r", call_id="c1", spec=spec)
 
 
-def test_nothing_has_no_timeline() -> None:
+def test_no_events_give_no_timeline() -> None:
     assert timeline("w", "r", []) is None
 
 
-def test_a_request_began_its_duration_ago() -> None:
+def test_a_request_starts_its_duration_before_its_event() -> None:
     (span,) = spans(reply("hi").model_copy(update={"duration_ms": 400}))
     assert span.end is not None
     assert span.end - span.start == timedelta(milliseconds=400)
@@ -70,7 +70,7 @@ def test_a_request_began_its_duration_ago() -> None:
     assert longer.start == START + timedelta(seconds=2), "not before what was said to it"
 
 
-def test_a_request_that_is_being_answered_lasts() -> None:
+def test_a_request_in_progress_has_no_end() -> None:
     (first,) = all_spans()
     assert (told(first), first.end, first.start) == (
         ("model", "scripted", "running"),
@@ -92,12 +92,12 @@ def test_a_request_that_is_being_answered_lasts() -> None:
 
 
 @pytest.mark.parametrize("status", list(CallStatus))
-def test_a_tool_ends_as_its_call_ended(status: CallStatus) -> None:
+def test_a_tools_span_ends_with_its_call(status: CallStatus) -> None:
     found = spans(reply("", call()), started(), finished(status=status))
     assert told(found[1]) == ("tool", "CalculatorTool", status.value)
 
 
-def test_a_call_that_waits_is_first_a_tool_and_then_a_wait() -> None:
+def test_a_waiting_call_is_a_tool_span_and_then_a_wait() -> None:
     answered = QuestionAnswered(question_id="q", call_id="c1", status=QuestionStatus.ANSWERED)
     found = spans(
         reply("", call(name="ask")),
@@ -120,14 +120,14 @@ def test_a_call_that_waits_is_first_a_tool_and_then_a_wait() -> None:
     ("status", "shown"),
     [(ApprovalStatus.APPROVED, "ok"), (ApprovalStatus.REJECTED, "rejected"), (ApprovalStatus.CANCELLED, "cancelled")],
 )
-def test_waiting_for_an_approval_comes_before_the_tool(status: ApprovalStatus, shown: str) -> None:
+def test_a_wait_for_approval_precedes_the_tool(status: ApprovalStatus, shown: str) -> None:
     request = ApprovalRequest(id="a", workflow_id="w", run_id="r", call_id="c1", tool="CalculatorTool")
     decided = ApprovalDecided(approval_id="a", call_id="c1", status=status)
     found = spans(reply("", call()), ApprovalRequested(approval=request), decided, started(), finished())
     assert [told(span) for span in found[1:]] == [("wait", "approval", shown), ("tool", "CalculatorTool", "ok")]
 
 
-def test_pauses_failures_and_the_end_close_what_is_open() -> None:
+def test_pauses_failures_and_the_end_close_open_spans() -> None:
     assert told(spans(reply("a", call()), RunPaused(reason=PauseReason.LIMIT))[-1]) == ("paused", "limit", "running")
     resumed = spans(reply("a", call()), RunPaused(reason=PauseReason.USER), RunResumed())
     assert told(resumed[-1]) == ("paused", "user", "ok")
@@ -139,7 +139,7 @@ def test_pauses_failures_and_the_end_close_what_is_open() -> None:
     assert stopped[-1].end is not None
 
 
-def test_a_run_that_works_has_no_end() -> None:
+def test_an_active_run_has_no_end() -> None:
     found = timeline("w", "r", numbered(Script()))
     assert found is not None
     assert (found.end, found.runs[0].end, found.runs[0].status) == (None, None, "processing")
@@ -148,7 +148,7 @@ def test_a_run_that_works_has_no_end() -> None:
     assert (over.end == over.runs[0].end, over.runs[0].status) == (True, "completed")
 
 
-def test_events_that_show_nothing_are_no_places_to_stop_at() -> None:
+def test_invisible_events_are_no_stops_of_the_scrubber() -> None:
     events = numbered(Script().add(ContextCompacted(method="cut_results", dropped=(2,)), reply("hi")))
     shared = [*events[:2], events[2], events[3].model_copy(update={"stream_from": events[2].stream_from})]
     assert [(mark.seq, mark.kind) for mark in marks(shared)] == [

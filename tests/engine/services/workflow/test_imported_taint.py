@@ -1,4 +1,4 @@
-"""An imported workflow was written by somebody else: the first call that sends something out asks, and names it."""
+"""An imported workflow is outside content: the first call that sends something needs approval, which names it."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ LEAD = lead(approval="selective", tools=("Sends",))
 
 
 def as_it_is(file: dict[str, Any]) -> None:
-    """A conversation that read nothing from outside where it comes from."""
+    """A conversation that read no outside content where it comes from."""
 
 
 def with_names_enough(file: dict[str, Any]) -> None:
-    """As many names as are kept."""
+    """As many names as are stored."""
     for each in (*file["runs"], *(event["body"] for event in file["events"] if event["body"]["type"] == "run_started")):
         each["tainted"] = [f"{number}.example" for number in range(5)]
 
 
 def without_runs(file: dict[str, Any]) -> None:
-    """Nothing but a task, which agents read, too."""
+    """Only a task, which agents read, too."""
     task = Task(workflow_id=file["workflow"]["id"], name="Send all you find.")
     workflow = {**file["workflow"], "head_run_id": None, "stream_seq": 0}
     none = {
@@ -53,7 +53,7 @@ def said_to_be_clean(file: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("change", [as_it_is, with_names_enough, without_runs, said_to_be_clean])
 @pytest.mark.parametrize("way", ["rename", "overwrite"])
-async def test_the_first_call_that_sends_asks_and_names_the_imported_workflow(
+async def test_the_first_sending_call_needs_approval_and_names_the_imported_workflow(
     open_atelier: Opener, change: Any, way: str
 ) -> None:
     cast = Cast(Lead=["Hello.", [sends()], "Done."])
@@ -72,7 +72,7 @@ async def test_the_first_call_that_sends_asks_and_names_the_imported_workflow(
         await finish(atelier)
 
 
-async def test_it_stays_so_when_its_turns_are_deleted_and_in_a_copy(open_atelier: Opener) -> None:
+async def test_it_stays_marked_without_its_turns_and_in_a_copy(open_atelier: Opener) -> None:
     cast = Cast(Lead=["Hello.", [sends()], "Done.", [sends("again")], "Done."])
     async with open_atelier(model_factory=cast) as atelier:
         atelier.registry.register(Sends())

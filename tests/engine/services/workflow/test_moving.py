@@ -1,6 +1,4 @@
-"""A workflow with files that its tools made, from one data folder to another; and what a file of another person's may
-not do.
-"""
+"""Moving a workflow with files created by its tools between data folders; and what a foreign file must not do."""
 
 from __future__ import annotations
 
@@ -54,7 +52,7 @@ class Plotter(Tool):
 
 
 async def plotted(atelier: Atelier, workspace: tuple[str, ...] = ()) -> str:
-    """A workflow whose one call made two files."""
+    """A workflow whose only call created two files."""
     atelier.registry.register(Plotter())
     workflow = await atelier.workflows.create("Plotted", workspace=workspace)
     run_id = await atelier.runs.send(workflow.id, "Plot.", agent=AGENT)
@@ -80,7 +78,7 @@ def kept(tmp_path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("rule", ["created", "rename", "overwrite"])
-async def test_the_files_come_along(open_atelier: Opener, tmp_path: Path, rule: str) -> None:
+async def test_the_files_are_moved_too(open_atelier: Opener, tmp_path: Path, rule: str) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         text = await atelier.workflows.export(workflow_id)
@@ -118,7 +116,7 @@ async def test_an_export_stays_small_enough_to_be_imported(
         assert [base64.b64decode(each["data"]) for each in json.loads(text)["artefacts"]] == [SKETCH]
         assert await atelier.workflows.left_out_files(workflow_id) == ["../plan.bin"]
         imported = await atelier.workflows.import_(text)
-        monkeypatch.setattr(limits, "IMPORT_FILE", len(text) + 200)  # it says now that it was imported
+        monkeypatch.setattr(limits, "IMPORT_FILE", len(text) + 200)  # it is now marked as imported
         assert await atelier.workflows.left_out_files(imported.workflow.id) == ["../plan.bin"]
 
 
@@ -143,7 +141,7 @@ def no_base64(file: Any) -> None:
 
 
 def named_path(file: Any) -> None:
-    """The journal too says that the file's hash is a path."""
+    """The journal, too, names a path as the file's hash."""
     told = json.loads(
         json.dumps(file).replace(file["artefacts"][0]["sha256"], "../" + file["artefacts"][0]["sha256"][3:])
     )
@@ -151,7 +149,7 @@ def named_path(file: Any) -> None:
 
 
 @pytest.mark.parametrize("change", [other_bytes, path_for_hash, unnamed, twice, no_base64, named_path])
-async def test_files_that_no_call_made_are_refused(
+async def test_files_that_no_call_created_are_refused(
     open_atelier: Opener, tmp_path: Path, change: Callable[[Any], None]
 ) -> None:
     async with open_atelier(model()) as atelier:
@@ -167,7 +165,7 @@ async def test_files_that_no_call_made_are_refused(
         assert {path for path in set(tmp_path.rglob("*")) - before if "escaped" in path.name} == set()
 
 
-async def test_what_the_database_refuses_leaves_no_file(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_an_import_refused_by_the_database_leaves_no_file(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         text = await atelier.workflows.export(workflow_id)
@@ -189,7 +187,7 @@ async def test_a_file_grants_no_folder(open_atelier: Opener, tmp_path: Path) -> 
         assert (started["type"], started["workspace"]) == ("run_started", [])
 
 
-async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
+async def test_a_file_lets_no_agent_work_without_approval(open_atelier: Opener) -> None:
     unasked = AGENT.model_copy(update={"approval": ApprovalMode.AUTO})
     async with open_atelier(model()) as atelier:
         atelier.registry.register(Plotter())
@@ -212,7 +210,7 @@ async def test_a_file_lets_no_agent_work_unasked(open_atelier: Opener) -> None:
         )
 
 
-async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) -> None:
+async def test_a_file_grants_no_calls_and_raises_no_limit(open_atelier: Opener) -> None:
     async with open_atelier(model()) as atelier:
         workflow_id = await plotted(atelier)
         capped = await atelier.agents.save(
@@ -236,7 +234,7 @@ async def test_a_file_grants_no_calls_and_raises_no_cap(open_atelier: Opener) ->
         assert kept["approvals"] == ApprovalPolicy(snapshot=snapshot(())).model_dump(mode="json")
 
 
-async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
+async def test_an_approved_call_that_has_not_started_needs_a_new_approval(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with open_atelier([*model()._steps, "Imported."]) as atelier:
@@ -248,7 +246,7 @@ async def test_a_call_that_was_allowed_and_has_not_begun_is_asked_about_again(
         )
         await atelier.runs.wait(run_id)
         (asked,) = await atelier.approvals.pending(workflow.id)
-        # as after a kill: allowed, and nothing follows
+        # as after a kill: approved, and nothing follows
         monkeypatch.setattr(atelier.runs.live, "drive", lambda live: None)
         await atelier.approvals.approve(asked.id)
         text = await atelier.workflows.export(workflow.id)
@@ -286,7 +284,7 @@ async def test_a_run_that_follows_itself_is_refused(open_atelier: Opener) -> Non
                 await atelier.workflows.import_(json.dumps(file))
 
 
-async def test_what_was_used_is_read_from_the_journal_of_a_file(open_atelier: Opener) -> None:
+async def test_usage_is_computed_from_the_journal_of_a_file(open_atelier: Opener) -> None:
     async with open_atelier(["One.", "Two.", "Three."]) as atelier:
         workflow_id = (await atelier.workflows.create("Turns")).id
         ids = []

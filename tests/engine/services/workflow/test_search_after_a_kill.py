@@ -1,4 +1,4 @@
-"""After a kill the index of the history reads what it missed, and nothing else."""
+"""After a kill the history index reads only what it missed."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ AGENT = AgentConfig(name="Ada", provider="p", model="m")
 
 
 async def grow_and_die(folder: Path) -> None:
-    """What another process does: imports, runs, a search, one more run, and a kill before the index can have taken that
-    in.
+    """The actions of another process: imports, runs, a search, one more run, and a kill before the index can
+    include that.
     """
     model = ScriptedModel(["a zebra", "late"])
     async with Atelier.open(folder, model_factory=lambda _agent: model, vault=KeyVault(environ={})) as atelier:
@@ -47,7 +47,7 @@ async def grow_and_die(folder: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
-async def test_workflows_that_did_not_change_are_not_read_again(open_atelier: Opener, tmp_path: Path) -> None:
+async def test_unchanged_workflows_are_not_read_again(open_atelier: Opener, tmp_path: Path) -> None:
     async with open_atelier():
         pass
     command = [sys.executable, "-m", __name__, str(tmp_path / "data")]

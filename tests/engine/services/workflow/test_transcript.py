@@ -1,4 +1,4 @@
-"""Which turns are in view, and what stands next to them: pure, from run rows."""
+"""The visible turns and their versions, computed from run rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_straight_conversation_is_complete_and_has_no_branches() -> None:
     assert found.branches == {}
 
 
-def test_versions_of_a_turn_are_counted_in_the_order_they_were_made() -> None:
+def test_versions_of_a_turn_are_counted_in_the_order_of_creation() -> None:
     runs = [run("a"), run("b", "a"), run("b2", "a"), run("c", "b2"), run("b3", "a")]
     found = lineage(runs, "c")
     assert found.chain == ("a", "b2", "c")
@@ -32,7 +32,7 @@ def test_versions_of_the_first_turn_are_branches_too() -> None:
     assert found.branches["a2"].runs == ("a", "a2")
 
 
-def test_sub_agents_are_in_no_branch_and_make_a_page_filter() -> None:
+def test_sub_agents_are_in_no_branch_and_need_a_page_filter() -> None:
     found = lineage([run("a"), run("child", "a", parent="a")], "a")
     assert found.chain == ("a",)
     assert not found.complete

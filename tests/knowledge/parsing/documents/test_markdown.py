@@ -29,7 +29,7 @@ SOURCE = """
 """
 
 
-def test_sections_nest_by_their_headings() -> None:
+def test_sections_are_nested_by_their_headings() -> None:
     found = read("a.md", SOURCE)
     assert (found.kind, found.language, found.lines) == ("document", "markdown", 20)
     assert [(each.title, each.level, each.parent, each.start_line, each.end_line) for each in found.sections] == [
@@ -42,7 +42,7 @@ def test_sections_nest_by_their_headings() -> None:
     assert "# no heading" in found.sections[1].text
 
 
-def test_links_and_pictures_by_their_sections() -> None:
+def test_links_and_pictures_belong_to_their_sections() -> None:
     found = read("a.md", SOURCE)
     assert [(each.target, each.words, each.section, each.picture) for each in found.links] == [
         ("b.md#part", "a link", 1, False),
@@ -60,19 +60,19 @@ def test_without_headings_paragraphs_are_grouped() -> None:
     assert found.sections[-1].end_line == found.lines
 
 
-def test_a_long_section_is_continued() -> None:
+def test_a_long_section_is_split() -> None:
     found = read("a.md", "# Long\n" + "word " * 30_000)
     assert [section.title for section in found.sections] == ["Long"] * len(found.sections)
     assert sum(len(section.text) for section in found.sections) >= 149_000
     assert max(len(section.text) for section in found.sections) <= 20_000
 
 
-def test_of_a_huge_text_headings_alone() -> None:
+def test_of_a_huge_text_only_headings_are_read() -> None:
     found = markdown.read("# A [x](y)\n" + "[a](b) " * 40_000 + "\n## B\n")
     assert [section.title for section in found.sections if section.title.startswith("B")] == ["B"]
     assert found.links == []
 
 
-def test_deep_quotes_and_brackets_end() -> None:
+def test_deeply_nested_quotes_and_brackets_are_parsed() -> None:
     for source in (">" * 20_000, "[" * 20_000, "![" * 10_000, "*a **b " * 5_000, "- " * 4_000 + "a", "![\n" * 20_000):
         assert markdown.read(source).kind == "document"

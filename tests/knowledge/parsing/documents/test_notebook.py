@@ -21,7 +21,7 @@ CELLS = [
 ]
 
 
-def test_cells_are_sections_under_the_headings_before_them() -> None:
+def test_cells_are_sections_under_the_preceding_headings() -> None:
     found = parse("a.ipynb", json.dumps({"cells": CELLS}).encode())
     assert [(each.title, each.parent, each.start_line, each.end_line) for each in found.sections] == [
         ("Title", -1, 1, 2),
@@ -32,7 +32,7 @@ def test_cells_are_sections_under_the_headings_before_them() -> None:
     assert [(each.target, each.section, each.line) for each in found.links] == [("data.csv", 0, 2)]
 
 
-def test_what_the_code_of_all_cells_defines() -> None:
+def test_definitions_in_code_cells_are_found() -> None:
     found = parse("a.ipynb", json.dumps({"cells": CELLS}).encode())
     assert [(each.name, each.start_line, each.docstring) for each in found.scopes] == [("mean", 5, "The mean.")]
     assert [(each.module, each.line) for each in found.imports] == [("numpy", 4)]
@@ -40,6 +40,6 @@ def test_what_the_code_of_all_cells_defines() -> None:
 
 
 @pytest.mark.parametrize("data", [b"{", b"[]", b'{"cells": 3}', b'{"cells": [1]}', b"[" * 100_000])
-def test_what_is_no_notebook_is_refused(data: bytes) -> None:
+def test_a_file_that_is_no_notebook_is_refused(data: bytes) -> None:
     with pytest.raises(ParseError, match="not valid JSON"):
         parse("a.ipynb", data)

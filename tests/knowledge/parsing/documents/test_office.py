@@ -1,4 +1,4 @@
-"""Documents that have no pages: the sections of what is read of them."""
+"""Documents without pages: their sections."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from atelier_desk.knowledge.parsing.parse import ParseError, parse
 from tests.support.documents import ALL
 
 
-def test_headings_make_sections_and_links_are_stored() -> None:
+def test_headings_become_sections_and_links_are_stored() -> None:
     found = parse("sub/a.docx", ALL["a.docx"]())
     assert (found.kind, found.language) == ("document", "docx")
     assert [(each.title, each.level, each.parent) for each in found.sections] == [
@@ -36,13 +36,13 @@ def test_sheets_slides_and_chapters_are_sections(name: str, titles: list[str]) -
 
 
 @pytest.mark.parametrize("name", ["a.rtf", "a.eml", "a.odp"])
-def test_others_are_documents_too(name: str) -> None:
+def test_other_formats_are_documents_too(name: str) -> None:
     found = parse(name, ALL[name]())
     assert (found.kind, found.language) == ("document", name.removeprefix("a."))
     assert found.sections
 
 
-def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_document_is_refused_with_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ParseError, match=r"a\.docx is damaged"):
         parse("sub/a.docx", b"PK\3\4" + b"x" * 100)
     with pytest.raises(ParseError, match=r"a\.doc is in an older format.*Save it as \.docx"):

@@ -1,4 +1,4 @@
-"""PDF, read by a process of its own."""
+"""PDF, read by a worker process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
 from tests.tools.files.test_documents import document
 
 
-def test_a_section_a_page() -> None:
+def test_each_page_is_a_section() -> None:
     found = parse("a.pdf", document("First page", "Second page"))
     assert (found.kind, found.language, found.lines) == ("document", "pdf", 2)
     assert [(each.title, each.start_line, each.end_line, each.text) for each in found.sections] == [
@@ -22,7 +22,7 @@ def test_a_section_a_page() -> None:
 
 
 def _answers(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any] | WorkerError) -> list[int]:
-    """The process answers so, one time after the other; which pages it was asked from."""
+    """Replaces the worker process by these answers; returns the pages that were requested."""
     asked: list[int] = []
 
     def extracted(_data: bytes, first: int) -> dict[str, Any]:
@@ -36,13 +36,13 @@ def _answers(monkeypatch: pytest.MonkeyPatch, *answers: dict[str, Any] | WorkerE
     return asked
 
 
-def test_pages_are_read_on_until_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_pages_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = _answers(monkeypatch, {"total": 3, "pages": ["a", "b"], "cut": 0}, {"total": 3, "pages": ["c"], "cut": 0})
     assert [section.text for section in pdf.read("a.pdf", b"").sections] == ["a", "b", "c"]
     assert asked == [1, 3]
 
 
-def test_what_was_read_before_an_error_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_read_before_an_error_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     _answers(monkeypatch, {"total": 3, "pages": ["a"], "cut": 0}, Ended("timeout"))
     found = pdf.read("a.pdf", b"")
     assert [section.text for section in found.sections] == ["a"]
@@ -58,7 +58,9 @@ def test_what_was_read_before_an_error_is_stored(monkeypatch: pytest.MonkeyPatch
         (Ended("timeout"), "within 25 seconds"),
     ],
 )
-def test_what_cannot_be_read_says_why(monkeypatch: pytest.MonkeyPatch, error: WorkerError, words: str) -> None:
+def test_an_unreadable_pdf_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch, error: WorkerError, words: str
+) -> None:
     _answers(monkeypatch, error)
     with pytest.raises(ParseError, match=words):
         parse("a.pdf", b"%PDF-1.7")

@@ -1,4 +1,4 @@
-"""Other text: headings of several notations, else paragraphs."""
+"""Other text: headings in several notations, otherwise paragraphs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_numbered_and_marked_headings() -> None:
     assert [each.title for each in read("a.adoc", "= Title\n\ntext\n\n== Part\n\nmore\n").sections] == ["Title", "Part"]
 
 
-def test_a_table_of_data_is_no_heading() -> None:
+def test_a_table_of_data_is_not_a_heading() -> None:
     found = read("a.csv", "name,size\n" + "a,1\n" * 2_000)
     assert [section.title for section in found.sections] == ["name,size"]
     assert found.lines == 2_001
@@ -61,7 +61,7 @@ def test_a_manifest_names_its_package() -> None:
     assert read("other.toml", '[package]\nname = "a"\n').package == ""
 
 
-def test_one_endless_line_is_cut_into_sections() -> None:
+def test_one_very_long_line_is_cut_into_sections() -> None:
     found = read("a.log", "x" * 100_000)
     assert len(found.sections) == 5
     assert "".join(section.text for section in found.sections) == "x" * 100_000

@@ -1,4 +1,4 @@
-"""C and C++: declarators of every shape, methods outside their class, includes."""
+"""C and C++: declarators of every form, methods defined outside their class, includes."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_relations_through_includes() -> None:
     }
 
 
-def test_methods_written_outside_their_class_are_found() -> None:
+def test_methods_defined_outside_their_class_are_found() -> None:
     found = relations(
         project(
             {

@@ -17,7 +17,7 @@ SOURCE = """
 """
 
 
-def test_sections_links_and_what_has_an_id() -> None:
+def test_sections_links_and_elements_with_an_id() -> None:
     found = read("a.html", SOURCE)
     assert found.kind == "document"
     assert [(each.title, each.level, each.parent) for each in found.sections] == [

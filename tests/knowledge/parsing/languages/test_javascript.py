@@ -1,4 +1,4 @@
-"""JavaScript and TypeScript: modules of both kinds, classes, functions that are values."""
+"""JavaScript and TypeScript: modules of both kinds, classes, functions assigned to variables."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_typescript_calls_bases_and_types() -> None:
     }
 
 
-def test_functions_that_are_assigned_belong_to_what_they_are_assigned_to() -> None:
+def test_assigned_functions_belong_to_their_target() -> None:
     source = """
         var app = exports = module.exports = {};
         /** Uses it. */
@@ -144,7 +144,7 @@ def test_relations_through_modules_of_both_kinds() -> None:
     assert {each.package for each in resolution if each.package} == {"lodash"}
 
 
-def test_a_doc_comment_may_stand_above_a_blank_line_and_others_may_not() -> None:
+def test_only_a_doc_comment_may_be_followed_by_a_blank_line() -> None:
     found = read(
         "a.js",
         """

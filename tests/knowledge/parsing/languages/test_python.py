@@ -1,4 +1,4 @@
-"""Python: definitions, imports and calls as Python itself sees them."""
+"""Python: definitions, imports and calls as Python itself resolves them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_imports_with_comments_aliases_and_dots() -> None:
     ]
 
 
-def test_calls_bases_and_what_names_stand_for() -> None:
+def test_calls_bases_and_the_targets_of_names() -> None:
     found = read("a.py", SOURCE)
     assert references(found) >= {
         ("", "decorate"),
@@ -119,7 +119,7 @@ def test_calls_bases_and_what_names_stand_for() -> None:
     }
 
 
-def test_calls_reach_what_is_meant_across_files() -> None:
+def test_calls_are_resolved_across_files() -> None:
     found = relations(
         project(
             {

@@ -39,7 +39,7 @@ def test_no_two_languages_claim_an_extension() -> None:
     assert len(claimed) == len(set(claimed))
 
 
-def test_threads_read_at_once() -> None:
+def test_threads_parse_at_once() -> None:
     sources = [f"def f{number}():\n    return g({number})\n" * 50 for number in range(40)]
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda source: code("python", source), sources))

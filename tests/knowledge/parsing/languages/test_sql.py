@@ -1,4 +1,4 @@
-"""SQL: what is created, and the tables it names."""
+"""SQL: definitions, and the tables they use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SOURCE = """
 """
 
 
-def test_tables_views_and_what_they_name() -> None:
+def test_tables_views_and_the_tables_they_use() -> None:
     found = read("a.sql", SOURCE)
     assert [(type_, name) for type_, name, _start, _end in scopes(found)] == [
         ("table", "people"),

@@ -507,9 +507,9 @@ def _run_resumed(at: ProjectionInput, body: RunResumed, out: Projection) -> None
 
 @on(RunFailed)
 def _run_failed(at: ProjectionInput, body: RunFailed, out: Projection) -> None:
-    told: dict[str, Any] = body.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
-    out.payloads.append(payloads.Failure(message=body.message, **told))
-    out.messages.append(notice(at, "error", content=body.message, **told))
+    fields: dict[str, Any] = body.model_dump(include={"code", "recoverable", "words", "detail", "provider"})
+    out.payloads.append(payloads.Failure(message=body.message, **fields))
+    out.messages.append(notice(at, "error", content=body.message, **fields))
     out.payloads.append(_status(RunStatus.ERROR))
     if at.after.parent_run_id is None:
         out.payloads.append(payloads.WorkflowComplete(status="error", error=body.message))
@@ -526,9 +526,9 @@ def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> No
     status = _status(body.status)
     if body.misfit:
         details = {"problem": body.misfit}
-        told = notice(at, "misfit", **details).model_copy(update={"id": stable_id(at.event.id, "misfit")})
-        out.payloads.append(payloads.Misfit(details=details, message_id=told.id))
-        out.messages.append(told)
+        entry = notice(at, "misfit", **details).model_copy(update={"id": stable_id(at.event.id, "misfit")})
+        out.payloads.append(payloads.Misfit(details=details, message_id=entry.id))
+        out.messages.append(entry)
     answer = handed_over(body.summary, body.result) if body.status is RunStatus.COMPLETED else ""
     if answer and answer.strip() not in _last_reply_text(at.after):
         row = message(at, MessageRole.ASSISTANT, kind="output", content=answer, details={"output_type": "result"})

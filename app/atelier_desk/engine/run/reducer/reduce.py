@@ -214,8 +214,8 @@ def _add_message(state: RunState, message: UserMessage, entry: ContextEntry) -> 
 @on(QueueChanged)
 def _queue_changed(state: RunState, body: QueueChanged, event: RunEvent) -> RunState:
     waiting = {message.message_id: message for message in state.queued}
-    kept = [waiting[each] for each in body.order if each in waiting]
-    return evolve(state, queued=tuple(_edited(message, body) for message in kept))
+    queued = [waiting[each] for each in body.order if each in waiting]
+    return evolve(state, queued=tuple(_edited(message, body) for message in queued))
 
 
 def _edited(message: UserMessage, body: QueueChanged) -> UserMessage:
@@ -362,8 +362,8 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
     state = team.handed_over(team.deliver_results(state, call), body)
     if body.state is not None:
         # Calls with a shared state may run concurrently: each adds its part.
-        kept = {**state.tool_state.get(body.state_of, {}), **body.state} if body.state_of else body.state
-        state = evolve(state, tool_state={**state.tool_state, body.state_of or body.tool: kept})
+        merged = {**state.tool_state.get(body.state_of, {}), **body.state} if body.state_of else body.state
+        state = evolve(state, tool_state={**state.tool_state, body.state_of or body.tool: merged})
     if call.waits_for == "parent":
         state = evolve(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)

@@ -50,14 +50,14 @@ def answered(state: RunState, asked: UserQuestion, body: QuestionAnswered) -> Ru
     given = asked.model_copy(
         update={"status": body.status, "selected_options": body.selected_options, "text_response": body.text_response}
     )
-    kept = replace(call.input, open=tuple(key for key in call.input.open if key != asker.key))
+    remaining = replace(call.input, open=tuple(key for key in call.input.open if key != asker.key))
     if asked.spec.sampling is None:
-        kept = replace(kept, answers={**kept.answers, asker.key: given.elicited})
+        remaining = replace(remaining, answers={**remaining.answers, asker.key: given.elicited})
     elif body.status is QuestionStatus.ANSWERED and ACCEPT in body.selected_options:
-        kept = replace(kept, samplings={**kept.samplings, asker.key: asked.spec.sampling})
+        remaining = replace(remaining, samplings={**remaining.samplings, asker.key: asked.spec.sampling})
     else:
-        kept = replace(kept, refused="sampling")
-    return with_call(state, _waiting(call, kept))
+        remaining = replace(remaining, refused="sampling")
+    return with_call(state, _waiting(call, remaining))
 
 
 def _waiting(call: CallState, given: CallInput) -> CallState:

@@ -517,9 +517,9 @@ def inherited_context(state: RunState) -> tuple[ContextEntry, ...]:
 
 def inherited(state: RunState) -> tuple[ContextEntry, ...]:
     """Return the entries of ``inherited_context`` with their original numbers."""
-    kept = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
-    kept += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
-    return tuple(kept)
+    entries = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
+    entries += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
+    return tuple(entries)
 
 
 def model_key(agent: AgentConfig) -> str:

@@ -76,12 +76,12 @@ def undone(state: RunState, origin: str) -> RunState:
         return _mapped(state, lambda entry: _restore_full(entry) if _made_by(entry, origin) else entry)
     # Entries of this run keep their number; earlier ones are renumbered, as are summaries of them.
     own = f"{state.run_id}:"
-    place = {name: index for index, name in enumerate(summary.order)}
+    positions = {name: index for index, name in enumerate(summary.order)}
     rest = [entry for entry in state.conversation if entry is not summary]
-    older = [entry for entry in (*summary.replaced, *rest) if entry.origin in place]
+    older = [entry for entry in (*summary.replaced, *rest) if entry.origin in positions]
     everything = [
-        *sorted(older, key=lambda entry: place[entry.origin]),
-        *(entry for entry in rest if entry.origin not in place),
+        *sorted(older, key=lambda entry: positions[entry.origin]),
+        *(entry for entry in rest if entry.origin not in positions),
     ]
     new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
     before = [entry for entry in everything if entry not in new]

@@ -78,13 +78,13 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     """
     sizes = {}
     for before, after in zip(state.conversation, sendable(state), strict=True):
-        whole = sum(data.size for data in attached(before.provider_data, before.calls))
+        total = sum(data.size for data in attached(before.provider_data, before.calls))
         calls = after.calls if dialect is ToolDialect.NATIVE else ()
         sent = (
             sum(data.size for data in attached(after.provider_data, calls)) if dialect is not ToolDialect.GUIDED else 0
         )
-        if whole:
-            sizes[before.origin] = (sent, whole - sent)
+        if total:
+            sizes[before.origin] = (sent, total - sent)
     return sizes
 
 
@@ -234,8 +234,8 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
     size = len(longest.text.encode("utf-8", errors="replace"))
     # Characters may take several bytes: use this text's own proportion.
     gone = int(over / factor * BYTES_PER_TOKEN * len(longest.text) / max(1, size)) + len(CUT_MARK) + 40
-    kept = max(SHORTEST, len(longest.text) - gone)
-    if len(shortened(longest.text, kept, "")) >= len(longest.text):
+    new_length = max(SHORTEST, len(longest.text) - gone)
+    if len(shortened(longest.text, new_length, "")) >= len(longest.text):
         # Only calls, images or many short texts are left: nothing can be shortened, and retrying would loop.
         raise ContextOverflowError(
             N_(
@@ -244,7 +244,7 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
             ),
             window=window,
         )
-    return Shorten(longest.seq, kept, tokens)
+    return Shorten(longest.seq, new_length, tokens)
 
 
 def _request(

@@ -480,8 +480,8 @@ class ModelCall:
         """
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
-        said = _("the model was not given its tools by the server")
-        await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=said), clear_partial=True)
+        note = _("the model was not given its tools by the server")
+        await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=note), clear_partial=True)
         self._partial_saved = True
         await self._remember(supports_tools=False)
 
@@ -508,13 +508,13 @@ class ModelCall:
         state = self._handle.current
         message = redact(error.localized(_))
         if self._native_tools and not self._begun and not state.tools_refused and refuses_tools(error):
-            said = redact(str(error.params.get("detail") or message))
-            await self._env.journal.append(self._handle, ToolsRefused(reason=said), clear_partial=True)
+            detail = redact(str(error.params.get("detail") or message))
+            await self._env.journal.append(self._handle, ToolsRefused(reason=detail), clear_partial=True)
             await self._remember(supports_tools=False)
             return
         if self._pictured and not self._begun and not state.pictures_refused and refuses_pictures(error):
-            said = redact(str(error.params.get("detail") or message))
-            await self._env.journal.append(self._handle, ImagesRejected(reason=said), clear_partial=True)
+            detail = redact(str(error.params.get("detail") or message))
+            await self._env.journal.append(self._handle, ImagesRejected(reason=detail), clear_partial=True)
             await self._remember(supports_vision=False)
             return
         if not self._begun and unexplained(error) and await self._left_out(error):
@@ -559,10 +559,10 @@ class ModelCall:
         state = self._handle.current
         newest = context.newest_pictures(state, sees=self._sees, blind=self._blind)
         if self._pictured and not state.left_out and newest is not None:
-            said = redact(str(error.params.get("detail") or ""))
+            detail = redact(str(error.params.get("detail") or ""))
             names = tuple(image.name for image in newest.images if image.name)
             await self._env.journal.append(
-                self._handle, ImagesRejected(reason=said, entries=(newest.seq,), names=names), clear_partial=True
+                self._handle, ImagesRejected(reason=detail, entries=(newest.seq,), names=names), clear_partial=True
             )
             return True
         opened = await self._open(state)

@@ -106,21 +106,21 @@ def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) ->
     parts, left = [FOLDER_NOTE], room
     for each in instructions:
         name = f"{each.folder.rstrip('/')}/{each.path}"
-        kept = each.text[: max(0, left)]
-        left -= len(kept)
-        if not kept:
+        excerpt = each.text[: max(0, left)]
+        left -= len(excerpt)
+        if not excerpt:
             parts.append(f"[{name} is left out here for want of room. Read it before you work there.]")
             continue
         more = (
             "\n[The rest is left out here. Read the file when you need it.]"
-            if each.cut or len(kept) < len(each.text)
+            if each.cut or len(excerpt) < len(each.text)
             else ""
         )
         from xml.sax.saxutils import quoteattr  # imports urllib.request, which most runs do not need
 
         # Otherwise the text could close the enclosing element itself.
-        said = kept.replace("</folder_instructions", "</ folder_instructions")
-        parts.append(f"<folder_instructions file={quoteattr(name)}>\n{said}{more}\n</folder_instructions>")
+        escaped = excerpt.replace("</folder_instructions", "</ folder_instructions")
+        parts.append(f"<folder_instructions file={quoteattr(name)}>\n{escaped}{more}\n</folder_instructions>")
     return "\n\n".join(parts)
 
 
@@ -140,8 +140,8 @@ def skill_text(skills: Sequence[SkillFacts], room: int = SKILLS_ROOM) -> str:
     mine = [each for each in skills if each.by_model]
     if not mine:
         return ""
-    whole = [f"- {each.name}: {' '.join(each.description.split())}" for each in mine]
-    lines = whole if sum(map(len, whole)) <= room else [line[:SKILL_LINE] for line in whole]
+    entries = [f"- {each.name}: {' '.join(each.description.split())}" for each in mine]
+    lines = entries if sum(map(len, entries)) <= room else [line[:SKILL_LINE] for line in entries]
     kept: list[str] = []
     for line in lines:
         room -= len(line) + 1
@@ -152,8 +152,8 @@ def skill_text(skills: Sequence[SkillFacts], room: int = SKILLS_ROOM) -> str:
     if left:
         kept.append(f"- and {len(left)} more: {', '.join(left)}"[:2_000])
     # Otherwise the text could close the enclosing element itself.
-    said = "\n".join(kept).replace("</available_skills", "</ available_skills")
-    return f"{SKILLS_NOTE}\n<available_skills>\n{said}\n</available_skills>"
+    catalogue = "\n".join(kept).replace("</available_skills", "</ available_skills")
+    return f"{SKILLS_NOTE}\n<available_skills>\n{catalogue}\n</available_skills>"
 
 
 def child_questions(asking: Sequence[ChildState]) -> str:

@@ -128,23 +128,23 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
         most_output: allowed tokens of the reply.
     """
     written = estimate(reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls))
-    told = reply.usage
-    if told is None:
+    usage = reply.usage
+    if usage is None:
         return Usage(tokens_input=tokens_input, tokens_output=written, estimated=True)
     # 0 is no count: a server that does not count must not disable a limit.
-    usable_input = min(tokens_input, 1) <= told.tokens_input <= MANY_TIMES * tokens_input + SLACK
-    usable_output = min(written, 1) <= told.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
-    sent = told.tokens_input if usable_input else tokens_input
-    said = told.tokens_output if usable_output else written
-    cached = min(max(told.tokens_cached, 0), sent) if usable_input else 0
+    usable_input = min(tokens_input, 1) <= usage.tokens_input <= MANY_TIMES * tokens_input + SLACK
+    usable_output = min(written, 1) <= usage.tokens_output <= MANY_TIMES * max(written, 1) + max(most_output, SLACK)
+    sent = usage.tokens_input if usable_input else tokens_input
+    output = usage.tokens_output if usable_output else written
+    cached = min(max(usage.tokens_cached, 0), sent) if usable_input else 0
     return Usage(
         tokens_input=sent,
-        tokens_output=said,
+        tokens_output=output,
         tokens_cached=cached,
-        tokens_stored=min(max(told.tokens_stored, 0), sent - cached) if usable_input else 0,
-        tokens_reasoning=min(max(told.tokens_reasoning, 0), said) if usable_output else 0,
-        cost=told.cost if 0 <= told.cost <= MOST_COST else 0.0,
-        estimated=told.estimated or not (usable_input and usable_output),
+        tokens_stored=min(max(usage.tokens_stored, 0), sent - cached) if usable_input else 0,
+        tokens_reasoning=min(max(usage.tokens_reasoning, 0), output) if usable_output else 0,
+        cost=usage.cost if 0 <= usage.cost <= MOST_COST else 0.0,
+        estimated=usage.estimated or not (usable_input and usable_output),
     )
 
 

@@ -119,9 +119,9 @@ def _found(state: RunState) -> tuple[str, ...]:
     earlier = (
         str(call.arguments.get("tool_name") or "") if call.name == InvokeTool.name else call.name for call in calls
     )
-    kept = state.tool_state.get(NAME, {})
-    newest = sorted(kept, key=lambda name: kept[name])
-    return (*(name for name in dict.fromkeys(earlier) if name and name not in kept), *newest)
+    stored = state.tool_state.get(NAME, {})
+    newest = sorted(stored, key=lambda name: stored[name])
+    return (*(name for name in dict.fromkeys(earlier) if name and name not in stored), *newest)
 
 
 def _tokens(registry: ToolRegistry, names: Sequence[str], mode: ToolMode) -> int:

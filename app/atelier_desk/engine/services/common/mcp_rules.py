@@ -63,10 +63,10 @@ def checked(config: McpServer) -> McpServer:
 def _check_address(url: str) -> None:
     try:
         parts = urlsplit(re.sub(r"\$\{[^}]*\}", "1", url))
-        whole = bool(parts.hostname) and parts.port != 0  # accessing a port over 65535 raises
+        valid = bool(parts.hostname) and parts.port != 0  # accessing a port over 65535 raises
     except ValueError:
-        whole = False
-    if not whole or re.search(r"\s", url):
+        valid = False
+    if not valid or re.search(r"\s", url):
         raise UsageError(
             N_("{url} is not a valid address: it needs a host, a port from 1 to 65535 if any, and no spaces."),
             code="address", url=shorten(url, 100),
@@ -135,16 +135,16 @@ def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
             else "approved"
         )
         before = definitions.description(approved[tool]) if tool in approved else ""
-        told = definitions.description(definition)
+        description = definitions.description(definition)
         rows.append(
             McpToolStatus(
                 tool,
                 ours.get(tool, "") if not problem else "",
                 definitions.title(definition),
-                redact(told),
+                redact(description),
                 "unusable" if problem and state == "approved" else state,
                 tool not in entry.config.tools_off,
-                before if state == "changed" and before != told else "",
+                before if state == "changed" and before != description else "",
                 tuple(each for each in HINTS if definitions.hint(definition, each)),
                 parameters,
                 problem,
@@ -173,13 +173,13 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
     from atelier_desk.policy.permissions import path_denials
     from atelier_desk.workspace.run_denials import Denials
 
-    place = await in_tool_thread(_resolved, folder) if folder else ""
+    resolved = await in_tool_thread(_resolved, folder) if folder else ""
     held = [
         rule
         for rule in rules
-        if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == place)
+        if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == resolved)
     ]
-    return Denials(path_denials.bans(held), (place,) if place else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
+    return Denials(path_denials.bans(held), (resolved,) if resolved else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
 
 
 def _resolved(folder: str) -> str:

@@ -44,8 +44,8 @@ class McpSecrets:
 
     async def changed(self, before: McpServer, after: McpServer) -> None:
         """Delete what a changed server no longer needs; also a sign-in that would belong to another server."""
-        kept = set(variable_resolution.secrets_of(after))
-        gone = [each for each in variable_resolution.secrets_of(before) if each not in kept]
+        remaining = set(variable_resolution.secrets_of(after))
+        gone = [each for each in variable_resolution.secrets_of(before) if each not in remaining]
         if (before.url, before.client_id) != (after.url, after.client_id):
             gone.append(variable_resolution.entry(after, "oauth"))  # its token would be sent to the new address
         if before.client_id and not after.client_id:

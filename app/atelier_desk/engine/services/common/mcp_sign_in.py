@@ -57,25 +57,25 @@ class McpSignIn:
                 N_("The MCP server {server} is a program on this computer: there is nothing to sign in to."),
                 server=name,
             )
-        kept = oauth.StoredTokens(config, self._vault)
-        await kept.load()
+        tokens = oauth.StoredTokens(config, self._vault)
+        await tokens.load()
         callback = oauth.Callback()
-        port = await callback.open(int(kept.metadata.get("port", 0)))
+        port = await callback.open(int(tokens.metadata.get("port", 0)))
         try:
-            if port != kept.metadata.get("port") or kept.metadata.get("doubtful"):
+            if port != tokens.metadata.get("port") or tokens.metadata.get("doubtful"):
                 # Registered with another redirect address, or possibly forgotten by the server, which would refuse this
                 # client.
-                kept.metadata = {}
+                tokens.metadata = {}
             # Until success: an attempt that ended in the browser gives no reason.
-            await kept.note(port=port, doubtful=True)
-            kept.asking = callback
-            health = await self._signed_in(name, kept, told)
+            await tokens.note(port=port, doubtful=True)
+            tokens.asking = callback
+            health = await self._signed_in(name, tokens, told)
             if health.ok:
-                await kept.note(doubtful=False, challenge="")
+                await tokens.note(doubtful=False, challenge="")
             return health
         finally:
             # The connection uses the new sign-in; nobody waits for a browser any more.
-            kept.asking = None
+            tokens.asking = None
             self._signing.pop(name, None)
             await callback.close()
 
@@ -90,15 +90,15 @@ class McpSignIn:
         from atelier_desk.mcp.oauth import StoredTokens
 
         if server.name in self._signing:
-            kept, told = self._signing[server.name]
+            tokens, notify = self._signing[server.name]
         else:
-            kept, told = StoredTokens(server, self._vault), None
-            await kept.load()
-            if not kept.signed_in:
+            tokens, notify = StoredTokens(server, self._vault), None
+            await tokens.load()
+            if not tokens.signed_in:
                 return None
         from atelier_desk.mcp.oauth_provider import auth  # imports the SDK
 
-        return await auth(server, kept, told=told)
+        return await auth(server, tokens, told=notify)
 
     async def _signed_in(self, name: str, kept: StoredTokens, told: OnAddress) -> McpHealth:
         health = McpHealth(ok=False)

@@ -103,22 +103,22 @@ class MemoryMaintenance:
 
     async def _merged(self, keep_id: str, other_id: str) -> Memory:
         repo = self._context.repos.memories
-        kept, other = await repo.get(keep_id), await repo.get(other_id)
-        if kept.id == other.id or kept.workflow_id != other.workflow_id:
+        memory, other = await repo.get(keep_id), await repo.get(other_id)
+        if memory.id == other.id or memory.workflow_id != other.workflow_id:
             raise UsageError(N_("Only two different memories of the same scope can be merged."))
         changes = {
-            "tags": tuple(dict.fromkeys((*kept.tags, *other.tags)))[: limits.MEMORY_TAGS],
-            "importance": max(kept.importance, other.importance),
-            "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *kept.retrieved_by)))[-RETRIEVED_MAX:],
-            "tainted": tuple(dict.fromkeys((*kept.tainted, *other.tainted))),
-            "created_at": min(kept.created_at, other.created_at),
+            "tags": tuple(dict.fromkeys((*memory.tags, *other.tags)))[: limits.MEMORY_TAGS],
+            "importance": max(memory.importance, other.importance),
+            "retrieved_by": tuple(dict.fromkeys((*other.retrieved_by, *memory.retrieved_by)))[-RETRIEVED_MAX:],
+            "tainted": tuple(dict.fromkeys((*memory.tainted, *other.tainted))),
+            "created_at": min(memory.created_at, other.created_at),
             # Keep the longer expiry: both say the same, and the deleted one may be pinned.
-            "expires_at": max(kept.expires_at, other.expires_at) if kept.expires_at and other.expires_at else None,
+            "expires_at": max(memory.expires_at, other.expires_at) if memory.expires_at and other.expires_at else None,
             "updated_at": self._context.clock.now(),
         }
-        stored = await self._stored(kept.model_copy(update=changes))
-        moved = await self._move_pin(other.id, kept.id)
-        await repo.delete(other.id, MergedInto(kept=kept, made=stored, pinned=moved))
+        stored = await self._stored(memory.model_copy(update=changes))
+        moved = await self._move_pin(other.id, memory.id)
+        await repo.delete(other.id, MergedInto(kept=memory, made=stored, pinned=moved))
         self._context.bus.changed("memory", other.id)
         return stored
 
@@ -242,8 +242,8 @@ class MemoryMaintenance:
         if not memory.turn_id:
             raise NotFoundError(N_("No agent wrote this memory."))
         turn = await self._context.repos.runs.get(memory.turn_id)
-        said = await self._context.repos.messages.page(turn.workflow_id, run_ids=[turn.id], limit=1)
-        return turn.workflow_id, said[-1].id if said else ""
+        messages = await self._context.repos.messages.page(turn.workflow_id, run_ids=[turn.id], limit=1)
+        return turn.workflow_id, messages[-1].id if messages else ""
 
     async def _stored(self, memory: Memory) -> Memory:
         stored = await self._context.memory_search.index(memory)

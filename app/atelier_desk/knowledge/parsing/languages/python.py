@@ -280,12 +280,12 @@ def _split(text: str, at: str) -> list[str]:
     parts, depth, begin = [], 0, 0
     if at not in text:
         return [text]
-    for place, sign in enumerate(text):
+    for index, sign in enumerate(text):
         if sign in "[(":
             depth += 1
         elif sign in "])":
             depth -= 1
         elif sign == at and depth == 0:
-            parts.append(text[begin:place])
-            begin = place + 1
+            parts.append(text[begin:index])
+            begin = index + 1
     return [*parts, text[begin:]]

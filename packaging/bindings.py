@@ -1,11 +1,11 @@
-"""What the window shows follows language, theme and scale in one way: ``say`` and ``bind`` of
+"""Check that widgets follow language, theme and scale through ``bind`` and its relatives in
 ``desktop/widgets/words``.
 
-    python packaging/refreshing.py
+    python packaging/bindings.py
 
-Fails for a module of the desktop that does it otherwise: with a method ``retranslate`` or ``restyle``, by the event of
-another language, or by the theme's signal. The rooms listed here may do it so many times, each with its reason; the
-numbers only go down.
+Fails for a module of the desktop that uses another way: a ``retranslate`` or ``restyle`` method, the
+language-change event, or the theme's signal. The packages listed here may do so a number of times, each with a
+reason; the numbers only go down.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 DESKTOP = Path(__file__).resolve().parent.parent / "app" / "atelier_desk" / "desktop"
-ROOMS = ("widgets/", "theme/")
-"""Where the one way is."""
+IMPLEMENTATION = ("widgets/", "theme/")
+"""The packages that implement it."""
 LISTED = {
     "settings/": (
         18,
-        "pages that become forms, which follow by themselves; and the switch of the language, which sends Qt's event",
+        "pages not yet converted to forms, which follow by themselves; the language setting, which sends Qt's event",
     )
 }
-"""Rooms of the desktop: how many places, and why."""
+"""Packages of the desktop: the number of allowed places, and why."""
 ADVICE = "bind what is shown, with say or bind of desktop/widgets/words"
 NAMES = ("retranslate", "restyle")
 
 
 def places(source: str) -> Iterator[tuple[int, str]]:
-    """The lines of a module that follow a change in a way of their own, with what does."""
+    """The lines of a module that follow a change in another way, with the name used."""
     for node in ast.walk(ast.parse(source)):
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.strip("_").startswith(NAMES):
@@ -46,23 +46,23 @@ def places(source: str) -> Iterator[tuple[int, str]]:
 
 def problems(desktop: Path = DESKTOP, listed: Mapping[str, tuple[int, str]] = LISTED) -> list[str]:
     """What is wrong, a line each."""
-    said, used = [], Counter[str]()
+    messages, used = [], Counter[str]()
     for path in sorted(desktop.rglob("*.py")):
         name = path.relative_to(desktop).as_posix()
-        if name.startswith(ROOMS):
+        if name.startswith(IMPLEMENTATION):
             continue
-        room = next((each for each in listed if name.startswith(each)), None)
+        package = next((each for each in listed if name.startswith(each)), None)
         for line, what in sorted(places(path.read_text("utf-8"))):
-            if room is None:
-                said.append(f"desktop/{name}:{line}: {what}: {ADVICE}")
+            if package is None:
+                messages.append(f"desktop/{name}:{line}: {what}: {ADVICE}")
             else:
-                used[room] += 1
-    for room, (most, _why) in listed.items():
-        if used[room] > most:
-            said.append(f"desktop/{room}: {used[room]} places, {most} are listed: {ADVICE}")
-        elif not used[room]:
-            said.append(f"desktop/{room}: nothing of the kind is left: take it off the list")
-    return said
+                used[package] += 1
+    for package, (most, _why) in listed.items():
+        if used[package] > most:
+            messages.append(f"desktop/{package}: {used[package]} places, {most} are allowed: {ADVICE}")
+        elif not used[package]:
+            messages.append(f"desktop/{package}: nothing of the kind is left: remove it from LISTED")
+    return messages
 
 
 if __name__ == "__main__":
