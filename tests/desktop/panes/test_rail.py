@@ -304,8 +304,8 @@ async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
     window: MainWindow, qtbot: QtBot, low: bool
 ) -> None:
     """Qt deletes the bars of earlier layouts in the event loop, which begins after the first paint."""
-    window.resize(1360, 728)
-    await settle(30)
+    window.resize(1360, 600)
+    window.rail.fit()
     window.rail.show_pane("reports")
     await settle(30)
     kept = window.layout_state()
