@@ -54,6 +54,8 @@ class DockTabs(QObject):
         if watched is self._window:
             if event.type() == QEvent.Type.ChildPolished:
                 self._adopt_bars()
+            elif event.type() == QEvent.Type.LayoutRequest:  # also after a change of a title
+                self._fit.ask()
         elif event.type() == QEvent.Type.Wheel:
             if isinstance(watched, QTabBar) and not watched.hasFocus():
                 event.ignore()
