@@ -3,7 +3,7 @@
     python packaging/delegates.py
 
 Fails for any other module that has an item delegate of Qt's, and for a listed one that no longer does. A row is a
-``ListRow`` of ``desktop.widgets.rows``, a table is dressed by ``desktop.widgets.tables``: there are the looks, the
+``ListRow`` of ``desktop.widgets.list_rows``, a table is dressed by ``desktop.widgets.tables``: there are the looks, the
 places of clicks, and the frame that shows where the keyboard is.
 """
 
@@ -44,7 +44,9 @@ def problems(package: Path = PACKAGE, listed: Mapping[str, str] = LISTED) -> lis
         for line, what in delegates(path.read_text("utf-8")):
             used.add(name)
             if name not in listed:
-                said.append(f"{name}:{line}: {what}: show a ListRow of desktop/widgets/rows, or say in LISTED why not")
+                said.append(
+                    f"{name}:{line}: {what}: show a ListRow of desktop/widgets/list_rows, or say in LISTED why not"
+                )
     return said + [f"{name}: it has no delegate any more: take it off the list" for name in sorted(set(listed) - used)]
 
 

@@ -59,7 +59,7 @@ PROTOCOLS = {
     "engine/services/common/mcp_sign_in.py:Servers": (
         "the service of servers has the sign-ins, which connect its servers"
     ),
-    "engine/team/protocol.py:TeamPort": "drivers know the team, and the team sets drivers going",
+    "engine/team/team_port.py:TeamPort": "drivers know the team, and the team sets drivers going",
     "storage/integrity.py:Store": "the store has its check, which reads the store",
     "storage/writing/writer.py:CommitCounter": "the writer counts its commits where the store says",
 }

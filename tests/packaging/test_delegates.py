@@ -16,7 +16,7 @@ import pytest
         ("def f():\n    from PySide6.QtWidgets import QItemDelegate as Base", "QItemDelegate"),
         ("from PySide6 import QtWidgets as w\nclass Mine(w.QAbstractItemDelegate): ...", "QAbstractItemDelegate"),
         ("'QStyledItemDelegate'", None),
-        ("from atelier_desk.desktop.widgets.rows import RowDelegate", None),
+        ("from atelier_desk.desktop.widgets.list_rows import RowDelegate", None),
     ],
 )
 def test_a_delegate_of_qt_is_seen(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
@@ -26,7 +26,7 @@ def test_a_delegate_of_qt_is_seen(load: Callable[[str], ModuleType], source: str
 def test_a_module_that_is_not_listed_and_one_that_is_for_nothing_are_named(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
-    for name in ("desktop/widgets/rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
+    for name in ("desktop/widgets/list_rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(
             "a = 1" if "plain" in name else "a = 1\nfrom PySide6.QtWidgets import QStyledItemDelegate"

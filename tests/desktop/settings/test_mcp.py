@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.format import moment
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
 from atelier_desk.domain.permission import Action

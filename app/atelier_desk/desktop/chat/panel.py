@@ -28,7 +28,7 @@ from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.transcript_controller import TranscriptController
+from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.folders.button import FolderButton
 from atelier_desk.desktop.folders.controller import FolderController
@@ -85,7 +85,7 @@ class ChatPanel(QWidget):
         self.team = TeamModel(bridge, self)
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
-        self.steering = TranscriptController(bridge, self)
+        self.steering = TranscriptActions(bridge, self)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = WorkflowChoices(bridge, self.header, self)
@@ -315,7 +315,7 @@ class ChatPanel(QWidget):
         if self._starter is None:
             if provider != builtin_type().kind:
                 return
-            from atelier_desk.desktop.first_start.notice import StarterNotice
+            from atelier_desk.desktop.first_start.starter_notice import StarterNotice
 
             self._starter = StarterNotice(self)
             self._starter.better_models_requested.connect(self.better_models_requested)

@@ -38,7 +38,7 @@ from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.results import call_finished, closed, noting_edits, stored_parts
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.tool_budget import CallSpending
-from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.engine.team.team_port import TeamPort
 from atelier_desk.policy import approval_modes, budget
 from atelier_desk.policy.permissions import scope
 from atelier_desk.policy.permissions.call_facts import Concern

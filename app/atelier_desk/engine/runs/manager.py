@@ -34,7 +34,7 @@ from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
 from atelier_desk.engine.runs.recovery import Recovery
-from atelier_desk.engine.runs.rights_narrowing import RightsNarrowing
+from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal
 from atelier_desk.engine.runs.side_requests import SideRequests
 from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
@@ -98,7 +98,7 @@ class RunManager:
         self.live = LiveRuns(env, slots, Teams)
         self.teams = self.live.teams
         self.steering = Steering(env, self.live)
-        self.narrowing = RightsNarrowing(env, self.live)
+        self.narrowing = RightsWithdrawal(env, self.live)
         self.answering = Answering(env, self.live)
         self.editing = ContextEditing(env, self.live)
         self.attaching = Attaching(env)

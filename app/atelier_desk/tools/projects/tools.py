@@ -24,7 +24,7 @@ from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import author
 from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, outside_of, real, without_links
-from atelier_desk.tools.projects.templates import LANGUAGES, basic
+from atelier_desk.tools.projects.first_files import LANGUAGES, basic
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import first_outside

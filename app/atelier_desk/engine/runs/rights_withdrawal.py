@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """Arguments of ``RightsNarrowing.apply``."""
+    """Arguments of ``RightsWithdrawal.apply``."""
 
     workflow_id: str
     mode: ApprovalMode | None
@@ -47,7 +47,7 @@ class _Distrust:
     skills: tuple[str, ...] = ()
 
 
-class RightsNarrowing:
+class RightsWithdrawal:
     """Applies withdrawn rights to runs."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
