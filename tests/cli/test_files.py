@@ -187,7 +187,7 @@ def test_files_written_after_reading_from_outside_are_listed_and_marked_as_read(
     assert cli("files", "marked", "--json", str(project.parent / "elsewhere")).status != 0
     assert f"Marked as read: {path}" in cli("files", "mark-read", path).out
     assert cli("files", "marked", "--json").json == []
-    assert "None of them is marked" in cli("files", "mark-read", path).out
+    assert "None of these files is marked" in cli("files", "mark-read", path).out
 
 
 def test_leftovers_are_listed_and_deleted(cli: Cli, project: Path, workflow: str) -> None:

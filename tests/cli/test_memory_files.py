@@ -26,4 +26,4 @@ def test_an_export_that_is_longer_than_other_files_comes_back(cli: Cli, tmp_path
 def test_a_pipe_brings_as_much_as_a_file(cli: Cli) -> None:
     done = cli("memory", "import", "-", "--json", piped=exported(230))
     assert (done.status, done.json) == (0, {"added": 230, "overwritten": 0, "skipped": 0}), done.err
-    assert "100 %" in done.err, "how far it is is told, away from what is piped on"
+    assert "100%" in done.err, "how far it is is told, away from what is piped on"

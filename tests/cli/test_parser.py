@@ -142,7 +142,7 @@ def test_argparse_speaks_the_readers_language(cli: Cli, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e400", "abc"])
 def test_a_number_is_a_finite_one(text: str) -> None:
-    with pytest.raises(Usage, match=f"argument --timeout: it must be a number, not '{text}'"):
+    with pytest.raises(Usage, match=f"argument --timeout: must be a number, not '{text}'"):
         parse(["run", "a", f"--timeout={text}"])
 
 

@@ -309,5 +309,5 @@ def test_bringing_the_data_of_an_earlier_version_up_to_date_is_reported_step_by_
     process = Process(tmp_path / "data", "workflows", "list")
     assert process.end() == 0
     assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith(
-        "Bringing your data to this version, step 4 of 5"
+        "Updating your data to this version, step 4 of 5"
     )

@@ -49,7 +49,7 @@ def test_a_folder_an_edit_and_its_undo(open_desk: OpenDesk, tmp_path: Path) -> N
     desk.wait_done()
     desk.action("show-files")
     pane = desk.find("files-pane", FilesPane)
-    desk.until(lambda: "No folder granted" in rendered(pane), "it was read that there is none")
+    desk.until(lambda: "No workspace folder" in rendered(pane), "it was read that there is none")
     keep(desk, "files-empty.png")
     pane.folders.grant([str(project)])
     desk.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")

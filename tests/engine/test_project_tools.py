@@ -121,11 +121,11 @@ async def test_what_is_not_there_is_answered_with_what_is(open_atelier: Opener, 
         assert (
             "takes a list" in (await agent("query_entities", entity="Scope", where={"name": {"in": "total"}}))["error"]
         )
-        assert "nothing at" in (await agent("ingest_code", path="gone.py"))["error"]
+        assert "does not exist" in (await agent("ingest_code", path="gone.py"))["error"]
         some = await agent("ingest_code", files=["public/cart.py", "gone.py"], incremental=False)
         assert (some["changed"], some["missing"]) == (1, ["gone.py"])
         assert (await agent("load_project", path="gone"))["code"] == "not_found"
-        assert "Nothing of gone.py" in (await agent("forget_path", path="gone.py"))["error"]
+        assert "contains nothing from gone.py" in (await agent("forget_path", path="gone.py"))["error"]
 
 
 async def test_a_search_over_no_project_says_so(open_atelier: Opener, code: Path) -> None:

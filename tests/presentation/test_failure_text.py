@@ -36,7 +36,7 @@ def test_every_code_of_a_hand_has_words() -> None:
 @pytest.mark.parametrize(
     ("result", "french"),
     [
-        ({"code": "not_found"}, "Ce que l’appel nomme n’existe pas."),
+        ({"code": "not_found"}, "L’appel désigne quelque chose qui n’existe pas."),
         ({"code": "exit_status", "exit_status": 2}, "La commande s’est terminée avec le code 2."),
         ({"code": "exit_status", "exit_status": 137}, "La commande a été arrêtée par le signal 9."),
         ({"code": "timeout", "duration_ms": 60_400}, "La commande a été arrêtée au bout de 60 s."),

@@ -10,7 +10,10 @@ from atelier_desk.support.i18n import set_language
 
 @pytest.mark.parametrize(
     ("language", "expected"),
-    [("en", ["1 workflow", "120 messages", "7 other rows"]), ("fr", ["1 workflow", "120 messages", "7 autres lignes"])],
+    [
+        ("en", ["1 workflow", "120 messages", "7 other records"]),
+        ("fr", ["1 workflow", "120 messages", "7 autres enregistrements"]),
+    ],
 )
 def test_people_s_nouns_and_one_number_for_the_rest(language: str, expected: list[str]) -> None:
     set_language(language)

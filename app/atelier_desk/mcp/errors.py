@@ -111,7 +111,7 @@ def _unreachable(error: BaseException) -> str | None:
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, socket.gaierror):
-            return N_("The MCP server {server} cannot be reached: no machine has this name.")
+            return N_("The MCP server {server} cannot be reached: no computer has this name.")
         if isinstance(seen, ConnectionRefusedError) or "All connection attempts failed" in str(seen):
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):

@@ -35,7 +35,7 @@ ANSWER_RECIPIENT = N_("What you send goes to the server “{server}”, and not 
 REPLY_RECIPIENT = N_("The model's answer goes to the server “{server}”. The model sees nothing of this workflow.")
 NOT_ENCRYPTED = N_("This page is not encrypted: others on the network can read what you enter.")
 _FORMATS = {
-    "email": N_("e-mail address"),
+    "email": N_("email address"),
     "uri": N_("address"),
     "date": N_("date, such as 2026-11-23"),
     "date-time": N_("date and time, such as 2026-11-23T14:30:00Z"),

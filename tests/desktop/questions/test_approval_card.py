@@ -33,7 +33,7 @@ async def test_it_says_what_why_how_risky_and_who_is_above(scene: MakeScene) -> 
     assert s.card.accessibleName() == "Checker wants to use TodoTool · create"
     assert s.find("approval-title").text() == "Checker wants to use TodoTool · create"
     assert s.find("approval-lineage").text() == "Architect → Reviewer → Checker"
-    assert s.find("approval-why").text() == "Calls of high risk are always confirmed."
+    assert s.find("approval-why").text() == "High-risk calls always need confirmation."
     assert s.find("approval-risk").text() == "high risk"
     assert s.find("approval-time").isHidden()
     assert "Read the registry" in s.find("approval-arguments").toPlainText()

@@ -48,7 +48,7 @@ TOOLS = [
         approved_told="Read it.",
         hints=("readOnlyHint",),
     ),
-    McpToolStatus("odd", "", "odd", "Odd.", "unusable", problem="its parameters are no JSON Schema"),
+    McpToolStatus("odd", "", "odd", "Odd.", "unusable", problem="its parameters are not a valid JSON Schema"),
 ]
 
 
@@ -128,10 +128,10 @@ async def test_tools_are_shown_switched_ruled_and_approved(page: Any, find: Find
         "changed: asks at every call",
         "Reads it.⟨U+202E⟩",
         "You approved: Read it.",
-        "says that it only reads",
+        "declared read-only",
     ):
         assert word in read, read
-    assert "no JSON Schema" in texts(find("mcp-tool-odd"))
+    assert "not a valid JSON Schema" in texts(find("mcp-tool-odd"))
     used, odd = find("mcp-tool-on-read"), find("mcp-tool-on-odd")
     assert ((used.isChecked(), used.isEnabled()), (odd.isChecked(), odd.isEnabled())) == ((True, True), (False, False))
     find("mcp-tool-on-read").click()

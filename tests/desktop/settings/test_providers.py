@@ -119,7 +119,7 @@ async def test_a_key_that_is_not_there_is_never_shown_as_saved(page: Any, find: 
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     shown = {
         KeyState.SAVED: ("key saved", "saved – type to replace", True),
-        KeyState.SESSION: ("key known until Atelier closes", "kept until Atelier closes – type to replace", True),
+        KeyState.SESSION: ("key kept until Atelier closes", "kept until Atelier closes – type to replace", True),
         KeyState.REQUIRED: ("API key required", "API key required", False),
     }
     for state, (listed, hint, can_forget) in shown.items():

@@ -336,7 +336,7 @@ async def test_what_a_header_says_for_other_programs_is_heeded_or_said(open_atel
     assert facts.description == "Does styles. (Only for work on files like src/**/*.ts, *.css.)"
     said = remarks(row)
     assert "Ignored here: context, model, hooks." in said
-    assert any("are not run when it is called" in each for each in said)
+    assert any("do not run when the skill is called" in each for each in said)
 
 
 async def test_only_what_people_may_call_is_called(open_atelier: Opener, home: Path) -> None:

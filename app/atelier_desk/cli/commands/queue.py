@@ -27,7 +27,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             }
             for each in waiting
         ],
-        Table((_("place"), _("message")), ((str(place), each.content) for place, each in enumerate(waiting, 1))),
+        Table((_("position"), _("message")), ((str(place), each.content) for place, each in enumerate(waiting, 1))),
     )
 
 

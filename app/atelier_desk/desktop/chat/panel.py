@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.picture_folders import picture_folders
 from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
-from atelier_desk.desktop.chat.compose.send_controller import Sender
+from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
@@ -105,7 +105,7 @@ class ChatPanel(QWidget):
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)
-        self.sending = Sender(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
+        self.sending = SendController(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
         self.calling = SlashCommandController(bridge, self.composer, lambda: self.folders.folders)
         self.queue = QueueController(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping

@@ -83,7 +83,7 @@ class KeyNote(QWidget):
 
     def _offer(self) -> str:
         there = self._store is not None and self._store.place is KeyPlace.FILE
-        return _("Delete the file of keys…") if there else _("Keep keys in a file…")
+        return _("Delete the key file…") if there else _("Keep keys in a file…")
 
     def _ask(self) -> None:
         if self._store is None:

@@ -220,6 +220,6 @@ def refusal(said: Verdict) -> str:
     )
 
 
-def really(folders: Sequence[str]) -> tuple[str, ...]:
+def resolved_paths(folders: Sequence[str]) -> tuple[str, ...]:
     """Return folders with links resolved: a folder's rule must not move along when a link is redirected."""
     return tuple(os.path.realpath(folder) for folder in folders)

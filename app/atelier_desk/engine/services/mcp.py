@@ -251,7 +251,7 @@ class McpService:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
         self._context.bus.changed("settings", "approvals")
         self._announce(name)
-        await self._context.runs.narrowing.apply()
+        await self._context.runs.rights_withdrawal.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
         """Give all tools of a server to a stored agent, or remove them."""

@@ -239,7 +239,7 @@ def test_a_message_under_edit_follows_the_language(qtbot: QtBot, host: Transcrip
 def test_a_sent_picture_is_named_in_the_language_of_the_moment(qtbot: QtBot, host: TranscriptHost) -> None:
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=({"data": ""},)), host)
     names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
-    assert "Attached picture" in names
+    assert "Attached image" in names
     switch_language("fr")
     QCoreApplication.sendPostedEvents()
     assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}

@@ -105,8 +105,8 @@ class UsagePage(SettingsPage):
         self.limit.setKeyboardTracking(False)
         self.limit.valueChanged.connect(self._save_limit)
         about = N_(
-            "For all requests together, in addition to the limits per run. Agents stop there and ask you; a warning "
-            "appears at 80 %. 0 means no limit."
+            "For all requests together, in addition to the limits per run. Agents stop there and ask "
+            "you; a warning appears at 80%. 0 means no limit."
         )
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")
