@@ -107,7 +107,7 @@ _ENDED = {
     "disk": N_("The command was ended: the disk was nearly full."),
     "unknown": N_("The command was ended: its processes could no longer be tracked."),
     "repositories": N_(
-        "The command was ended: it changed hooks and settings of git again and again, or made too many files."
+        "The command was ended: it changed hooks and settings of git again and again, or created too many files."
     ),
     "stopped": N_("The command was stopped."),
 }
