@@ -67,8 +67,7 @@ class Answers(Asker[UserQuestion]):
             _check_all(list(content.values()), value)
             return cls(atelier, out, "file", by_text=content)
         raise UsageError(
-            N_("The answers file {path} must contain a JSON list, or an object that maps questions to answers."),
-            path=value,
+            N_("The answers file {path} must be a JSON list, or an object that maps questions to answers."), path=value
         )
 
     async def _by_option(self, asked: UserQuestion) -> bool | None:
@@ -217,9 +216,8 @@ def _check_all(values: list[object], path: str) -> None:
                 continue
         raise UsageError(
             N_(
-                "The answers file {path} contains {value}, which is not an answer: use a text, a list of "
-                'options, an object with "options" and "text", an object with the "values" of a form, or '
-                "null to skip."
+                "The answers file {path} has {value}, which is not an answer: use a text, a list of options, "
+                'an object with "options" and "text", an object with the "values" of a form, or null to skip.'
             ),
             path=path,
             value=json.dumps(value, ensure_ascii=False)[:80],

@@ -49,8 +49,7 @@ _FORMS = {
     ADDRESS: N_("{field} must be an address such as https://example.org/v1, without name, password and question mark"),
     PROVIDER_AND_MODEL: N_("{field} must be a provider and one of its models, as PROVIDER/MODEL"),
     PROVIDER_NAME: N_(
-        "{field} may contain letters, digits, spaces, dots, dashes and underscores, and must begin "
-        "with a letter or digit"
+        "{field} may contain letters, digits, spaces, dots, dashes and underscores, and begins with a letter or digit"
     ),
 }
 """Descriptions of patterns that people get wrong, so that nobody has to read a regular expression."""

@@ -168,8 +168,7 @@ async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) 
     for folder in imported.workspace:
         out.note(
             _(
-                "Access to the folder {folder} is not granted: a file cannot grant it. To grant it, run with "
-                "--workspace.",
+                "Access to {folder} is not granted: a file cannot grant it. To grant it, run with --workspace.",
                 folder=folder,
             ),
             "warn",
