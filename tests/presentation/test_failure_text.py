@@ -61,4 +61,4 @@ def test_what_a_preview_says() -> None:
 
 def test_without_a_folder_the_way_out_is_named() -> None:
     set_language("fr")
-    assert "Autorisez un dossier" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")
+    assert "Donnez à ce workflow" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")

@@ -97,7 +97,7 @@ def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() 
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=0))
     assert entry_time(asked) == "…"
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=40))
-    assert entry_time(asked) == "40%"
+    assert entry_time(asked) == "40 %"
 
 
 def test_a_command_that_its_person_stopped_is_no_failure() -> None:
