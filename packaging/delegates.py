@@ -3,7 +3,7 @@
     python packaging/delegates.py
 
 Fails for any other module with an item delegate, and for a listed one that no longer has any. A row is a
-``ListRow`` of ``desktop.widgets.rows``, and ``desktop.widgets.tables`` styles tables: they define colours, click
+``ListRow`` of ``desktop.widgets.list_rows``, and ``desktop.widgets.tables`` styles tables: they define colours, click
 areas and the focus frame.
 """
 
@@ -46,7 +46,9 @@ def problems(package: Path = PACKAGE, listed: Mapping[str, str] = LISTED) -> lis
         for line, what in delegates(path.read_text("utf-8")):
             used.add(name)
             if name not in listed:
-                messages.append(f"{name}:{line}: {what}: show a ListRow of desktop/widgets/rows, or list it in LISTED")
+                messages.append(
+                    f"{name}:{line}: {what}: show a ListRow of desktop/widgets/list_rows, or list it in LISTED"
+                )
     return messages + [
         f"{name}: it has no delegate any more: remove it from LISTED" for name in sorted(set(listed) - used)
     ]

@@ -56,7 +56,7 @@ PROTOCOLS = {
     "engine/services/common/context.py:RuleAccess": _CONTEXT,
     "engine/services/common/context.py:ServiceContext": "the open engine has the services, which need it",
     "engine/services/common/mcp_sign_in.py:Servers": ("the MCP service has the sign-ins, which connect its servers"),
-    "engine/team/protocol.py:TeamPort": "drivers know the team, and the team starts drivers",
+    "engine/team/team_port.py:TeamPort": "drivers know the team, and the team starts drivers",
     "storage/integrity.py:Store": "the store has the integrity check, which reads the store",
     "storage/writing/writer.py:CommitCounter": "the store passes the counter to the writer",
 }

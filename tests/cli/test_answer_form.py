@@ -53,7 +53,7 @@ def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:
     assert result.of("workflow_complete")[0]["answer"] == {"total": 3}
     refused = cli("run", "-", "--schema", "-", piped="x")
     assert refused.status == 2
-    assert "either the prompt or the schema" in refused.err
+    assert "the prompt or the schema, not both" in refused.err
 
 
 @pytest.mark.parametrize(

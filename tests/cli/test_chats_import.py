@@ -14,7 +14,7 @@ def test_chats_are_listed_chosen_and_imported(cli: Cli, tmp_path: Path) -> None:
     assert listed.status == 0
     assert [row.split()[0] for row in listed.out.splitlines()[1:]] == ["claude:cl1", "chatgpt:c1"]
     assert "2 chats" in listed.err
-    assert "1 entry is no chat" in listed.err
+    assert "1 entry is not a chat" in listed.err
     assert cli("workflows", "list", "--json").json == []
     assert cli("workflows", "import", file, "--chat", "claude:nothing").status == 2
     one = cli("workflows", "import", file, "--chat", "claude:cl1", "--json").json

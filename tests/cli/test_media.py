@@ -32,8 +32,8 @@ def test_services_are_set_up_tested_and_removed(cli: Cli, server: str) -> None:
     environ: dict[str, str] = {}
     vault = {"vault": KeyVault(environ=environ)}
     for words, why in (
-        (("test", "images"), "No service that makes pictures"),
-        (("test", "models"), "No service that makes 3D models"),
+        (("test", "images"), "No service that generates images"),
+        (("test", "models"), "No service that generates 3D models"),
         (("images", "ftp://x", "painter"), "images"),
         (("images", "https://x.org:99999", "painter"), "images"),
         (("images", "https://x.org", "p", "--api-key-env", "two words"), "images_key_env"),
@@ -43,8 +43,8 @@ def test_services_are_set_up_tested_and_removed(cli: Cli, server: str) -> None:
     ):
         refused = cli("media", *words)
         assert (refused.status != 0, why in refused.err) == (True, True), refused.err
-    assert "Aucun service qui crée des images" in cli("--lang", "fr", "media", "test", "images").err
-    assert "Aucun service qui crée des modèles 3D" in cli("--lang", "fr", "media", "test", "models").err
+    assert "Aucun service de génération d’images" in cli("--lang", "fr", "media", "test", "images").err
+    assert "Aucun service de génération de modèles 3D" in cli("--lang", "fr", "media", "test", "models").err
     assert "aucun." in cli("--lang", "fr", "media", "describe", "nobody/model").err
     assert cli("media", "list", "--json").json["images"] == "", "nothing of it is stored"
     assert "painter" in cli("media", "images", f"{server}/", "painter", "--api-key-env", "A_KEY").out

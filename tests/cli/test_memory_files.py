@@ -26,4 +26,4 @@ def test_an_export_longer_than_other_files_can_be_imported(cli: Cli, tmp_path: P
 def test_a_pipe_may_be_as_long_as_a_file(cli: Cli) -> None:
     done = cli("memory", "import", "-", "--json", piped=exported(230))
     assert (done.status, done.json) == (0, {"added": 230, "overwritten": 0, "skipped": 0}), done.err
-    assert "100 %" in done.err, "how far it is is told, away from what is piped on"
+    assert "100%" in done.err, "how far it is is told, away from what is piped on"

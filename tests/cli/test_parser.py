@@ -140,7 +140,7 @@ def test_argparse_messages_are_in_the_readers_language(cli: Cli, monkeypatch: py
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-inf", "1e400", "abc"])
 def test_a_number_must_be_finite(text: str) -> None:
-    with pytest.raises(Usage, match=f"argument --timeout: it must be a number, not '{text}'"):
+    with pytest.raises(Usage, match=f"argument --timeout: must be a number, not '{text}'"):
         parse(["run", "a", f"--timeout={text}"])
 
 

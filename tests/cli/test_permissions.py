@@ -58,7 +58,7 @@ def test_rules_are_listed_by_last_use_and_unused_ones_marked(cli: Cli) -> None:
         ("stale", True),
     ]
     header, *rows = cli("permissions", "list").out.splitlines()
-    assert header.split() == ["id", "action", "rule", "scope", "of", "last", "used"]
+    assert " ".join(header.split()) == "id action rule scope applies to last used"
     used, new, old, stale = rows
     assert used.split() == ["c" * 32, "deny", "used(x:*)", "always", f"{now - timedelta(days=1):%Y-%m-%d}"]
     assert new.split()[1:] == ["ask", "new", "always", "–"]
@@ -115,9 +115,9 @@ def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -
             "There is already a rule “run_command(git log:*)”, with allow.",
         ),
         (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
-        (["x", "--action", "ask", "--scope", "workflow"], "--workflow and --scope workflow belong together"),
+        (["x", "--action", "ask", "--scope", "workflow"], "Use --workflow and --scope workflow together"),
         (["ReportTool", "--action", "ask", "--scope", "workflow", "--workflow", "nothing"], "nothing"),
-        (["x", "--action", "ask", "--agent", agent["name"]], "--agent and --scope agent belong together"),
+        (["x", "--action", "ask", "--agent", agent["name"]], "Use --agent and --scope agent together"),
         (["x", "--action", "ask", "--scope", "agent", "--agent", "Nobody"], "There is no agent Nobody."),
         (["x" * (limits.RULE_TEXT + 1), "--action", "ask"], f"{limits.RULE_TEXT:,}"),
         (["", "--action", "ask"], "Write tool, tool(argument)"),
@@ -284,7 +284,7 @@ def test_the_audit_trail_shows_the_decision_on_each_call(cli: Cli, approvals: Co
     ] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
     for argv, said_wrong in (
-        (["--since", "yesterday"], "it must be a day"),
+        (["--since", "yesterday"], "must be a day"),
         (["--limit", "0"], "at least 1"),
         (["--workflow", "nothing"], "nothing"),
         (["--csv", str(tmp_path / "trail.csv" / "x.csv")], "cannot be written"),
@@ -344,7 +344,7 @@ def test_a_test_gives_the_same_verdict_as_the_call(cli: Cli, tmp_path: Path) -> 
     outside = {"path": str(tmp_path / "a.txt"), "content": "x"}
     argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
     assert (cli(*argv, "--json").json["action"], cli(*argv, "--json").json["reason"]) == ("deny", "outside")
-    assert cli(*argv).out.startswith("Deny: It is outside the granted folders")
+    assert cli(*argv).out.startswith("Deny: It is outside the workspace folders")
     call = ToolCall(id="c", name="write_file", arguments=outside)
     made = cli("run", "go", "--json", "--workspace", "ws", "--profile", "ask", steps=[[call], "done"])
     assert (made.status, made.of("validation_required")) == (0, []), "nobody is asked about what cannot be done"

@@ -309,5 +309,5 @@ def test_the_migration_of_older_data_shows_each_step(tmp_path: Path) -> None:
     process = Process(tmp_path / "data", "workflows", "list")
     assert process.end() == 0
     assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith(
-        "Bringing your data to this version, step 4 of 5"
+        "Updating your data to this version, step 4 of 5"
     )

@@ -297,8 +297,8 @@ def toast_buttons(program: Program) -> dict[str, QPushButton]:
 @pytest.mark.parametrize(
     ("cost", "words"),
     [
-        (1.5, "1,204 texts wait to be embedded by mistral/mistral-embed (up to $1.50)."),
-        (None, "1,204 texts wait to be embedded by mistral/mistral-embed (price unknown)."),
+        (1.5, "1,204 texts are waiting to be embedded by mistral/mistral-embed (up to $1.50)."),
+        (None, "1,204 texts are waiting to be embedded by mistral/mistral-embed (price unknown)."),
     ],
 )
 async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(

@@ -49,7 +49,7 @@ def test_a_folder_is_granted_and_an_edit_in_it_is_undone(open_app: OpenApp, tmp_
     app.wait_done()
     app.action("show-files")
     pane = app.find("files-pane", FilesPane)
-    app.until(lambda: "No folder granted" in rendered(pane), "it is known that there is none")
+    app.until(lambda: "No workspace folder" in rendered(pane), "it is known that there is none")
     save_picture(app, "files-empty.png")
     pane.folders.grant([str(project)])
     app.until(lambda: "No changes yet" in rendered(pane), "the folder is granted")

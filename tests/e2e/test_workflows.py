@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.rows import ListRow, RowRole
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowRole
 from tests.e2e.asking import calculate
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered, rows

@@ -119,11 +119,11 @@ async def test_a_missing_name_is_answered_with_the_existing_ones(open_atelier: O
         assert (
             "takes a list" in (await agent("query_entities", entity="Scope", where={"name": {"in": "total"}}))["error"]
         )
-        assert "nothing at" in (await agent("ingest_code", path="gone.py"))["error"]
+        assert "does not exist" in (await agent("ingest_code", path="gone.py"))["error"]
         some = await agent("ingest_code", files=["public/cart.py", "gone.py"], incremental=False)
         assert (some["changed"], some["missing"]) == (1, ["gone.py"])
         assert (await agent("load_project", path="gone"))["code"] == "not_found"
-        assert "Nothing of gone.py" in (await agent("forget_path", path="gone.py"))["error"]
+        assert "contains nothing from gone.py" in (await agent("forget_path", path="gone.py"))["error"]
 
 
 async def test_a_search_without_a_project_is_reported(open_atelier: Opener, code: Path) -> None:

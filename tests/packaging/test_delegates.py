@@ -16,7 +16,7 @@ import pytest
         ("def f():\n    from PySide6.QtWidgets import QItemDelegate as Base", "QItemDelegate"),
         ("from PySide6 import QtWidgets as w\nclass Mine(w.QAbstractItemDelegate): ...", "QAbstractItemDelegate"),
         ("'QStyledItemDelegate'", None),
-        ("from atelier_desk.desktop.widgets.rows import RowDelegate", None),
+        ("from atelier_desk.desktop.widgets.list_rows import RowDelegate", None),
     ],
 )
 def test_a_qt_delegate_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
@@ -26,7 +26,7 @@ def test_a_qt_delegate_is_found(load: Callable[[str], ModuleType], source: str, 
 def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
     load: Callable[[str], ModuleType], tmp_path: Path
 ) -> None:
-    for name in ("desktop/widgets/rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
+    for name in ("desktop/widgets/list_rows.py", "desktop/new.py", "desktop/listed.py", "desktop/plain.py"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(
             "a = 1" if "plain" in name else "a = 1\nfrom PySide6.QtWidgets import QStyledItemDelegate"

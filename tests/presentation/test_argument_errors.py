@@ -67,7 +67,7 @@ def test_each_kind_of_problem(fields: dict[str, Any], told: str) -> None:
     ("text", "told"),
     [
         ("", "it is not JSON (EOF while parsing a value at line 1 column 0)."),
-        ("[1]", "the whole of it must be an object."),
+        ("[1]", "the whole value must be an object."),
     ],
 )
 def test_arguments_that_are_no_object_are_reported_as_such(text: str, told: str) -> None:

@@ -34,7 +34,7 @@ def test_every_failure_code_has_a_message() -> None:
 @pytest.mark.parametrize(
     ("result", "french"),
     [
-        ({"code": "not_found"}, "Ce que l’appel nomme n’existe pas."),
+        ({"code": "not_found"}, "L’appel désigne quelque chose qui n’existe pas."),
         ({"code": "exit_status", "exit_status": 2}, "La commande s’est terminée avec le code 2."),
         ({"code": "exit_status", "exit_status": 137}, "La commande a été arrêtée par le signal 9."),
         ({"code": "timeout", "duration_ms": 60_400}, "La commande a été arrêtée au bout de 60 s."),
@@ -59,4 +59,4 @@ def test_the_messages_of_a_preview() -> None:
 
 def test_a_call_without_a_folder_explains_what_to_do() -> None:
     set_language("fr")
-    assert "Autorisez un dossier" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")
+    assert "Donnez à ce workflow" in explain("Write a file", {"success": False, "code": "no_workspace"}, "No folder.")

@@ -37,9 +37,9 @@ def test_french_counts_zero_as_one() -> None:
     ]
     set_language("fr")
     assert [ngettext(*texts, n) for n in (0, 1, 2)] == [
-        "0 souvenir vectorisé",
-        "1 souvenir vectorisé",
-        "2 souvenirs vectorisés",
+        "embedding calculé pour 0 souvenir",
+        "embedding calculé pour 1 souvenir",
+        "embeddings calculés pour 2 souvenirs",
     ]
 
 
@@ -52,7 +52,7 @@ async def test_a_task_may_use_another_language_than_the_process() -> None:
     with spoken("fr"):
         task = asyncio.create_task(translate())
     assert await translate() == ("en", "2 memories embedded")
-    assert await task == ("fr", "2 souvenirs vectorisés")
+    assert await task == ("fr", "embeddings calculés pour 2 souvenirs")
     with spoken("xx"):
         assert language() == "en"
 

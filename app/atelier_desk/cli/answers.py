@@ -67,7 +67,7 @@ class Answers(Asker[UserQuestion]):
             _check_all(list(content.values()), value)
             return cls(atelier, out, "file", by_text=content)
         raise UsageError(
-            N_("The answers file {path} must hold a JSON list, or an object from questions to answers."), path=value
+            N_("The answers file {path} must be a JSON list, or an object that maps questions to answers."), path=value
         )
 
     async def _by_option(self, asked: UserQuestion) -> bool | None:
@@ -100,7 +100,7 @@ class Answers(Asker[UserQuestion]):
     async def _for_agent(self, asked: UserQuestion) -> Given | str:
         """Ask an agent's question: options and text, or ``LATER`` or ``SKIP``."""
         kind = asked.spec.question_type
-        hint = _("! skips, empty answers later")
+        hint = _("! to skip, Enter to answer later")
         first = (
             _("Answer ({hint}): ", hint=hint)
             if kind is QuestionType.TEXT
@@ -117,7 +117,7 @@ class Answers(Asker[UserQuestion]):
     async def _for_server(self, asked: UserQuestion) -> Given | str:
         """Ask a server's question: its form field by field, or whether its request is allowed."""
         spec = asked.spec
-        hint = _("yes, no, ! cancels, empty answers later")
+        hint = _("yes, no, ! to cancel, Enter to answer later")
         words = {
             QuestionType.FORM: _("Fill it in?"),
             QuestionType.URL: _("Open the page?"),
@@ -216,7 +216,7 @@ def _check_all(values: list[object], path: str) -> None:
                 continue
         raise UsageError(
             N_(
-                "The answers file {path} holds {value}, which is no answer: use a text, a list of options, "
+                "The answers file {path} has {value}, which is not an answer: use a text, a list of options, "
                 'an object with "options" and "text", an object with the "values" of a form, or null to skip.'
             ),
             path=path,

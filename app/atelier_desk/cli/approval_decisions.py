@@ -100,11 +100,11 @@ class Decisions(Asker[ApprovalRequest]):
         listed = await self._listed(asked)
         if len(listed) > 1:
             choices["all"] = ALL
-            self._out.note(_("{n} calls of this run wait together:", n=len(listed)), "bold")
+            self._out.note(_("{n} calls of this run are waiting together:", n=len(listed)), "bold")
             for each in listed:
                 self._out.note(f"  {approval_text.risk(each)} · {approval_text.asked_for(each)}", "")
         words = ", ".join(_(word) for word in choices.values())
-        typed = await self._typed(_("Approve it? ({choices}; empty decides later): ", choices=words))
+        typed = await self._typed(_("Approve it? ({choices}; Enter to decide later): ", choices=words))
         if not typed:
             return False
         match _choice(typed, words, choices):
@@ -118,7 +118,7 @@ class Decisions(Asker[ApprovalRequest]):
                 await self._approve(asked, scope=ApprovalScope.ALWAYS)
             case "edit":
                 self._out.note(visible_json(asked.arguments), "")
-                typed = (await self._out.ask(_("New arguments as JSON (empty keeps them): "))) or ""
+                typed = (await self._out.ask(_("New arguments as JSON (Enter to keep them): "))) or ""
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:
                 await self._reject(

@@ -66,7 +66,9 @@ async def _stay(server: IpcServer, terminal: Terminal) -> None:
         await asyncio.wait({unused}, timeout=STAY_NOTE_S)
         if not unused.done():
             with suppress(ReaderGone):
-                terminal.note(_("Done. This process keeps serving other commands; Ctrl-C hands them over."))
+                terminal.note(
+                    _("Done. Other commands still use this process; press Ctrl-C to hand them to another one.")
+                )
             await unused
     except asyncio.CancelledError:
         # The command itself is done, and its status stays.

@@ -27,7 +27,7 @@ async def write_new(path: Path, data: bytes) -> None:
     try:
         await asyncio.to_thread(_create, path, data)
     except FileExistsError:
-        raise UsageError(N_("{path} exists already. Choose another name, or delete it first."), path=path) from None
+        raise UsageError(N_("{path} already exists. Choose another name, or delete it first."), path=path) from None
     except OSError as error:
         raise UsageError(N_("{path} cannot be written: {reason}"), path=path, reason=error.strerror or error) from None
 

@@ -25,7 +25,7 @@ from atelier_desk.support.number_format import cost, duration, number
 TASK_STATES = {
     "pending": N_("to do"),
     "in_progress": N_("in progress"),
-    "completed": N_("done"),
+    "completed": N_("completed"),
     "blocked": N_("blocked"),
 }
 ANSWERED = {

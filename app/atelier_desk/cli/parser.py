@@ -21,8 +21,8 @@ from atelier_desk.support.i18n import LANGUAGES, N_, _
 from atelier_desk.support.text import readable_name
 
 GROUPS = {
-    "run": N_("one turn in a new or an existing workflow"),
-    "chat": N_("a chat in the terminal"),
+    "run": N_("run one turn in a new or existing workflow"),
+    "chat": N_("chat in the terminal"),
     "resume": N_("continue interrupted, paused or waiting runs"),
     "workflows": N_("workflows and their contents"),
     "agents": N_("agents, with their models and tools"),
@@ -42,13 +42,13 @@ GROUPS = {
     "approvals": N_("tool calls waiting for approval"),
     "permissions": N_("rules for what agents may do without asking, only after asking, or not at all"),
     "mcp": N_("MCP servers: tools of other programs"),
-    "web": N_("searching the web, and the pages that agents fetched"),
-    "media": N_("services that describe and make pictures, and make 3D models"),
-    "usage": N_("tokens, cost and time, as the runs recorded them"),
+    "web": N_("web search, and the pages that agents fetched"),
+    "media": N_("services that describe images, and generate images and 3D models"),
+    "usage": N_("tokens, cost and time, as recorded by the runs"),
     "quick": N_("open quick ask, for use with a desktop shortcut; starts Atelier if needed"),
     "settings": N_("settings of the program"),
     "backup": N_("copies of the database with all settings, the reports, your own tools and the attachments"),
-    "doctor": N_("check the installation and say what to do"),
+    "doctor": N_("check the installation and suggest fixes"),
     "completion": N_("print a shell completion script"),
 }
 """Help of each command or group, in the order of the help page.
@@ -270,7 +270,7 @@ def number(kind: Callable[[str], float], *, least: float) -> Callable[[str], flo
         except ValueError:
             value = nan
         if value != value or value in (inf, -inf):  # NaN or infinite
-            raise argparse.ArgumentTypeError(_("it must be a number, not {text}", text=repr(text)))
+            raise argparse.ArgumentTypeError(_("must be a number, not {text}", text=repr(text)))
         if value < least:
             raise argparse.ArgumentTypeError(_("must be at least {least}, not {text}", least=least, text=text))
         return value

@@ -512,7 +512,7 @@ class Atelier(LazyParts):
         follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
         follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
         follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
-        follow(lambda *_: self.runs.narrowing.apply(), "approvals", "folder_trust", at_once=False)
+        follow(lambda *_: self.runs.rights_withdrawal.apply(), "approvals", "folder_trust", at_once=False)
         follow(self._follow_embedder, "embedder", at_once=False)
 
     async def _follow_embedder(self, _embedder: EmbedderSettings) -> None:

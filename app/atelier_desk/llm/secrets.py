@@ -127,7 +127,7 @@ class KeyVault:
             place = self.place
             if place is KeyPlace.KEYRING or self._file is None:
                 raise UsageError(
-                    N_("This machine has a system keyring: keys are kept there, not in a file."), code="keyring"
+                    N_("This computer has a system keyring: keys are kept there, not in a file."), code="keyring"
                 )
             if place is KeyPlace.MEMORY:
                 there = self._in_file() if self._file.there else {}  # do not overwrite an unreadable file

@@ -23,9 +23,9 @@ from atelier_desk.mcp.variable_resolution import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.path_denials import Denials
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.process import CHECK_S, Order
-from atelier_desk.workspace.run_denials import Denials
 
 if TYPE_CHECKING:
     import httpx2

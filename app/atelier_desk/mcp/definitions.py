@@ -138,7 +138,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     """
     schema = definition.get("inputSchema")
     if not isinstance(schema, dict):
-        raise Unusable("its parameters are no JSON Schema")
+        raise Unusable("its parameters are not a valid JSON Schema")
     try:
         length = len(json.dumps(definition, ensure_ascii=False))
     except (RecursionError, ValueError):
@@ -149,7 +149,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
         raise Unusable("its parameters are not those of an object")
     properties = schema.get("properties", {})
     if not isinstance(properties, dict) or not all(isinstance(each, dict | bool) for each in properties.values()):
-        raise Unusable("its parameters are no JSON Schema")
+        raise Unusable("its parameters are not a valid JSON Schema")
     made = {key: value for key, value in schema.items() if key not in ("$schema", "$id", "title")}
     made |= {
         "type": "object",
@@ -193,7 +193,7 @@ def _check(schema: dict[str, Any]) -> None:
     except _TooMuch:
         raise Unusable(f"its parameters unfold to more than {REFERENCES_OF_ALL} references") from None
     except SchemaError as error:
-        raise Unusable(f"its parameters are no JSON Schema ({shorten(error.message, _PROBLEM)})") from None
+        raise Unusable(f"its parameters are not a valid JSON Schema ({shorten(error.message, _PROBLEM)})") from None
     except RecursionError:
         raise Unusable("its parameters refer to themselves without end") from None
     except Exception as error:

@@ -9,7 +9,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
-from atelier_desk.mcp.limits import MOST_ASKED, MOST_VALUES, TooManyValuesError
+from atelier_desk.mcp.message_limits import MOST_ASKED, MOST_VALUES, TooManyValuesError
 from atelier_desk.mcp.stdio import Ended
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import shorten
@@ -111,7 +111,7 @@ def _unreachable(error: BaseException) -> str | None:
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, socket.gaierror):
-            return N_("The MCP server {server} cannot be reached: no machine has this name.")
+            return N_("The MCP server {server} cannot be reached: no computer has this name.")
         if isinstance(seen, ConnectionRefusedError) or "All connection attempts failed" in str(seen):
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.wire.routes import routed_transport
-from atelier_desk.mcp import limits
+from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.listed_entries import Entries
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ async def talk(
     import httpx2
     from mcp.client.streamable_http import streamable_http_client
 
-    pace = limits.MessageRate()
+    pace = message_limits.MessageRate()
 
     answered.auth = auth
 
@@ -109,14 +109,14 @@ async def talk(
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
-        asked = limits.RequestLimit()
+        asked = message_limits.RequestLimit()
         yield _Heard(incoming, asked, entries, ended), _Said(outgoing, asked, entries)
 
 
 class _Stream:
     """Wraps one of the SDK's streams to observe its messages."""
 
-    def __init__(self, stream: Any, asked: limits.RequestLimit, entries: Entries) -> None:
+    def __init__(self, stream: Any, asked: message_limits.RequestLimit, entries: Entries) -> None:
         self._stream = stream
         self._asked = asked
         self._entries = entries
@@ -135,7 +135,9 @@ class _Stream:
 class _Heard(_Stream):
     """Messages from the server; ends when the server has too many open requests."""
 
-    def __init__(self, stream: Any, asked: limits.RequestLimit, entries: Entries, ended: Callable[[str], None]) -> None:
+    def __init__(
+        self, stream: Any, asked: message_limits.RequestLimit, entries: Entries, ended: Callable[[str], None]
+    ) -> None:
         super().__init__(stream, asked, entries)
         self._ended = ended
 
@@ -184,24 +186,24 @@ async def _capped(stream: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 
 async def _counted(
-    stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: limits.MessageRate | None
+    stream: AsyncIterator[bytes], ended: Callable[[str], None], pace: message_limits.MessageRate | None
 ) -> AsyncIterator[bytes]:
     """The bytes of an answer, or of an event stream limited by ``pace``.
 
     Raises when there are more values than can be parsed at once.
     """
-    values = limits.ValueLimit(events=pace is not None)
+    values = message_limits.ValueLimit(events=pace is not None)
     async for chunk in stream:
         before = values.lines
         for begin in range(0, len(chunk), _COUNTED):
             try:
                 values.feed(chunk[begin : begin + _COUNTED])
-            except limits.TooManyValuesError:
+            except message_limits.TooManyValuesError:
                 ended("values")
                 raise
         yield chunk
         if pace is not None:
-            await pace.consume((values.lines - before) / limits.LINES)
+            await pace.consume((values.lines - before) / message_limits.LINES)
 
 
 async def _unpacked(stream: Any, encoding: str) -> AsyncIterator[bytes]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp.limits import MOST_VALUES
+from atelier_desk.mcp.message_limits import MOST_VALUES
 from atelier_desk.media.image_headers import kind_of
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
-from atelier_desk.mcp import limits
+from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.listed_entries import Entries
 from atelier_desk.workspace.processes.process import Guarded, Order
 from atelier_desk.workspace.processes.stdio_process import LineTooLongError, StdioProcess
@@ -60,7 +60,7 @@ async def talk(
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
 
-    asked, pace = limits.RequestLimit(), limits.MessageRate()
+    asked, pace = message_limits.RequestLimit(), message_limits.MessageRate()
 
     async def read() -> None:
         noise = 0
@@ -69,7 +69,7 @@ async def talk(
                 line = line.removeprefix(codecs.BOM_UTF8)  # some programs on Windows send a byte order mark
                 if not line.strip():
                     continue
-                await limits.count(line)
+                await message_limits.count(line)
                 await pace.consume()
                 try:
                     message = SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -94,7 +94,7 @@ async def talk(
                 await into.send(message)
         except LineTooLongError:
             ended.why = "too_long"
-        except limits.TooManyValuesError:
+        except message_limits.TooManyValuesError:
             ended.why = "values"
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
             return

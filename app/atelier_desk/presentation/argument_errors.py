@@ -41,7 +41,7 @@ _PROBLEMS = {
     "dict_type": N_("{field} must be an object"),
     "model_type": N_("{field} must be an object"),
     "model_attributes_type": N_("{field} must be an object"),
-    "string_pattern_mismatch": N_("{field} does not have the form {pattern}"),
+    "string_pattern_mismatch": N_("{field} does not match the pattern {pattern}"),
 }
 _FORMS = {
     VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, and no digit first"),
@@ -49,7 +49,7 @@ _FORMS = {
     ADDRESS: N_("{field} must be an address such as https://example.org/v1, without name, password and question mark"),
     PROVIDER_AND_MODEL: N_("{field} must be a provider and one of its models, as PROVIDER/MODEL"),
     PROVIDER_NAME: N_(
-        "{field} may have letters, digits, blanks, dots, dashes and underscores, and begins with a letter or digit"
+        "{field} may contain letters, digits, spaces, dots, dashes and underscores, and begins with a letter or digit"
     ),
 }
 """Descriptions of patterns that people get wrong, so that nobody has to read a regular expression."""
@@ -91,7 +91,7 @@ def _sentence(item: Mapping[str, Any], operations: Sequence[str], number: Number
         return _("it is not JSON ({detail})", detail=context.get("error", item["msg"]))
     if kind in _PROBLEMS:
         shown = {key: number(value) if isinstance(value, int) else value for key, value in context.items()}
-        return _(_PROBLEMS[kind], field=field or _("the whole of it"), **shown)
+        return _(_PROBLEMS[kind], field=field or _("the whole value"), **shown)
     detail = str(context.get("error", item["msg"]))
     if kind == "value_error":
         # Our own models report complete sentences, which are translated.

@@ -51,7 +51,7 @@ def decision(entry: AuditEntry) -> str:
 
 _DECIDERS = {
     "user": N_("You"),
-    "timeout": N_("Nobody in time"),
+    "timeout": N_("No decision in time"),
     "nobody": N_("Nobody available"),
     "stop": N_("The run was stopped"),
 }

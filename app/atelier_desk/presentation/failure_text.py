@@ -12,8 +12,8 @@ _BY_CODE: dict[str, str] = {
     FailureCode.BAD_ADDRESS: N_("This is not the address of a web page that can be fetched."),
     FailureCode.BAD_ANSWER: N_("The service did not return what was requested."),
     FailureCode.BAD_PATH: N_("This is not a valid file path."),
-    FailureCode.BAD_PATTERN: N_("The search pattern cannot be read."),
-    FailureCode.BAD_PATCH: N_("The patch cannot be read."),
+    FailureCode.BAD_PATTERN: N_("The search pattern is not valid."),
+    FailureCode.BAD_PATCH: N_("The patch is not valid."),
     FailureCode.BAD_RANGE: N_("These lines are not in the file."),
     FailureCode.BAD_NOTEBOOK: N_("This is not a readable notebook."),
     FailureCode.NO_CELL: N_("The notebook has no such cell."),
@@ -26,25 +26,25 @@ _BY_CODE: dict[str, str] = {
     FailureCode.BROKEN: N_("The file is damaged, or needs too much memory."),
     FailureCode.CERTIFICATE: N_("The server's certificate is not trusted."),
     FailureCode.CHANGED: N_("The file was changed by somebody else since it was read. Nothing was written."),
-    FailureCode.CLOSED: N_("This place belongs to the program itself or is closed to agents."),
+    FailureCode.CLOSED: N_("This location belongs to Atelier itself or is closed to agents."),
     FailureCode.CHANGING: N_("The file is being moved at this moment."),
     FailureCode.DENIED: N_("The call was refused: a rule, the profile or the system forbids it."),
     FailureCode.DEPTH: N_("No more agents can be started at this depth."),
     FailureCode.DIVISION_BY_ZERO: N_("A number was divided by zero."),
     FailureCode.DOMAIN: N_("The calculation has no result for these numbers."),
-    FailureCode.ELSEWHERE: N_("The page has moved to another site, which was not asked."),
+    FailureCode.ELSEWHERE: N_("The page redirects to another site, which was not contacted."),
     FailureCode.EMPTY: N_("The model has no faces."),
-    FailureCode.ENCODING: N_("The file's encoding does not have all of these characters."),
+    FailureCode.ENCODING: N_("The file's encoding cannot represent all of these characters."),
     FailureCode.ENCRYPTED: N_("The file is protected by a password."),
     FailureCode.EXISTS: N_("Something with this name already exists."),
-    FailureCode.HTTP_STATUS: N_("The server does not give the page."),
+    FailureCode.HTTP_STATUS: N_("The server did not return the page."),
     FailureCode.INTERNAL_ERROR: N_("The tool failed because of an error in it. See the log for details."),
     FailureCode.INGEST_FAILED: N_("The project was not read to the end."),
-    FailureCode.INTO_ITSELF: N_("A folder cannot be put into itself."),
+    FailureCode.INTO_ITSELF: N_("A folder cannot be moved into itself."),
     FailureCode.LANGUAGE: N_("Only French and English text can be read."),
     FailureCode.INVALID: N_("The file does not contain what is expected."),
     FailureCode.INVALID_ARGUMENTS: N_("The arguments do not fit the tool."),
-    FailureCode.MAKING: N_("The service could not make it."),
+    FailureCode.MAKING: N_("The service could not generate it."),
     FailureCode.MEMORY_OFF: N_("Memory is turned off for this workflow."),
     FailureCode.NEEDS_USER: N_(
         "After reading untrusted content, an agent cannot delete what applies to other workflows; only you can."
@@ -53,30 +53,30 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NO_MATCH: N_("The text to replace is not in the file."),
     FailureCode.NO_SHELL: N_("This computer has no bash: only single commands can be run."),
     FailureCode.NO_OCR: N_(
-        "Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
+        "Text in images cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
     ),
     FailureCode.NO_SPACE: N_("The disk is full: nothing was written."),
     FailureCode.NO_TEXT: N_("The file has no text that can be read."),
-    FailureCode.OLD_FORMAT: N_("The file is in an older format that is not read."),
+    FailureCode.OLD_FORMAT: N_("The file is in an older format that is not supported."),
     FailureCode.NO_WORKSPACE: N_(
-        "The agent has no workspace folder, or the folder no longer exists. Grant this workflow a folder, then try "
-        "again."
+        "The agent has no workspace folder, or the folder no longer exists. Give this workflow "
+        "access to a folder, then try again."
     ),
     FailureCode.NOT_A_PAGE: N_("This is not a page with text."),
     FailureCode.NOT_A_FILE: N_("This is not a file."),
     FailureCode.NOT_A_FOLDER: N_("This is not a folder."),
     FailureCode.NOT_EMPTY: N_("The folder is not empty."),
     FailureCode.NOT_A_MODEL: N_("This is not a 3D model that can be rendered."),
-    FailureCode.NOT_A_PICTURE: N_("This is not a readable picture."),
+    FailureCode.NOT_A_PICTURE: N_("This is not a readable image."),
     FailureCode.NOT_CONFIGURED: N_("Something the call needs is not configured."),
     FailureCode.NOT_ENABLED: N_("The agent may not use this tool."),
     FailureCode.NOT_LOADED: N_("The agent has to look for this tool first."),
-    FailureCode.NOT_FOUND: N_("What the call names does not exist."),
+    FailureCode.NOT_FOUND: N_("The call refers to something that does not exist."),
     FailureCode.NOT_STARTED: N_("The command could not be started."),
-    FailureCode.NOT_UNIQUE: N_("The text to replace is there more than once."),
+    FailureCode.NOT_UNIQUE: N_("The text to replace occurs more than once in the file."),
     FailureCode.OWN_NETWORK: N_("The address is on this computer or its network. A rule with its port can allow it."),
     FailureCode.OTHER_DISK: N_("The two places are on different disks."),
-    FailureCode.OUTSIDE: N_("This is outside the folders that were granted."),
+    FailureCode.OUTSIDE: N_("This is outside the workspace folders."),
     FailureCode.OVERFLOW: N_("The result is too large a number."),
     FailureCode.PACKED: N_("The server compresses the page in an unsupported way."),
     FailureCode.PROXY: N_("The proxy does not connect to this server."),
@@ -87,7 +87,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.SEARCH: N_(
         "The search service does not answer. Settings, Web, has others: SearXNG, Brave Search, Tavily."
     ),
-    FailureCode.SYNTAX: N_("The expression cannot be read."),
+    FailureCode.SYNTAX: N_("The expression is not valid."),
     FailureCode.TOO_LARGE: N_("The file or folder is too large."),
     FailureCode.TOO_LONG: N_("The text is too long."),
     FailureCode.UNKNOWN_HOST: N_("There is no server of this name, or the network is down."),
@@ -96,7 +96,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.UNSUPPORTED: N_("This system cannot do it yet."),
     FailureCode.WEB_TIMEOUT: N_("The server did not answer in time."),
     FailureCode.WEB_UNREACHABLE: N_("The server cannot be reached."),
-    FailureCode.WHOLE: N_("The granted folder itself cannot be moved or deleted."),
+    FailureCode.WHOLE: N_("The workspace folder itself cannot be moved or deleted."),
     FailureCode.WORKSPACE_GONE: N_("The folder no longer exists."),
 }
 """By error code. The English text for the model is more specific, so these replace it in other languages only."""
@@ -105,9 +105,9 @@ _ENDED = {
     "memory": N_("The command was ended: it needed too much memory."),
     "output": N_("The command was ended: it printed too much."),
     "disk": N_("The command was ended: the disk was nearly full."),
-    "unknown": N_("The command was ended: its processes could no longer be seen."),
+    "unknown": N_("The command was ended: its processes could no longer be tracked."),
     "repositories": N_(
-        "The command was ended: it changed hooks and settings of git again and again, or made too many files."
+        "The command was ended: it changed hooks and settings of git again and again, or created too many files."
     ),
     "stopped": N_("The command was stopped."),
 }

@@ -67,7 +67,7 @@ def retained_text(kept: KeptRecord) -> str:
         return _("{size}; there is nothing to undo", size=held)
     changes = ngettext("{n} change", "{n} changes", kept.changes)
     return _(
-        "{size} for {changes} that can be undone, the oldest of {date}",
+        "{size} for {changes} that can be undone, the oldest from {date}",
         size=held,
         changes=changes,
         date=f"{kept.oldest:%Y-%m-%d}",
@@ -117,8 +117,8 @@ def leftovers_text(leftovers: Sequence[Leftover]) -> list[str]:
     if unread:
         count = sum(each.kind != "contents" for each in unread)
         words = ngettext(
-            "{n} record of changes cannot be read. All it may name is kept: {size}.",
-            "{n} records of changes cannot be read. All they may name is kept: {size}.",
+            "{n} record of changes cannot be read. Everything it may refer to is kept: {size}.",
+            "{n} records of changes cannot be read. Everything they may refer to is kept: {size}.",
             count,
             size=size(sum(each.size for each in unread)),
         )
@@ -154,15 +154,15 @@ def upgrade_text(step: UpgradeStep) -> str:
     from atelier_desk.storage.folder.version import UPGRADE_STEPS
 
     what = {
-        "copy": _("copying it"),
-        "read": _("reading it"),
+        "copy": _("copying"),
+        "read": _("reading"),
         "migrate": _("changing the copy"),
-        "back_up": _("making a backup"),
+        "back_up": _("creating a backup"),
         "verify": _("checking the backup"),
     }[step]
     number = UPGRADE_STEPS.index(step) + 1
     return _(
-        "Bringing your data to this version, step {n} of {total}: {what}…",
+        "Updating your data to this version, step {n} of {total}: {what}…",
         n=number,
         total=len(UPGRADE_STEPS),
         what=what,
@@ -172,7 +172,7 @@ def upgrade_text(step: UpgradeStep) -> str:
 def lost_data_text(count: int) -> str:
     """Warning that the checkpoints of changes were deleted; empty for none."""
     words = ngettext("Undo is no longer possible for {n} change", "Undo is no longer possible for {n} changes", count)
-    return _("{lost}: the data it needs was deleted, or is on another machine.", lost=words) if count else ""
+    return _("{lost}: the data it needs was deleted, or is on another computer.", lost=words) if count else ""
 
 
 def mark_text(sources: Sequence[str]) -> str:

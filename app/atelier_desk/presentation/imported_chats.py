@@ -53,7 +53,7 @@ def skipped_words(skipped: Mapping[str, int]) -> list[str]:
     told = []
     if n := count("unknown", 0) + count("empty", 0):
         told.append(
-            ngettext("{n} entry is no chat or has no messages.", "{n} entries are no chats or have no messages.", n)
+            ngettext("{n} entry is not a chat or has no messages.", "{n} entries are not chats or have no messages.", n)
         )
     if n := count("damaged", 0):
         told.append(ngettext("{n} chat is damaged and was left out.", "{n} chats are damaged and were left out.", n))

@@ -8,7 +8,7 @@ from atelier_desk.support.i18n import N_, _, ngettext
 _TITLES = {
     HeldKind.EMBEDDER: N_("Embeddings"),
     HeldKind.SEARCH: N_("Web search"),
-    HeldKind.IMAGES: N_("Pictures"),
+    HeldKind.IMAGES: N_("Images"),
     HeldKind.MODELS: N_("3D models"),
     HeldKind.CONTENTS: N_("Texts of workflows and memories"),
 }

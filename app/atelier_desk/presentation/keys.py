@@ -8,7 +8,7 @@ from atelier_desk.support.i18n import N_, _
 _STATES = {
     KeyState.NONE: "",
     KeyState.SAVED: N_("key saved"),
-    KeyState.SESSION: N_("key known until Atelier closes"),
+    KeyState.SESSION: N_("key kept until Atelier closes"),
     KeyState.VARIABLE: N_("key in ${variable}"),
     KeyState.UNSET: N_("${variable} is not set"),
     KeyState.REQUIRED: N_("API key required"),

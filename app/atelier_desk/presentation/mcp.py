@@ -19,14 +19,14 @@ TOOL_STATES = {
     "approved": N_("approved"),
     "new": N_("new: not given to agents yet"),
     "changed": N_("changed: asks at every call"),
-    "gone": N_("gone from its server"),
+    "gone": N_("removed by its server"),
     "unusable": N_("cannot be used"),
 }
 HINTS = {
-    "readOnlyHint": N_("says that it only reads"),
-    "destructiveHint": N_("says that it can destroy"),
-    "idempotentHint": N_("says that it can be repeated"),
-    "openWorldHint": N_("says that it reaches others"),
+    "readOnlyHint": N_("declared read-only"),
+    "destructiveHint": N_("declared destructive"),
+    "idempotentHint": N_("declared safe to repeat"),
+    "openWorldHint": N_("declares external access"),
 }
 """Annotations of a tool by its server: shown, never trusted."""
 REJECTED = {
@@ -46,8 +46,8 @@ WHY = (
     N_("another tool of this server has the same name"),
     N_("it runs only as a task of the protocol, which Atelier does not do"),
     N_("a parameter cannot be sent as a header ({detail})"),
-    N_("its parameters are no JSON Schema ({detail})"),
-    N_("its parameters are no JSON Schema"),
+    N_("its parameters are not a valid JSON Schema ({detail})"),
+    N_("its parameters are not a valid JSON Schema"),
     N_("its definition is nested too deeply"),
     N_("its definition has {length} characters; at most {most} are used"),
     N_("its parameters are not those of an object"),

@@ -59,7 +59,7 @@ _ONE = {
 _STAGES = {
     IngestStage.READING: N_("Reading files: {done} of {total}"),
     IngestStage.RELATING: N_("Following relations: {done} of {total}"),
-    IngestStage.EMBEDDING: N_("Computing vectors: {done} of {total}"),
+    IngestStage.EMBEDDING: N_("Computing embeddings: {done} of {total}"),
     IngestStage.PAUSED: N_("Paused at {done} of {total}"),
 }
 _BEGINNINGS = {
@@ -71,11 +71,11 @@ _BEGINNINGS = {
 """Stages while the total is unknown."""
 CUT_WORDS = {
     "files": N_(
-        "Not all files were read: the folder has more than {most}. Read a folder inside it as a project of its own."
+        "Not all files were read: the folder has more than {most}. Index one of its subfolders as a separate project."
     ),
     "looks": N_(
-        "Not all of the folder was looked at: it is too large, or slow. Read a folder inside it as a project of its "
-        "own."
+        "The folder was not searched completely: it is too large or too slow. Index one of its "
+        "subfolders as a separate project."
     ),
 }
 """Text by ``Project.cut``."""

@@ -23,7 +23,7 @@ def rows_text(counts: Mapping[str, int]) -> list[str]:
     }
     known = [say(counts[table]) for table, say in words.items() if counts.get(table)]
     others = sum(count for table, count in counts.items() if table not in words)
-    return [*known, ngettext("{n} other row", "{n} other rows", others)] if others else known
+    return [*known, ngettext("{n} other record", "{n} other records", others)] if others else known
 
 
 def damaged_attachment(found: DamagedAttachment) -> str:

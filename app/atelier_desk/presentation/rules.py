@@ -34,7 +34,7 @@ def where_text(where: Holds, name: str = "") -> str:
 
 REASONS = {
     "manual": N_("The profile “Ask every time” asks before every call."),
-    "risk_high": N_("Calls of high risk are always confirmed."),
+    "risk_high": N_("High-risk calls always need confirmation."),
     "repaired": N_("The model wrote invalid arguments, which were repaired. Check them before they are used."),
     "protected": N_("It changes a file that programs run or agents follow."),
     "unparsed": N_("Its command could not be parsed, so its effect is unknown."),
@@ -47,7 +47,7 @@ REASONS = {
     ),
     "denied": N_("It could access something a rule denies, and this system cannot block that."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
-    "outside": N_("It is outside the granted folders, where this tool never works, whatever is allowed."),
+    "outside": N_("It is outside the workspace folders, where this tool never works, whatever is allowed."),
 }
 """Reasons to ask or deny, by ``Verdict.reason``, except the profile's."""
 

@@ -226,8 +226,8 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
     ``left``."""
     if kind == "unpriced":
         return _(
-            "The monthly cost limit cannot be kept without it. Enter the price with the provider, or allow such "
-            "requests this month."
+            "The monthly cost limit cannot be kept without it. Enter the price in the provider settings, "
+            "or allow such requests this month."
         )
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))

@@ -14,7 +14,7 @@ KINDS = {"skill": N_("skill"), "command": N_("command")}
 STATES = {
     "used": N_("used"),
     "off": N_("turned off"),
-    "undecided": N_("folder not decided"),
+    "undecided": N_("trust in the folder not decided yet"),
     "untrusted": N_("folder not trusted"),
     "hidden": N_("hidden"),
     "broken": N_("broken"),
@@ -53,7 +53,7 @@ def remarks(row: ListedSkill) -> list[str]:
     text = row.found.text
     out = [] if row.found.problem is None else [row.found.problem.localized(_)]
     if row.shadowed_by:
-        out.append(_("Another one of this name comes first: {file}", file=row.shadowed_by))
+        out.append(_("Another one with this name takes precedence: {file}", file=row.shadowed_by))
     if text is not None:
         out += [warning.localized(_) for warning in text.warnings]
         if text.allowed:
@@ -63,8 +63,8 @@ def remarks(row: ListedSkill) -> list[str]:
         if has_commands(text.body):
             out.append(
                 _(
-                    "Commands in !`…` are not run when it is called: agents run them like any other, as permissions "
-                    "allow."
+                    "Commands in !`…` do not run when the skill is called: agents run them like any other "
+                    "command, as permissions allow."
                 )
             )
         if text.paths:

@@ -49,8 +49,8 @@ def embedding_offer_text(offer: EmbeddingOffer) -> str:
     """What could be embedded, and its possible cost."""
     price = _("up to {cost}", cost=cost_bound(offer.cost, up=True)) if offer.cost is not None else _("price unknown")
     return ngettext(
-        "{number} text waits to be embedded by {model} ({price}).",
-        "{number} texts wait to be embedded by {model} ({price}).",
+        "{number} text is waiting to be embedded by {model} ({price}).",
+        "{number} texts are waiting to be embedded by {model} ({price}).",
         offer.texts,
         number=number(offer.texts),
         model=offer.model,

@@ -19,8 +19,8 @@ _PROBLEMS = {
     "choice": N_("“{field}” must be one of: {choices}."),
     "few": N_("Choose at least {least} of “{field}”."),
     "many": N_("Choose at most {most} of “{field}”."),
-    "short": N_("“{field}” needs at least {shortest} characters."),
-    "long": N_("“{field}” may have at most {longest} characters."),
+    "short": N_("“{field}” is too short: the minimum length is {shortest}."),
+    "long": N_("“{field}” is too long: the maximum length is {longest}."),
     "email": N_("“{field}” must be an email address, such as name@example.org."),
     "uri": N_("“{field}” must be a URL, such as https://example.org."),
     "date": N_("“{field}” must be a date, such as 2026-11-23."),
@@ -35,7 +35,7 @@ ANSWER_RECIPIENT = N_("What you send goes to the server “{server}”, and not 
 REPLY_RECIPIENT = N_("The model's answer goes to the server “{server}”. The model sees nothing of this workflow.")
 NOT_ENCRYPTED = N_("This page is not encrypted: others on the network can read what you enter.")
 _FORMATS = {
-    "email": N_("e-mail address"),
+    "email": N_("email address"),
     "uri": N_("address"),
     "date": N_("date, such as 2026-11-23"),
     "date-time": N_("date and time, such as 2026-11-23T14:30:00Z"),
@@ -68,9 +68,9 @@ def hint(field: FormField) -> str:
     if field.most is not None:
         found.append(_("at most {n}", n=_figure(field.most)))
     if field.shortest:
-        found.append(_("at least {n} characters", n=field.shortest))
+        found.append(_("minimum length: {n}", n=field.shortest))
     if field.longest is not None:
-        found.append(_("at most {n} characters", n=field.upper_length))
+        found.append(_("maximum length: {n}", n=field.upper_length))
     return ", ".join(found)
 
 

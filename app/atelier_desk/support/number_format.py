@@ -89,4 +89,4 @@ def cost_bound(dollars: float, *, up: bool) -> str:
 
 def percent(share: float) -> str:
     """A fraction as an integer percentage."""
-    return _("{number} %", number=number(share * 100))
+    return _("{number}%", number=number(share * 100))

@@ -65,9 +65,8 @@ class MediaGenerator:
         if self.settings.images and self.settings.images_model:
             return ""
         return (
-            "No service that makes pictures is set up. The user can enter the address and model of one in Settings, "
-            "Images and 3D "
-            "(atelier media images)."
+            "No service that generates images is set up. The user can enter the address and model of one in Settings, "
+            "Images and 3D (atelier media images)."
         )
 
     def missing_for_models(self) -> str:
@@ -75,8 +74,8 @@ class MediaGenerator:
         if self.settings.models != "off":
             return ""
         return (
-            "No service that makes 3D models is set up. The user can choose Tripo or Meshy in Settings, Images and 3D "
-            "(atelier media models)."
+            "No service that generates 3D models is set up. The user can choose Tripo or Meshy in Settings, "
+            "Images and 3D (atelier media models)."
         )
 
     def models_by(self) -> str:
@@ -111,7 +110,7 @@ class MediaGenerator:
             data = await self._fetched(str(first.get("url") or ""), settings.images, PICTURE)
         if not media_type(data):
             raise ToolError(
-                "The service that makes pictures answered something that is no picture. Try again.", code="bad_answer"
+                "The service that generates images answered something that is no picture. Try again.", code="bad_answer"
             )
         return data
 

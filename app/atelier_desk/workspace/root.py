@@ -290,7 +290,7 @@ class ConfinedRoot:
     def refuse_root(self, path: str) -> None:
         """Refuse to move or delete the granted folder itself, or one that contains the program's own data."""
         if not path:
-            raise ToolError("The granted folder itself cannot be moved or deleted.", code="whole")
+            raise ToolError("The workspace folder itself cannot be moved or deleted.", code="whole")
         real = Path(os.path.realpath(self.folder)) / path
         if any(each == real or each.is_relative_to(real) for each in self._closed):
             raise ToolError("{path} holds the data of Atelier itself.", code="closed", path=path)

@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.agent_page import AgentPage
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.transcript.agent_message import AgentMessage
-from atelier_desk.desktop.first_start.notice import StarterNotice
+from atelier_desk.desktop.first_start.starter_notice import StarterNotice
 from atelier_desk.domain.workflow import Run
 from atelier_desk.llm.local.models import STARTER
 from tests.desktop.chat.conftest import Team

@@ -11,8 +11,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
-from atelier_desk.desktop.widgets.rows import RowRole
 from atelier_desk.domain.model_messages import Usage
 
 

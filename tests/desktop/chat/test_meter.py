@@ -31,12 +31,12 @@ def test_the_most_used_limit_comes_first() -> None:
 def test_totals_are_the_teams_and_the_context_is_the_root_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
-    assert meter.text.text() == "1.0\u202fk tokens · 50 % · $0.50"
+    assert meter.text.text() == "1.0\u202fk tokens · 50% · $0.50"
     meter.update_usage(
         UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)),
         own=False,
     )
-    assert meter.text.text() == "3.0\u202fk tokens · 50 % · $0.75"
+    assert meter.text.text() == "3.0\u202fk tokens · 50% · $0.75"
     meter.brief = True
     refresh_texts()
     assert meter.text.text() == "3.0\u202fk tokens"  # a bare number would be meaningless
@@ -63,9 +63,9 @@ def test_a_budget_is_shown_as_a_share_with_all_limits_in_the_tool_tip() -> None:
     meter.show_budget(AgentUsage(100, 50, 1.8, 1, 30_000), BUDGET)
     assert not meter.bar.isHidden()
     assert meter.bar.part == 0.9
-    assert meter.bar.accessibleName() == "Budget: 90 % used"
-    assert "Cost: $1.80 of $2.00 (90 %)" in meter.toolTip()
-    assert "Tool calls: 1 of 10 (10 %)" in meter.toolTip()
+    assert meter.bar.accessibleName() == "Budget: 90% used"
+    assert "Cost: $1.80 of $2.00 (90%)" in meter.toolTip()
+    assert "Tool calls: 1 of 10 (10%)" in meter.toolTip()
     meter.show_budget(None, None)
     assert meter.bar.isHidden()
 
@@ -88,7 +88,7 @@ async def test_the_header_follows_every_agent_of_the_team(team: Team) -> None:
     await team.feed(event(20, "usage", "dot", own={"tokens_input": 790, "cost": 0.2}, workflow=sums))
     assert "5.0" in meter.text.text()
     assert meter.bar.part == 1.0
-    assert "Tokens: 1.0\u202fk of 1.0\u202fk (100 %)" in meter.toolTip()
+    assert "Tokens: 1.0\u202fk of 1.0\u202fk (100%)" in meter.toolTip()
 
 
 def test_the_share_of_the_context_window_appears_once_the_model_is_known(qtbot: QtBot) -> None:

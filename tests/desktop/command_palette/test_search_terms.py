@@ -10,7 +10,7 @@ from atelier_desk.desktop.command_palette.search_terms import WORDS
 from atelier_desk.desktop.command_palette.sources import commands
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.widgets.format import short_moment
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.support import i18n
 from tests.support.program import Program
 

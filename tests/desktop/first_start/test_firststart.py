@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.first_start.connection_test import chat_models
 from atelier_desk.desktop.first_start.dialog import SIZE, FirstStart
-from atelier_desk.desktop.first_start.notice import StarterNotice
+from atelier_desk.desktop.first_start.starter_notice import StarterNotice
 from atelier_desk.desktop.first_start.tile import Tile
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme

@@ -146,7 +146,11 @@ async def test_trust_is_not_mentioned_for_a_folder_without_instruction_files(pan
     assert "trust" not in panel.button.toolTip()
     panel.button.open()
     menu = panel.button.findChildren(QMenu, "folders-menu")[-1]
-    assert [each.text() for each in menu.actions() if each.text()] == ["/p", "Revoke access to p", "Grant a folder…"]
+    assert [each.text() for each in menu.actions() if each.text()] == [
+        "/p",
+        "Revoke access to p",
+        "Grant folder access…",
+    ]
     menu.close()
     panel.engine.set("files", "instruction_files", ["AGENTS.md"])
     panel.chat.folders.refresh()
@@ -381,7 +385,7 @@ async def test_recent_folders_are_offered_where_folders_are_granted(panel: Panel
     menu = panel.button.findChild(QMenu, "folders-menu")
     assert menu is not None
     words = [each.text() for each in menu.actions() if each.text()]
-    assert words == ["Recent folders", "new && fine · /a", "old · /a", "here · /a", "Grant a folder…"]
+    assert words == ["Recent folders", "new && fine · /a", "old · /a", "here · /a", "Grant folder access…"]
     menu.close()
     offered[2].click()
     await settle(20)

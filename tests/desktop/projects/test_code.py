@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.code import page as code_page
 from atelier_desk.desktop.projects.window import ProjectsWindow
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from tests.support.fake_bridge import FakeAtelier, settle
 from tests.support.projects import ENTITIES, STORE, TEXTS, Projects

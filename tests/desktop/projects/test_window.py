@@ -16,7 +16,7 @@ from atelier_desk.desktop.projects.languages import parts_of, share_word
 from atelier_desk.desktop.projects.rename import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.projects import ENTITIES, STATISTICS, Projects

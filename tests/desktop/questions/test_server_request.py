@@ -63,7 +63,7 @@ def test_a_form_is_filled_in_checked_and_sent(opened: Callable[..., QuestionDial
     assert child("question-field-window").isChecked()
     assert child("question-field-class").currentText() == "Second"
     child("question-field-name").setText("A")
-    assert "at least 2" in child("question-problem-name").text()
+    assert "minimum length is 2" in child("question-problem-name").text()
     child("question-field-name").setText("Ada")
     child("question-field-seats").setText("9")
     assert "at most 4" in child("question-problem-seats").text()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 
 
 @pytest.fixture

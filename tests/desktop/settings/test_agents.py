@@ -139,7 +139,7 @@ async def test_the_cost_of_each_tool_mode_is_beside_the_choice(page: Any, find: 
     find("tool-enabled-CalculatorTool").click()
     await page.jobs.settled()
     await settle()
-    assert note.text() == "All at once: 2,340 tokens\nBy section: 610 tokens, 74 % less\nAs a list: 2,400 tokens"
+    assert note.text() == "All at once: 2,340 tokens\nBy section: 610 tokens, 74% less\nAs a list: 2,400 tokens"
     measured = atelier.calls("agents.prompt_cost")[-1][0][0]
     assert "CalculatorTool" in measured.tools
     before = len(atelier.calls("agents.prompt_cost"))
@@ -164,7 +164,7 @@ async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Fi
     assert note.text().split("\n") == [
         "All at once: 623 tokens (57 tools are searched for when needed; 21,076 tokens with all of them listed)",
         "By section: 1,500 tokens",
-        "As a list: 600 tokens, 4 % less (1 tool is searched for when needed; 700 tokens with it listed)",
+        "As a list: 600 tokens, 4% less (1 tool is searched for when needed; 700 tokens with it listed)",
     ]
     assert "with a workspace folder" in note.toolTip()
     with spoken("fr"):

@@ -277,7 +277,7 @@ async def test_a_models_name_always_has_some_width(window: SettingsWindow) -> No
     assert table.columnWidth(1) >= theme().px(110)
     window.resize(1000, 680)
     await settle()
-    assert table.horizontalScrollBar().maximum() == 0, "at 150 % what a window of 1024 pixels has is enough"
+    assert table.horizontalScrollBar().maximum() == 0, "at 150% what a window of 1024 pixels has is enough"
 
 
 def test_windows_grow_with_the_text_but_not_beyond_the_screen(qtbot: QtBot) -> None:

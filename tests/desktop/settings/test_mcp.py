@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.format import moment
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
 from atelier_desk.domain.permission import Action
@@ -48,7 +48,7 @@ TOOLS = [
         approved_told="Read it.",
         hints=("readOnlyHint",),
     ),
-    McpToolStatus("odd", "", "odd", "Odd.", "unusable", problem="its parameters are no JSON Schema"),
+    McpToolStatus("odd", "", "odd", "Odd.", "unusable", problem="its parameters are not a valid JSON Schema"),
 ]
 
 
@@ -128,10 +128,10 @@ async def test_tools_are_listed_switched_and_given_rules_and_approval(page: Any,
         "changed: asks at every call",
         "Reads it.⟨U+202E⟩",
         "You approved: Read it.",
-        "says that it only reads",
+        "declared read-only",
     ):
         assert word in read, read
-    assert "no JSON Schema" in texts(find("mcp-tool-odd"))
+    assert "not a valid JSON Schema" in texts(find("mcp-tool-odd"))
     used, odd = find("mcp-tool-on-read"), find("mcp-tool-on-odd")
     assert ((used.isChecked(), used.isEnabled()), (odd.isChecked(), odd.isEnabled())) == ((True, True), (False, False))
     find("mcp-tool-on-read").click()

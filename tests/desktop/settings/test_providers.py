@@ -117,7 +117,7 @@ async def test_a_missing_key_is_never_shown_as_saved(page: Any, find: Find, atel
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), config])
     shown = {
         KeyState.SAVED: ("key saved", "saved – type to replace", True),
-        KeyState.SESSION: ("key known until Atelier closes", "kept until Atelier closes – type to replace", True),
+        KeyState.SESSION: ("key kept until Atelier closes", "kept until Atelier closes – type to replace", True),
         KeyState.REQUIRED: ("API key required", "API key required", False),
     }
     for state, (listed, hint, can_forget) in shown.items():

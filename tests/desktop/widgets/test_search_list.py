@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.widgets.rows import ListRow
+from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.search_list import PAGE, SearchList
 
 

@@ -97,7 +97,7 @@ def test_an_image_is_prepared_when_it_is_attached(
 @pytest.mark.parametrize("content", [broken_inside(), jpeg_header(9, 9), gif_header(9, 9), webp_header(9, 9)])
 def test_an_undecodable_image_is_refused_as_damaged(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.png").write_bytes(content)
-    with pytest.raises(UsageError, match=r"The picture a\.png is damaged: it cannot be opened"):
+    with pytest.raises(UsageError, match=r"The image a\.png is damaged: it cannot be opened"):
         attachments.read(tmp_path / "a.png")
 
 
@@ -121,7 +121,7 @@ def test_any_image_header_gives_at_most_a_refusal(whole: bytes, at: int, noise: 
 )
 def test_a_file_named_like_an_image_that_is_none_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UsageError, match="has the name of a picture"):
+    with pytest.raises(UsageError, match="has the name of an image"):
         attachments.read(tmp_path / name)
 
 
@@ -130,7 +130,7 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
     found = attachments.read(tmp_path / "notes.log")
     assert (found.name, found.text) == ("notes.log", "one\x1b[31m red\x1b[0m\n")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
-    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is not a text, picture"):
+    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is not a text, image"):
         attachments.read(tmp_path / "a.zip")
     with pytest.raises(UsageError, match="cannot be read"):
         attachments.read(tmp_path / "missing")

@@ -54,7 +54,7 @@ from atelier_desk.engine.run.reducer.steps import (
     StopChildren,
     Wait,
 )
-from atelier_desk.engine.team.protocol import NO_ANSWER
+from atelier_desk.engine.team.team_port import NO_ANSWER
 from tests.support.clock import ManualClock
 from tests.support.runs import START, Script, agent, call, reply, started
 

@@ -42,7 +42,7 @@ class Runs:
     def __init__(self, repos: Repositories, bus: EventBus) -> None:
         self._repos, self._bus = repos, bus
         self.decided: list[tuple[str, Decision]] = []
-        self.narrowing = self.answering = self
+        self.rights_withdrawal = self.answering = self
         self.env, self.live = SimpleNamespace(), SimpleNamespace(slots=SimpleNamespace())
 
     async def apply(self) -> None:

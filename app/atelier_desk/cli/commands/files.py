@@ -133,7 +133,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
     if bool(arguments.file) == arguments.all:
-        raise UsageError(N_("Say which held files: ids, paths, or --all."))
+        raise UsageError(N_("Name the held files: ids, paths, or --all."))
     chosen = list(files) if arguments.all else []
     for name in arguments.file:
         fitting = [each for each in files if each.path == name or each.id.startswith(name) or each.id.endswith(name)]
@@ -176,7 +176,7 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
         {"read": gone, "marked": left},
         (_("Marked as read: {path}", path=path) for path in gone),
         (Note(_(part, path=path), "warn") for path in left),
-        () if gone or left else _("None of them is marked."),
+        () if gone or left else _("None of these files is marked."),
         status=FAILED if left else OK,
     )
 
@@ -215,7 +215,7 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 
 async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.leftover) == arguments.all:
-        raise UsageError(N_("Say which leftovers: ids as the list shows them, or --all."))
+        raise UsageError(N_("Name the undo data to delete: ids from the list, or --all."))
     keys = (
         [each.key for each in await atelier.files.cleaning.leftovers()]
         if arguments.all

@@ -24,16 +24,16 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
     by = KNOWN.get(settings.models)
     rows = [
-        (_("describing pictures"), settings.sees or "-", "-", "-", "-"),
+        (_("describing images"), settings.sees or "-", "-", "-", "-"),
         (
-            _("making pictures"),
+            _("generating images"),
             settings.images_model or "-",
             settings.images or "-",
             key(settings.images_key_env, "images"),
             _price(settings.images_price),
         ),
         (
-            _("making 3D models"),
+            _("generating 3D models"),
             by.title if by is not None else "-",
             (settings.models_address or by.address) if by is not None else "-",
             key(settings.models_key_env, settings.models),
@@ -41,7 +41,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         ),
     ]
     value = {**settings.model_dump(mode="json"), "keys": state.keys}
-    return Result(value, Table((_("for"), _("by"), _("address"), _("key"), _("price")), rows))
+    return Result(value, Table((_("purpose"), _("service"), _("address"), _("key"), _("price")), rows))
 
 
 def _price(dollars: float | None) -> str:

@@ -148,7 +148,7 @@ async def switch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.state:
         await atelier.memories.set_on(arguments.workflow, arguments.state == "on")
     on = await atelier.memories.is_on(arguments.workflow)
-    return Result({"on": on}, _("on") if on else _("off"))
+    return Result({"on": on}, _("turned on") if on else _("turned off"))
 
 
 async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -224,7 +224,7 @@ def _progress(out: Output) -> Callable[[int, int], None]:
         if percent // 10 > last // 10:
             out.note(
                 _(
-                    "{percent} % ({done} of {total})",
+                    "{percent}% ({done} of {total})",
                     percent=percent,
                     done=number_format.number(done),
                     total=number_format.number(total),

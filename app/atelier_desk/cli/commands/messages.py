@@ -49,7 +49,7 @@ async def branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def regenerate(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.model) != bool(arguments.provider):
-        raise UsageError(_("--provider and --model go together."))
+        raise UsageError(_("Use --provider and --model together."))
     workflow = await atelier.workflows.get(arguments.id)
     turn = arguments.run or workflow.head_run_id or ""
     if turn:

@@ -100,6 +100,6 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = (
         _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed))
         if changed
-        else _("It is used already.")
+        else _("It is already in use.")
     )
     return Result({"agents": changed}, message)

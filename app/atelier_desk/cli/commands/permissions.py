@@ -44,7 +44,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = ((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last(rule)) for rule in found)
     return Result(
         [rule.model_dump(mode="json") | fields for rule, fields in zip(found, more, strict=True)],
-        Table((_("id"), _("action"), _("rule"), _("scope"), _("of"), _("last used")), rows),
+        Table((_("id"), _("action"), _("rule"), _("scope"), _("applies to"), _("last used")), rows),
         (Note(_never_matches(rule.text, why), "warn") for rule in found if (why := _never(never, rule.text))),
     )
 
@@ -229,11 +229,11 @@ async def _scope(atelier: Atelier, arguments: Namespace, out: Output) -> dict[st
     """``scope`` and ``scope_id`` of a rule; UsageError when they do not fit together."""
     scope = RuleScope(arguments.scope)
     if bool(arguments.workflow) is not (scope is RuleScope.WORKFLOW):
-        raise UsageError(N_("--workflow and --scope workflow belong together."))
+        raise UsageError(N_("Use --workflow and --scope workflow together."))
     if bool(arguments.agent) is not (scope is RuleScope.AGENT):
-        raise UsageError(N_("--agent and --scope agent belong together."))
+        raise UsageError(N_("Use --agent and --scope agent together."))
     if bool(arguments.folder) is not (scope is RuleScope.FOLDER):
-        raise UsageError(N_("--folder and --scope folder belong together."))
+        raise UsageError(N_("Use --folder and --scope folder together."))
     scope_id = arguments.workflow or (folders(out, [arguments.folder])[0] if arguments.folder else "")
     if scope is RuleScope.AGENT:
         scope_id = (await atelier.permissions.agent(arguments.agent)).id

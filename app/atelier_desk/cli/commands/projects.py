@@ -77,7 +77,7 @@ async def ingest(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         out.note(_("Paused. Run the same command to continue."))
         raise
     if not (state.error or state.changed or state.unchanged or state.removed) and _nothing_at(path):
-        raise NotFoundError(N_("There is nothing at {path}, and nothing of it is in the index."), path=path)
+        raise NotFoundError(N_("{path} does not exist and is not in the index."), path=path)
     shown: list[Shown] = []
     if state.error:
         shown.append(Note(state.error, "error"))
@@ -197,7 +197,7 @@ async def forget(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     project = await _holding(atelier, path)
     count = await atelier.projects.forget_path(project.id, path)
     if not count:
-        raise NotFoundError(N_("Nothing of {path} is in the project {name}."), path=path, name=project.name)
+        raise NotFoundError(N_("The project {name} contains nothing from {path}."), path=path, name=project.name)
     done = Result({"project": project.name, "files": count}, ngettext("{n} file removed", "{n} files removed", count))
     status = report(out, done)
     if project.root and not is_address(path):
@@ -216,7 +216,7 @@ async def pause(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     state = (await atelier.projects.states()).get(project.id)
     await atelier.projects.stop(project.id)
     reading = state is not None and state.stage in RUNNING
-    paused = _("Indexing of {name} is paused; indexing it again continues.", name=project.name)
+    paused = _("Indexing of {name} is paused; index it again to continue.", name=project.name)
     return Result(project, paused if reading else _("{name} is not being indexed.", name=project.name))
 
 

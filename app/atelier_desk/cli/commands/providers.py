@@ -185,7 +185,7 @@ async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
             "Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave "
             "it out."
         ),
-        KeyPlace.MEMORY: N_("No system keyring found, and no file of keys: keys are lost when Atelier closes."),
+        KeyPlace.MEMORY: N_("No system keyring or key file found: keys are lost when Atelier closes."),
     }
     path = store.file if store.place is KeyPlace.FILE else None
     return Result({"place": store.place.value, "file": path}, _(texts[store.place], path=store.file))

@@ -62,13 +62,13 @@ def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], s
             N_("--set, --accept and --decline are for what servers ask; this question has --options and --text.")
         )
     if arguments.decline and (arguments.accept or arguments.set):
-        raise UsageError(N_("Accept, or decline: not both."))
+        raise UsageError(N_("Use --accept or --decline, not both."))
     if arguments.decline:
         return [DECLINE], ""
     form = asked.spec.form
     if form is None:
         if arguments.set:
-            raise UsageError(N_("The server asks for no form; it takes --accept or --decline."))
+            raise UsageError(N_("The server does not ask for a form: use --accept or --decline."))
         return [ACCEPT], ""
     values = form.defaults()
     for pair in arguments.set:

@@ -28,7 +28,7 @@ async def run(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if begun is not None:
         return await continue_stream(atelier, arguments, out, begun)
     if arguments.prompt == arguments.schema == "-":
-        raise UsageError(N_("Standard input is either the prompt or the schema."))
+        raise UsageError(N_("Standard input can be the prompt or the schema, not both."))
     schema = await schema_from(out, arguments.schema) if arguments.schema is not None else None
     prompt = await _prompt(atelier, arguments, out)
     existing = await chosen_workflow(atelier, arguments)

@@ -24,5 +24,5 @@ async def commands(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
             {"command": each.name, "does": each.does.value, "about": each.about, "options": each.options}
             for each in found
         ],
-        Table((_("command"), _("files"), _("does"), _("options")), rows),
+        Table((_("command"), _("files"), _("effect"), _("options")), rows),
     )

@@ -32,7 +32,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 def _shown_by(state: WebState) -> str:
     if state.settings.scripts == "off":
-        return _("read without it")
+        return _("read without JavaScript")
     return f"{state.browser} ({state.program})" if state.browser else _("no browser was found")
 
 

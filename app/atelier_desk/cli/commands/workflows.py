@@ -32,7 +32,7 @@ STATES = {
     "waiting": N_("waiting for you"),
     "paused": N_("paused"),
     "interrupted": N_("interrupted"),
-    "completed": N_("completed"),
+    "completed": N_("done"),
     "error": N_("failed"),
 }
 """A workflow's states as shown; one without a turn has none."""
@@ -168,7 +168,7 @@ async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) 
     for folder in imported.workspace:
         out.note(
             _(
-                "The folder {folder} is not granted: a file cannot grant one. To grant it, run with --workspace.",
+                "Access to {folder} is not granted: a file cannot grant it. To grant it, run with --workspace.",
                 folder=folder,
             ),
             "warn",

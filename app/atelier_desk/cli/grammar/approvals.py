@@ -39,4 +39,4 @@ def register(add: AddCommands) -> None:
     )
     reject = group.command("reject", _("reject a call"))
     add_id(reject, "id", "approval")
-    reject.add_argument("--reason", metavar="T", default="", help=_("why; the agent reads it"))
+    reject.add_argument("--reason", metavar="T", default="", help=_("reason, shown to the agent"))

@@ -26,7 +26,9 @@ def register(add: AddCommands) -> None:
     for command in (held, accept, discard):
         add_id(command, "workflow", "workflow")
     for command in (accept, discard):
-        command.add_argument("file", nargs="*", help=_("ids, which can be shortened, or paths as the list shows them"))
+        command.add_argument(
+            "file", nargs="*", help=_("ids, which can be abbreviated, or paths as the list shows them")
+        )
         flag(command, "--all", _("all held files of the workflow"))
     marked = group.command("marked", _("files written after reading untrusted content"))
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))

@@ -18,13 +18,12 @@ def register(group: AddCommands) -> None:
         metavar="FILE|LINK",
         nargs="?",
         help=_(
-            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard input; without "
-            "it, this machine"
-            " is searched"
+            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard "
+            "input; without it, this computer is searched"
         ),
     )
-    read.add_argument("--workspace", metavar="DIR", action="append", help=_("look in this folder, too (repeatable)"))
-    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these of them; without names, all"))
+    read.add_argument("--workspace", metavar="DIR", action="append", help=_("also look in this folder (repeatable)"))
+    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these servers; without names, all"))
     read.add_argument(
         "--value", metavar="NAME=VALUE", action="append", help=_("a value that a server needs (repeatable)")
     )

@@ -46,7 +46,7 @@ def register(add: AddCommands) -> None:
     edit.add_argument("--tags", metavar="A,B", type=names)
     edit.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("0 to 1"))
     edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until it expires, or never"))
-    pairs = group.command("pairs", _("duplicate and contradicting memories"))
+    pairs = group.command("pairs", _("duplicate and contradictory memories"))
     add_id(pairs, "--workflow", "workflow", help=_("of this workflow (and the general ones)"))
     limit(pairs, 20)
     merge = group.command("merge", _("keep one of two memories and delete the other"))

@@ -16,7 +16,9 @@ def register(add: AddCommands) -> None:
         _("update the list of hosted models, limits and prices from models.dev"),
         needs=DATABASE,
     )
-    use = group.command("use", _("use a model for the default agent, those with the same model, and new workflows"))
+    use = group.command(
+        "use", _("use a model for the default agent, for agents with the same model, and for new workflows")
+    )
     use.add_argument("provider")
     use.add_argument("model")
     edit = group.command("edit", _("edit what is known about a model; other values are kept"), needs=DATABASE)

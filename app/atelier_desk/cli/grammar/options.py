@@ -105,8 +105,8 @@ def add_people_options(parser: argparse._ActionsContainer) -> None:
 def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
     """``piped``: ``-`` reads standard input."""
     words = _(
-        "a text, document or picture that goes with the prompt, or a folder with its texts (repeatable); - waits for "
-        "standard input"
+        "a text, document or image that goes with the prompt, or a folder with its texts "
+        "(repeatable); - waits for standard input"
     )
-    plain = _("a text, document or picture that goes with the first message, or a folder with its texts (repeatable)")
+    plain = _("a text, document or image that goes with the first message, or a folder with its texts (repeatable)")
     several(parser, "--attach", "FILE", words if piped else plain)

@@ -90,7 +90,7 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         problem = _(
-            "it must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}",
+            "must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}",
             text=repr(text),
         )
         raise argparse.ArgumentTypeError(problem) from None

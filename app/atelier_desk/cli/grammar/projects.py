@@ -41,7 +41,7 @@ def register(add: AddCommands) -> None:
         "--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)")
     )
     explore.add_argument(
-        "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: who calls it")
+        "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: what calls it")
     )
     explore.add_argument(
         "--depth", metavar="N", type=number(int, least=1), default=1, help=_("distance in relations, 1 to 5 (1)")
@@ -54,8 +54,8 @@ def register(add: AddCommands) -> None:
     flag(allow, "--undo", _("exclude it again and remove it from the index"))
     forget = group.command("forget", _("remove a file or folder from the index; the files are kept"))
     forget.add_argument("path")
-    group.command("offers", _("granted folders that could become projects"))
-    answer = group.command("answer", _("say whether a granted folder becomes a project"))
+    group.command("offers", _("workspace folders that could become projects"))
+    answer = group.command("answer", _("choose whether a workspace folder becomes a project"))
     answer.add_argument("folder", metavar="DIR")
     answer.add_argument("said", choices=("yes", "no"))
     for name, text in (

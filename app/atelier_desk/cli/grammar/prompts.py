@@ -13,7 +13,7 @@ def register(add: AddCommands) -> None:
     listing = group.command("list", _("all prompts"), needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only prompts with these words"))
     show = group.command("show", _("a prompt as a Markdown file, to standard output"), needs=DATABASE)
-    added = group.command("add", _("store a prompt"))
+    added = group.command("add", _("save a prompt"))
     edit = group.command("edit", _("change a prompt"))
     remove = group.command("remove", _("remove a prompt"))
     for command in (show, added, edit, remove):
@@ -24,7 +24,7 @@ def register(add: AddCommands) -> None:
     for command in (added, edit):
         command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
     imported = group.command(
-        "import", _("store the prompts of files: Markdown, also of Claude Code, Copilot and Codex; recipes of goose")
+        "import", _("import prompts from files: Markdown, also from Claude Code, Copilot and Codex; recipes from goose")
     )
     imported.add_argument(
         "files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown")

@@ -26,7 +26,7 @@ def register(add: AddCommands) -> None:
         "--preset",
         metavar="SERVICE",
         default="",
-        help=_("a service of atelier providers presets: its kind and address"),
+        help=_("a service listed by atelier providers presets, for its kind and address"),
     )
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
     added.add_argument(
@@ -58,7 +58,7 @@ def register(add: AddCommands) -> None:
         "key-file", _("show or set whether keys are stored in a file when there is no system keyring"), needs=DATABASE
     )
     file.add_argument(
-        "on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on stores them there, off deletes the file")
+        "on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on: store them there; off: delete the file")
     )
     models = group.command("models", _("the models a server offers"), needs=DATABASE)
     models.add_argument("name")
@@ -82,5 +82,5 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key-style",
         choices=KEY_STYLES,
-        help=_("the header of the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto knows which"),
+        help=_("the header of the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto chooses it"),
     )

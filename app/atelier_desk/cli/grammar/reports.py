@@ -10,7 +10,7 @@ def register(add: AddCommands) -> None:
     group = add.group("reports")
     listing = group.command("list", _("the reports of a workflow"))
     show = group.command("show", _("show a report; refused if its file was changed"))
-    accept = group.command("accept", _("accept a report's file as changed by another program"))
+    accept = group.command("accept", _("accept a report's file after another program changed it"))
     for command in (listing, show, accept):
         command.add_argument("workflow", help=_("its id"))
     for command in (show, accept):

@@ -44,7 +44,7 @@ def register(add: AddCommands) -> None:
         action="append",
         default=[],
         dest="values",
-        help=_("fills in a variable of --prompt (repeatable)"),
+        help=_("fill in a variable of --prompt (repeatable)"),
     )
     add_workflow_options(parser)
     add_attach_option(parser)

@@ -13,7 +13,7 @@ def register(add: AddCommands) -> None:
     on = group.command("on", _("enable a skill"))
     off = group.command("off", _("disable a skill"))
     for command in (show, on, off):
-        command.add_argument("name", help=_("its name, or its file where several have the name"))
+        command.add_argument("name", help=_("its name, or its file if several have the same name"))
     for command in (listing, show, on, off):
         command.add_argument(
             "--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one")

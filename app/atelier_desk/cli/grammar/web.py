@@ -27,9 +27,7 @@ def register(add: AddCommands) -> None:
         default="",
         help=_("the environment variable that holds the key; only its name is stored"),
     )
-    price = _(
-        "what a search costs, in US dollars: with a monthly limit, no paid service is asked whose price is unknown"
-    )
+    price = _("price per search in US dollars; with a monthly limit, paid services without a known price are not used")
     use.add_argument("--price", metavar="USD", type=number(float, least=0), help=price)
     pages = group.command("scripts", _("choose whether pages that need JavaScript are rendered in a browser"))
     pages.add_argument(

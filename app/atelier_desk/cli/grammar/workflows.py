@@ -19,7 +19,7 @@ def register(add: AddCommands) -> None:
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
     show = group.command("show", _("the messages of a workflow"), handler="messages:show", needs=DATABASE)
     add_id(show, "id", "workflow")
-    limit(show, 100, _("newest messages"))
+    limit(show, 100, _("number of most recent messages"))
     search = group.command("search", _("search messages, tool calls, reports and memories"), needs=DATABASE)
     search.add_argument("text")
     limit(search, 50)
@@ -51,7 +51,7 @@ def register(add: AddCommands) -> None:
     )
     flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
     imported.add_argument(
-        "--chat", metavar="ID", action="append", default=[], help=_("import only this chat of the list; repeatable")
+        "--chat", metavar="ID", action="append", default=[], help=_("import only this chat from the list (repeatable)")
     )
     imported.add_argument("--on-conflict", choices=("skip", "overwrite", "rename"), default="rename")
     days = limits.DELETED_DAYS

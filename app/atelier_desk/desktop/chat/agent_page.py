@@ -24,7 +24,7 @@ from atelier_desk.support.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
-    from atelier_desk.desktop.chat.transcript_controller import TranscriptController
+    from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
     from atelier_desk.desktop.team.model import TeamModel
 
 FIGURES_FROM = 560
@@ -45,7 +45,7 @@ class AgentPage(QWidget):
         bridge: Bridge,
         team: TeamModel,
         pages: TranscriptPages,
-        steering: TranscriptController,
+        steering: TranscriptActions,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)

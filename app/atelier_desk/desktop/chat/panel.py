@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.picture_folders import picture_folders
 from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
-from atelier_desk.desktop.chat.compose.send_controller import Sender
+from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
@@ -28,7 +28,7 @@ from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
 from atelier_desk.desktop.chat.transcript.items import item_maker
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.transcript_controller import TranscriptController
+from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.folders.button import FolderButton
 from atelier_desk.desktop.folders.controller import FolderController
@@ -85,7 +85,7 @@ class ChatPanel(QWidget):
         self.team = TeamModel(bridge, self)
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
-        self.steering = TranscriptController(bridge, self)
+        self.steering = TranscriptActions(bridge, self)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = WorkflowChoices(bridge, self.header, self)
@@ -106,7 +106,7 @@ class ChatPanel(QWidget):
         self.finder = Finder(bridge, self.pages, self.team, self.view, self.find_bar, self)
         self.empty = StartPage(bridge, self.folders, self)
         self.composer = Composer(self)
-        self.sending = Sender(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
+        self.sending = SendController(bridge, self.composer, self.choices, self.folders, self.pages, self.view, self)
         self.calling = SlashCommandController(bridge, self.composer, lambda: self.folders.folders)
         self.queue = QueueController(bridge, QueueStrip(self), self.composer, self)
         self.queue.stepping = lambda: self.sending.stepping
@@ -316,7 +316,7 @@ class ChatPanel(QWidget):
         if self._starter is None:
             if provider != builtin_type().kind:
                 return
-            from atelier_desk.desktop.first_start.notice import StarterNotice
+            from atelier_desk.desktop.first_start.starter_notice import StarterNotice
 
             self._starter = StarterNotice(self)
             self._starter.better_models_requested.connect(self.better_models_requested)

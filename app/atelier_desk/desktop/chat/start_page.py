@@ -235,7 +235,7 @@ class StartPage(QScrollArea):
         from atelier_desk.desktop.folders.rows import FolderRows, RecentFolders
 
         box = control(QWidget(body), "start-folders")
-        grant = control(QPushButton(box), "start-grant", N_("Grant a folder…"), on=self._folders.ask)
+        grant = control(QPushButton(box), "start-grant", N_("Grant folder access…"), on=self._folders.ask)
         grant.setAutoDefault(False)
         hint = bind_text(
             label("", "small", box, wrap=True),

@@ -12,9 +12,9 @@ from atelier_desk.desktop.command_palette.search_terms import found_by
 from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill
+from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.matching import rank
 from atelier_desk.desktop.widgets.rounded import round_popup
-from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.support.i18n import N_, _
 

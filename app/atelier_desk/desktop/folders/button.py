@@ -77,7 +77,7 @@ class FolderButton(Picker):
                 theme().icon("history", "muted"), shown, partial(self._controller.grant, [folder])
             ).setToolTip(visible(folder))
         menu.addSeparator()
-        menu.addAction(theme().icon("plus", "muted"), _("Grant a folder…"), self._controller.ask)
+        menu.addAction(theme().icon("plus", "muted"), _("Grant folder access…"), self._controller.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
     def minimumSizeHint(self) -> QSize:
@@ -127,7 +127,7 @@ class FolderButton(Picker):
             _("{name}: missing", name=_name(each)) if each in self._controller.missing else _name(each)
             for each in folders
         ]
-        return _("Folders: {names}", names=", ".join(names)) if folders else _("Grant a folder…")
+        return _("Folders: {names}", names=", ".join(names)) if folders else _("Grant folder access…")
 
 
 def _name(folder: str) -> str:

@@ -165,7 +165,7 @@ class FolderController(QObject):
         """Let the user choose a folder."""
         from atelier_desk.desktop.settings.files import ask_folder
 
-        ask_folder(self._around, _("Grant a folder"), lambda path: self.grant([str(path)]))
+        ask_folder(self._around, _("Grant folder access"), lambda path: self.grant([str(path)]))
 
     def grant(self, folders: Sequence[str]) -> None:
         """Grant these folders; ask about trust for undecided ones that contain files with instructions."""

@@ -89,7 +89,9 @@ class RecentFolders(QWidget):
         )
         tint(button, "folder", "muted", 14)
         text = " " + cut(Path(folder).name or folder).replace("&", "&&")
-        return bind_text(button, lambda: text, tip=lambda: folder, name=lambda: _("Grant {folder}", folder=folder))
+        return bind_text(
+            button, lambda: text, tip=lambda: folder, name=lambda: _("Grant access to {folder}", folder=folder)
+        )
 
 
 def cut(name: str) -> str:

@@ -143,7 +143,7 @@ class WindowActions(ChildWindows):
 
     @action(
         "grant-folder",
-        N_("Grant a folder…"),
+        N_("Grant folder access…"),
         group="workflow",
         icon="folder-open",
         keywords="workspace files directory project",

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate, show_row
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate, show_row
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
 
 KeyRole = Qt.ItemDataRole.UserRole

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS
-from atelier_desk.desktop.widgets.rows import ListRow
+from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.domain.project import ProjectHit
 from atelier_desk.presentation.projects import describe, kind_word, place_word, title_word
 from atelier_desk.storage.search_terms import word_places

@@ -93,7 +93,7 @@ class ApprovalChanges(QWidget):
             self.diffs.append(diff)
             self._column.addWidget(diff)
             if len(lines) > LINES:
-                rest = _("{n} more lines; see the arguments for the full text.", n=number(len(lines) - LINES))
+                rest = _("Lines not shown: {n}. See the arguments for the full text.", n=number(len(lines) - LINES))
                 self._column.addWidget(label(rest, "muted", self, wrap=True))
         self.side.setVisible(bool(self.diffs))
         if self._width:
@@ -123,7 +123,7 @@ def _counts(change: FileChange) -> tuple[str, str]:
     if not change.files:
         added, removed = number(change.added), number(change.removed)
         return f"+{added} \N{MINUS SIGN}{removed}", _(
-            "{added} lines added, {removed} removed", added=added, removed=removed
+            "Lines added: {added}, removed: {removed}", added=added, removed=removed
         )
     files = ngettext("{count} file", "{count} files", change.files, count=number(change.files))
     if change.files >= limits.COUNTED_FILES:

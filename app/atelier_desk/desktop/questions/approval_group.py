@@ -192,7 +192,7 @@ class ApprovalGroup(ApprovalFrame):
     def _check(self, *_args: object) -> None:
         left = self.unsettled()
         self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
-        tip = _("Decide on the call you edited first") if self._begun() else _("Allow each of these calls once")
+        tip = _("First decide on the call you edited") if self._begun() else _("Allow each of these calls once")
         self.allow.setToolTip(tip)
 
     def _show(self) -> None:

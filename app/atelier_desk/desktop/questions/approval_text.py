@@ -296,6 +296,6 @@ def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
     words = {
         OnTimeout.REJECT: _("Then it is rejected."),
         OnTimeout.APPROVE: _("Then it is allowed."),
-        OnTimeout.ASK_AGAIN: _("Then it is asked again."),
+        OnTimeout.ASK_AGAIN: _("Then you are asked again."),
     }
     return _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"), words[then]

@@ -116,7 +116,7 @@ class ArgumentsView(QWidget):
         self.text = control(_Text(self), "approval-arguments", name=N_("Arguments as JSON"))
         self._cut = bind_text(
             label("", "small", self, wrap=True),
-            lambda: _("{n} more characters; copy or edit to see them all", n=number(self._hidden)),
+            lambda: _("Characters not shown: {n}; copy or edit to see them all", n=number(self._hidden)),
         )
         self._error = control(label("", "error", self, wrap=True), "approval-arguments-error")
         pair = fill(QHBoxLayout(), 1, self.copy, self.edit, spacing=0)

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.rows import ListRow, show_row
+from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.desktop.widgets.rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.llm.presets import Preset, presets
 from atelier_desk.llm.registry import find

@@ -22,8 +22,8 @@ _LINES = {
     ToolMode.INVOKE: N_("As a list: {tokens} tokens"),
 }
 _SAVED = {
-    ToolMode.SECTIONS: N_("By section: {tokens} tokens, {percent} % less"),
-    ToolMode.INVOKE: N_("As a list: {tokens} tokens, {percent} % less"),
+    ToolMode.SECTIONS: N_("By section: {tokens} tokens, {percent}% less"),
+    ToolMode.INVOKE: N_("As a list: {tokens} tokens, {percent}% less"),
 }
 
 

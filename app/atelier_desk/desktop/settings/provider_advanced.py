@@ -38,7 +38,7 @@ class ProviderAdvanced(QWidget):
         self.fold = control(QPushButton(self), "provider-advanced", look="quiet")
         self.fold.setCheckable(True)
         bind_text(self.fold, lambda: ("▾ " if self.fold.isChecked() else "▸ ") + _("Advanced"), name=N_("Advanced"))
-        about = N_("PEM file, if your own authority signed the server certificate")
+        about = N_("PEM file, if your own certificate authority signed the server's certificate")
         self.ca_file = control(QLineEdit(self), "provider-ca-file", name=N_("CA file"), hint=about)
         about = N_("Azure only, for example 2024-10-21")
         self.api_version = control(QLineEdit(self), "provider-api-version", name=N_("API version"), hint=about)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, excerpt_text
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_

@@ -21,9 +21,9 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.controls import fill
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.rounded import round_popup
-from atelier_desk.desktop.widgets.rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.search_list import SearchList
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.bindings import Text, bind, control
 from atelier_desk.desktop.widgets.controls import label
-from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate, show_row
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate, show_row
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
 from atelier_desk.support.i18n import N_
 

@@ -32,8 +32,8 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
 """File extensions of converted images."""
 _UNSUPPORTED = N_(
-    "{name} cannot be attached: it is not a text, picture (PNG, JPEG, GIF, WebP, BMP, TIFF) or document "
-    "(PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, e-mail)."
+    "{name} cannot be attached: it is not a text, image (PNG, JPEG, GIF, WebP, BMP, TIFF) or "
+    "document (PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, email)."
 )
 _HEAD = 32
 """Leading bytes by which an image is recognised."""
@@ -111,7 +111,7 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without notice, while the person expects an image.
         raise UsageError(
-            N_("{name} has the name of a picture but is not one that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."),
+            N_("{name} has the name of an image but is not one that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."),
             name=shown,
         )
     text, encoding = decode(content)
@@ -161,14 +161,14 @@ def _inside(path: Path, granted: tuple[str, ...]) -> str:
 def _picture(name: str, content: bytes, picture: Picture, source: str, path: str) -> PreparedAttachments:
     if picture.width * picture.height > limits.PICTURE_PIXELS:
         raise LimitError(
-            N_("The picture {name} has {width} × {height} pixels; at most {most} million are opened."),
+            N_("The image {name} has {width} × {height} pixels; at most {most} million are opened."),
             name=name,
             width=number(picture.width),
             height=number(picture.height),
             most=limits.PICTURE_PIXELS // 10**6,
         )
     if not picture.complete:
-        raise UsageError(N_("The picture {name} is damaged: its end is missing."), name=name)
+        raise UsageError(N_("The image {name} is damaged: its end is missing."), name=name)
     try:
         ready = prepared(content)
     except UnusablePicture as unfit:
@@ -176,10 +176,10 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
             case "too_large":
                 raise too_large(name, limits.ATTACHED_PICTURE) from None
             case "timeout":
-                say = N_("The picture {name} cannot be opened in time. Make it smaller and attach it again.")
+                say = N_("The image {name} cannot be opened in time. Make it smaller and attach it again.")
                 raise UsageError(say, name=name) from None
         raise UsageError(
-            N_("The picture {name} is damaged: it cannot be opened. Save or export it again."), name=name
+            N_("The image {name} is damaged: it cannot be opened. Save or export it again."), name=name
         ) from None
     endings = _ENDINGS.get(ready.media_type, ())
     if ready.data is not content and not name.lower().endswith(endings):

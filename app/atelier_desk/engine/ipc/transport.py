@@ -50,7 +50,7 @@ async def listen(address: str, serve: Serve) -> Callable[[], Awaitable[None]]:
     except OSError as error:
         listener.close()
         raise StorageError(
-            N_("The local socket {path} cannot be made: {reason}"), code="socket", path=path, reason=error
+            N_("The local socket {path} cannot be created: {reason}"), code="socket", path=path, reason=error
         ) from error
 
     async def stop() -> None:

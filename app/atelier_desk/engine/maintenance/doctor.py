@@ -354,7 +354,7 @@ async def _keyring(atelier: Opened) -> Check:
         )
     message = _("No system keyring found: keys are lost when Atelier closes.")
     if path.exists():
-        message = _("The file of keys {path} cannot be read: keys are lost when Atelier closes.", path=path)
+        message = _("The key file {path} cannot be read: keys are lost when Atelier closes.", path=path)
     fix = _(
         "Install one (GNOME Keyring, KWallet), name an environment variable (atelier providers edit NAME "
         "--api-key-env VAR), "

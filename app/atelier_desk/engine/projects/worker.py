@@ -50,11 +50,11 @@ NO_TEXT = N_("Not a text that can be read.")
 BROKEN = N_("Could not be read: {reason}")
 NO_OCR = "no_ocr"
 PICTURE = {
-    "bomb": N_("The picture has more than {most} million pixels: it is not unpacked."),
-    "not_a_picture": N_("It is named like a picture, but its content is not one."),
-    "broken": N_("The picture is damaged, or needs too much memory."),
+    "bomb": N_("The image has more than {most} million pixels: it is not unpacked."),
+    "not_a_picture": N_("It is named like an image, but its content is not one."),
+    "broken": N_("The image is damaged, or needs too much memory."),
     NO_OCR: N_(
-        "Text in pictures cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
+        "Text in images cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
     ),
 }
 """Problems of an image whose text was not recognised, by code of ``media.reading``."""

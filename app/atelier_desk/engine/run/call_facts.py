@@ -39,8 +39,8 @@ from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.denied_files import home_folder, slashed, work_tree
 from atelier_desk.workspace.glob_matching import Patterns, TooManyError
+from atelier_desk.workspace.path_denials import Denials
 from atelier_desk.workspace.repository import Repository
-from atelier_desk.workspace.run_denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 _MAX_NAMES = 1_000

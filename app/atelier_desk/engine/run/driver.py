@@ -51,7 +51,7 @@ from atelier_desk.engine.run.results import BY_USER, closed
 from atelier_desk.engine.run.server_changes import server_news
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
-from atelier_desk.engine.team.protocol import NO_ANSWER, TeamPort
+from atelier_desk.engine.team.team_port import NO_ANSWER, TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import _, spoken

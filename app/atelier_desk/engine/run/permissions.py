@@ -27,7 +27,7 @@ from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.registry.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
-from atelier_desk.workspace.run_denials import Denials
+from atelier_desk.workspace.path_denials import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)
@@ -222,6 +222,6 @@ def refusal(said: Verdict) -> str:
     )
 
 
-def really(folders: Sequence[str]) -> tuple[str, ...]:
+def resolved_paths(folders: Sequence[str]) -> tuple[str, ...]:
     """Return folders with links resolved: a folder's rule must not move along when a link is redirected."""
     return tuple(os.path.realpath(folder) for folder in folders)

@@ -16,7 +16,7 @@ from atelier_desk.engine.run.permissions import Judge, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
-from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.engine.team.team_port import TeamPort
 from atelier_desk.policy import approval_modes
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolCategory, ToolResult

@@ -33,13 +33,13 @@ from atelier_desk.engine.run import server_requests
 from atelier_desk.engine.run.decided_call import Decided
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import marking
-from atelier_desk.engine.run.permissions import disclosure_filter, really
+from atelier_desk.engine.run.permissions import disclosure_filter, resolved_paths
 from atelier_desk.engine.run.preparing import CallPreparation
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.results import call_finished, closed, noting_edits, stored_parts
 from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.tool_budget import CallSpending
-from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.engine.team.team_port import TeamPort
 from atelier_desk.policy import approval_modes, budget
 from atelier_desk.policy.permissions import scope
 from atelier_desk.policy.permissions.call_facts import Concern
@@ -231,7 +231,7 @@ class ToolCalls:
         """Return details for a card, with the scope of a permanent permission."""
         described = ready.described
         local = bool(described.subjects.command or described.subjects.paths or ready.tool.needs_workspace)
-        where = scope.holds(state.workflow_id, really(state.workspace), local=local)
+        where = scope.holds(state.workflow_id, resolved_paths(state.workspace), local=local)
         if where.scope is RuleScope.ALWAYS:
             return described.details
         return {**described.details, "always_in": {"scope": where.scope.value, "scope_id": where.scope_id}}

@@ -36,7 +36,7 @@ from atelier_desk.engine.run.server_requests import lost
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.runs.unreadable import end_unread, is_damage
-from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.engine.team.team_port import TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.support.i18n import _

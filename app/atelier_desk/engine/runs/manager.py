@@ -23,8 +23,8 @@ from atelier_desk.engine.journal import history
 from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.marked_files import read_at_start
-from atelier_desk.engine.run.permissions import really
-from atelier_desk.engine.run.reducer.state import uncalled, used_folders
+from atelier_desk.engine.run.permissions import resolved_paths
+from atelier_desk.engine.run.reducer.state import used_folders, without_called_skill
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.agent_resolution import other_agent
 from atelier_desk.engine.runs.answering import Answering
@@ -34,7 +34,7 @@ from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
 from atelier_desk.engine.runs.recovery import Recovery
-from atelier_desk.engine.runs.rights_narrowing import RightsNarrowing
+from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal
 from atelier_desk.engine.runs.side_requests import SideRequests
 from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
@@ -80,7 +80,7 @@ class RunManager:
         live: the runs in memory, including each workflow's live one.
         teams: interactions between the runs of a team.
         steering: pause, resume, step, message.
-        narrowing: withdrawal of rights during runs.
+        rights_withdrawal: withdrawal of rights during runs.
         answering: what runs wait for.
         editing: changes of the context that a model is sent.
         attaching: attachments of messages.
@@ -98,7 +98,7 @@ class RunManager:
         self.live = LiveRuns(env, slots, Teams)
         self.teams = self.live.teams
         self.steering = Steering(env, self.live)
-        self.narrowing = RightsNarrowing(env, self.live)
+        self.rights_withdrawal = RightsWithdrawal(env, self.live)
         self.answering = Answering(env, self.live)
         self.editing = ContextEditing(env, self.live)
         self.attaching = Attaching(env)
@@ -306,7 +306,7 @@ class RunManager:
             run_id=run_id,
             workflow_id=row.id,
             agent_id=who.agent_id,
-            workspace=really(row.workspace),
+            workspace=resolved_paths(row.workspace),
         )
         # Include rules against other agents: they may become sub-agents, with the same instructions.
         trusted, instructions = await self.env.folder_instructions(row.workspace, approvals.rules)
@@ -314,7 +314,7 @@ class RunManager:
         before = await self.live.conversations.before(previous)
         uses = used_folders(before.history, (message, *then, *after))
         lost = await self.env.skills.withdrawn(uses, row.workspace) if uses else ()
-        message, *waiting = (uncalled(each, lost) for each in (message, *then, *after))
+        message, *waiting = (without_called_skill(each, lost) for each in (message, *then, *after))
         marks = self.env.marks
         marked = await in_tool_thread(read_at_start, marks, instructions, skills) if marks else ()
         self.env.journal.learn(row)

@@ -29,7 +29,7 @@ from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
 from atelier_desk.engine.runs.messages import calling, check_text
-from atelier_desk.engine.runs.rights_narrowing import RightsNarrowing
+from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal
 from atelier_desk.support.i18n import N_
 
 EVERYTHING = frozenset({LimitKind.MONTH, LimitKind.UNPRICED})
@@ -42,7 +42,7 @@ class Steering:
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
         self._env = env
         self._runs = runs
-        self._narrowing = RightsNarrowing(env, runs)
+        self._rights_withdrawal = RightsWithdrawal(env, runs)
 
     async def pause(self, run_id: str) -> None:
         """Finish the current step, then hold the run and everything below it until ``resume``.
@@ -95,7 +95,7 @@ class Steering:
             ConflictError: the run has ended, or is already running.
         """
         live = await self._runs.load(run_id)
-        await self._narrowing.before(live)
+        await self._rights_withdrawal.before(live)
         if live.at_work and live.driver is not None and live.driver.pause_requested:
             # The requested pause has not happened yet: withdraw it.
             live.driver.pause_requested = False

@@ -68,14 +68,14 @@ class AgentService:
         await self._context.repos.agents.save(agent)
         self._context.bus.changed("agent", agent.id)
         if old is not None and old.config.approval is not config.approval:
-            await self._context.runs.narrowing.apply(mode=config.approval, agent_id=agent.id)
+            await self._context.runs.rights_withdrawal.apply(mode=config.approval, agent_id=agent.id)
         return agent
 
     async def delete(self, agent_id: str) -> None:
         """Delete an agent. Workflows that used it continue with the default agent; the last agent cannot be deleted."""
         agents = await self.list()
         if all(agent.id != agent_id for agent in agents):
-            raise NotFoundError(N_("There is no agent with the identifier {id}."), id=agent_id)
+            raise NotFoundError(N_("There is no agent with the id {id}."), id=agent_id)
         if len(agents) == 1:
             raise UsageError(N_("The last agent cannot be removed; add another one first."), code="last_agent")
         await self._context.repos.agents.delete(agent_id)
@@ -206,7 +206,7 @@ class AgentService:
         found = next((each for each in READY if each.key == key), None)
         if found is None:
             raise NotFoundError(
-                N_("There is no ready agent {key}. Ready agents: {known}."),
+                N_("There is no ready-made agent {key}. Ready-made agents: {known}."),
                 key=key,
                 known=", ".join(each.key for each in READY),
             )

@@ -199,7 +199,7 @@ class FileService:
         from atelier_desk.workspace.checkpoints.protected_files import settle_all
         from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.instructions import instructions
-        from atelier_desk.workspace.run_denials import Denials
+        from atelier_desk.workspace.path_denials import Denials
 
         await self.missing(folders)
         # Files just placed by a running program must wait for a person first.

@@ -51,7 +51,7 @@ class KeyService:
         except OSError as error:
             raise StorageError(
                 N_(
-                    "The file of keys {path} cannot be used: {reason}. Correct that, or delete the file and enter "
+                    "The key file {path} cannot be used: {reason}. Correct that, or delete the file and enter "
                     "the keys again."
                 ),
                 code="keys",

@@ -25,6 +25,7 @@ from atelier_desk.engine.services.common import mcp_calls
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_content import McpContent
 from atelier_desk.engine.services.common.mcp_description import described
+from atelier_desk.engine.services.common.mcp_ping import McpPing
 from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
 from atelier_desk.engine.services.common.mcp_rules import (
     checked,
@@ -38,7 +39,6 @@ from atelier_desk.engine.services.common.mcp_rules import (
 from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
-from atelier_desk.engine.services.common.mcp_watch import McpWatch
 from atelier_desk.mcp import definitions, icons, variable_resolution
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_, _
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
     from atelier_desk.tools.calls.context import ToolContext
-    from atelier_desk.workspace.run_denials import Denials
+    from atelier_desk.workspace.path_denials import Denials
 
 log = logging.getLogger(__name__)
 
@@ -100,7 +100,7 @@ class McpService:
         self._refreshing: dict[str, asyncio.Task[None]] = {}
         self._waited: dict[str, tuple[float, float]] = {}
         """By server: the time of its last requested tool check, and the delay used."""
-        self._watch = McpWatch(self._connections, context.clock)
+        self._watch = McpPing(self._connections, context.clock)
         self._folder: Path | None = None
         self._sign = McpSignIn(self, context.vault)
         self.problems = McpProblems(self._all, self._refresh, self._failure)
@@ -251,7 +251,7 @@ class McpService:
             await rules.save(PermissionRule(text=ours, action=action, created_at=self._context.clock.now()))
         self._context.bus.changed("settings", "approvals")
         self._announce(name)
-        await self._context.runs.narrowing.apply()
+        await self._context.runs.rights_withdrawal.apply()
 
     async def give(self, name: str, agent_id: str, on: bool) -> None:
         """Give all tools of a server to a stored agent, or remove them."""

@@ -63,7 +63,8 @@ class MediaService:
         if settings.images_model and not settings.images:
             raise UsageError(
                 N_(
-                    "The model that makes pictures needs the address of its endpoint, such as https://api.openai.com/v1."
+                    "The model that generates images needs the address of its endpoint, such as "
+                    "https://api.openai.com/v1."
                 )
             )
         await self._check_vision_model(settings.sees)
@@ -102,12 +103,12 @@ class MediaService:
         tried = settings or stored.media
         if what == "images" and not (tried.images and tried.images_model):
             raise UsageError(
-                N_("No service that makes pictures is configured: enter its address and model first."),
+                N_("No service that generates images is configured: enter its address and model first."),
                 code="not_configured",
             )
         if what == "models" and tried.models == "off":
             raise UsageError(
-                N_("No service that makes 3D models is configured: choose one first."), code="not_configured"
+                N_("No service that generates 3D models is configured: choose one first."), code="not_configured"
             )
         kind, title = (HeldKind.IMAGES, tried.images) if what == "images" else (HeldKind.MODELS, tried.models)
         check_confirmed(stored.model_copy(update={"media": tried}), kind, title)

@@ -184,7 +184,7 @@ class PermissionService:
         Raises:
             NotFoundError: there is no such tool, workflow or agent. UsageError: invalid arguments.
         """
-        from atelier_desk.engine.run.permissions import really, unreachable, verdict
+        from atelier_desk.engine.run.permissions import resolved_paths, unreachable, verdict
         from atelier_desk.policy.permissions.scope import first
         from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
@@ -204,7 +204,7 @@ class PermissionService:
         agent_id = (await self.agent(agent)).id if agent else ""
         if workflow_id:
             workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
-        folder = first(really(tuple(workspace)))
+        folder = first(resolved_paths(tuple(workspace)))
         active = (rule for rule in await self.rules() if not rule.held)
         holding = tuple(
             rule for rule in active if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder)
@@ -294,7 +294,7 @@ class PermissionService:
     async def _changed(self) -> None:
         """Apply changed rules: running runs lose what is now denied, and everybody is notified."""
         self._context.bus.changed("settings", "approvals")  # first, so that a turn that begins meanwhile uses them
-        await self._context.runs.narrowing.apply()
+        await self._context.runs.rights_withdrawal.apply()
 
     async def _get(self, rule_id: str) -> PermissionRule:
         found = next((rule for rule in await self.rules() if rule.id == rule_id), None)
@@ -348,11 +348,11 @@ class PermissionService:
 
 def _followed(rule: PermissionRule) -> PermissionRule:
     """Return a folder's rule with links resolved, as runs name their folder."""
-    from atelier_desk.engine.run.permissions import really
+    from atelier_desk.engine.run.permissions import resolved_paths
 
     if rule.scope is not RuleScope.FOLDER or not Path(rule.scope_id).is_absolute():
         return rule
-    return rule.model_copy(update={"scope_id": really([rule.scope_id])[0]})
+    return rule.model_copy(update={"scope_id": resolved_paths([rule.scope_id])[0]})
 
 
 def covers_example(read: pattern.Pattern, example: str) -> bool:

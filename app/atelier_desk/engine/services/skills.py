@@ -268,12 +268,12 @@ class SkillService:
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Rules of any workflow and agent: the message is read by all that answer it.
-        from atelier_desk.engine.run.permissions import really  # imports most of the run engine
+        from atelier_desk.engine.run.permissions import resolved_paths  # imports most of the run engine
         from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.denied_files import home_folder
-        from atelier_desk.workspace.run_denials import Denials
+        from atelier_desk.workspace.path_denials import Denials
 
-        here = really(tuple(folders))
+        here = resolved_paths(tuple(folders))
         await self._context.repos.settings.refuse_damaged()
         held = [
             rule

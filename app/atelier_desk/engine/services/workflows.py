@@ -238,7 +238,7 @@ class WorkflowService:
         modes = [(await runs.resolve_agent(each, "")).agent.approval for each in asked]
         changed = await self._update(workflow_id, **fields)
         if modes[0] is not modes[1]:
-            await runs.narrowing.apply(workflow_id, mode=modes[1])
+            await runs.rights_withdrawal.apply(workflow_id, mode=modes[1])
         return changed
 
     async def set_workspace(self, workflow_id: str, workspace: tuple[str, ...]) -> Workflow:
@@ -252,7 +252,7 @@ class WorkflowService:
         if relative:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=relative[0])
         changed = await self._update(workflow_id, workspace=workspace)
-        await self._context.runs.narrowing.apply(workflow_id)
+        await self._context.runs.rights_withdrawal.apply(workflow_id)
         return changed
 
     async def set_draft(self, workflow_id: str, draft: str, attachments: Sequence[Attachment] | None = None) -> None:

@@ -24,7 +24,7 @@ from atelier_desk.tools.teams.base import listed
 if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import RunHandle
     from atelier_desk.engine.run.environment import RunEnvironment
-    from atelier_desk.engine.team.protocol import TeamPort
+    from atelier_desk.engine.team.team_port import TeamPort
 
 DEFAULT_PROMPT = (
     "You are a specialised sub-agent. You know only what your prompt says. Do exactly this task, then give your "

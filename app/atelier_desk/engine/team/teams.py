@@ -43,7 +43,7 @@ from atelier_desk.engine.run.request.prompt import with_handed
 from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.team.breakers import AgentBreakers
 from atelier_desk.engine.team.broker import TeamBroker
-from atelier_desk.engine.team.protocol import NO_ANSWER
+from atelier_desk.engine.team.team_port import NO_ANSWER
 from atelier_desk.policy import approval_modes as approval_rules
 from atelier_desk.policy import budget
 from atelier_desk.policy.permissions import taint

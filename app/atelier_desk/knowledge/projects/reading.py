@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.parsing.parsed import Parsed, Scope
 
 NOT_UNDERSTOOD = N_("Could not be parsed at line {lines}; the rest was read.")
-NO_TEXT = N_("No text was found in it: its pages may be pictures.")
+NO_TEXT = N_("No text was found in it: its pages may be images.")
 MAX_STORED_CHARACTERS = 600
 """Characters stored of a scope's source, for previews and vectors; the rest is read from the file."""
 BODY = 12 * WORDS

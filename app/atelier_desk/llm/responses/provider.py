@@ -15,7 +15,7 @@ from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data
 from atelier_desk.llm.responses import turns
 from atelier_desk.llm.responses.parser import ResponseParser
-from atelier_desk.llm.responses.reasoning import reasoning, reasoning_support
+from atelier_desk.llm.responses.request_options import reasoning, reasoning_support
 
 LEAST_TOKENS = 16
 """Minimum reply length of the API, in tokens."""

@@ -183,7 +183,7 @@ def _with_unset(
     if missing:
         notes.append(
             UsageError(
-                N_("Variables that are not set on this machine: {names}. Give their values."), names=", ".join(missing)
+                N_("Variables that are not set on this computer: {names}. Give their values."), names=", ".join(missing)
             )
         )
     return {**added, **env}

@@ -203,8 +203,8 @@ class CreateDirectoryTool(ChangingTool):
     title: ClassVar[str] = N_("New folder")
     purpose: ClassVar[str] = N_("Creates folders")
     icon: ClassVar[str] = "folder"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the folder {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Made the folder {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Create the folder {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Created the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = CreateInput

@@ -62,6 +62,6 @@ class DescribeImage(MediaTool):
             raise ToolError(
                 "{path} is no PNG, JPEG, WebP, GIF, BMP or TIFF picture.", code="not_a_picture", path=where.shown
             )
-        context.progress(10, _("Looking at the picture"))
+        context.progress(10, _("Looking at the image"))
         text = await self.services.image_describer.describe(data, kind, input.prompt, context.spending)
         return ToolResult.ok(path=where.shown, description=text)

@@ -132,8 +132,8 @@ class GenerateImage(_ByService):
     name: ClassVar[str] = "generate_image"
     title: ClassVar[str] = N_("Generate an image")
     purpose: ClassVar[str] = N_("Generates images from text with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the picture {output_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Made the picture {output_path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate the image {output_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Generated the image {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
     timeout_s: ClassVar[float] = _IMAGE_S + 120
     input: ClassVar[object] = ImageInput
@@ -154,7 +154,7 @@ class GenerateImage(_ByService):
 
     async def run(self, input: ImageInput, context: ToolContext) -> ToolResult:
         target = await in_tool_thread(self.target, input.output_path, context)
-        context.progress(5, _("Making the picture"))
+        context.progress(5, _("Generating the image"))
         data = await self.maker.picture(input.prompt, input.aspect_ratio, self.paying(context))
         parts = await in_tool_thread(self.save, target, data, context)
         facts = {
@@ -179,8 +179,8 @@ class GenerateMultiview(_ByService):
     name: ClassVar[str] = "generate_multiview_images"
     title: ClassVar[str] = N_("Four views of an object")
     purpose: ClassVar[str] = N_("Generates images of an object from four sides with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make four views in {output_dir}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Made four views in {output_dir}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate four views in {output_dir}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Generated four views in {output_dir}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_dir": "paths"}
     timeout_s: ClassVar[float] = 4 * _IMAGE_S
     input: ClassVar[object] = ViewsInput
@@ -218,7 +218,7 @@ class GenerateMultiview(_ByService):
         )
 
 
-_CONTINUES = N_("Making the model. Stopping ends the waiting only: {service} goes on, and charges for it.")
+_CONTINUES = N_("Generating the model. Stopping only ends the wait: {service} continues, and charges for it.")
 
 
 class _ModelTool(_ByService):
@@ -236,7 +236,7 @@ class _ModelTool(_ByService):
 
     async def made(self, job: Job, target: WorkspacePath, context: ToolContext) -> ToolResult:
         def report(percent: int, stops: bool) -> None:
-            text = _("Making the model") if stops else _(_CONTINUES, service=self.maker.models_by())
+            text = _("Generating the model") if stops else _(_CONTINUES, service=self.maker.models_by())
             context.progress(percent, text)
 
         report(1, True)
@@ -262,8 +262,8 @@ class Generate3dFromText(_ModelTool):
     name: ClassVar[str] = "generate_3d_from_text"
     title: ClassVar[str] = N_("Generate a 3D model from text")
     purpose: ClassVar[str] = N_("Generates 3D models from text with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate the 3D model {output_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Generated the 3D model {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
     input: ClassVar[object] = ModelFromTextInput
     about: ClassVar[About] = About(
@@ -298,8 +298,8 @@ class Generate3dFromImage(_ModelTool):
     name: ClassVar[str] = "generate_3d_from_image"
     title: ClassVar[str] = N_("Generate a 3D model from images")
     purpose: ClassVar[str] = N_("Generates 3D models from images with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the 3D model {output_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Made the 3D model {output_path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate the 3D model {output_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Generated the 3D model {output_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"image_paths": "paths", "output_path": "paths"}
     input: ClassVar[object] = ModelFromImageInput
     about: ClassVar[About] = About(

@@ -115,8 +115,8 @@ class ListImages(MediaTool):
     name: ClassVar[str] = "list_images"
     title: ClassVar[str] = N_("List images")
     purpose: ClassVar[str] = N_("Finds the images in a folder, with their sizes")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("List the pictures in {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Listed the pictures in {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("List the images in {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Listed the images in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     preset: ClassVar[bool] = True

@@ -24,7 +24,7 @@ from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.base import author
 from atelier_desk.tools.projects.base import KINDS, ProjectTool, kind_of, outside_of, real, without_links
-from atelier_desk.tools.projects.templates import LANGUAGES, basic
+from atelier_desk.tools.projects.first_files import LANGUAGES, basic
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import first_outside
@@ -68,7 +68,7 @@ class _Changing(ProjectTool):
             _any, paths or [project.root]
         ):
             raise ToolError(
-                "There is nothing at {path}, and nothing of it is in the index.",
+                "{path} does not exist and is not in the index.",
                 code="not_found",
                 path=", ".join(paths),
             )
@@ -148,7 +148,7 @@ class CreateProject(_Changing):
     name: ClassVar[str] = "create_project"
     title: ClassVar[str] = N_("New project")
     purpose: ClassVar[str] = N_("Creates a project for a folder, without indexing it yet")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the project {name} of {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Create the project {name} from {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = CreateInput
     about: ClassVar[About] = About(
@@ -456,7 +456,7 @@ class GenerateEmbeddings(_Changing):
     name: ClassVar[str] = "generate_embeddings"
     title: ClassVar[str] = N_("Compute embeddings")
     purpose: ClassVar[str] = N_("Computes the missing embeddings of a project")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Make the missing vectors")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Compute the missing embeddings")}
     input: ClassVar[object] = EmbeddingsInput
     about: ClassVar[About] = About(
         what=(
@@ -504,7 +504,10 @@ class ForgetPath(_Changing):
         count = await self.projects.forget_path(project.id, real(where, context))
         if not count:
             raise ToolError(
-                "Nothing of {path} is in the project {name}.", code="not_found", path=where.shown, name=project.name
+                "The project {name} contains nothing from {path}.",
+                code="not_found",
+                path=where.shown,
+                name=project.name,
             )
         return ToolResult.ok(project=project.name, files=count)
 

@@ -105,7 +105,7 @@ class SectionRegistry:
             ConflictError: a section with this id exists.
         """
         if section.id in self._sections:
-            raise ConflictError(N_("The tool section {name} exists already."), name=section.id)
+            raise ConflictError(N_("The tool section {name} already exists."), name=section.id)
         self._sections[section.id] = section
 
     def unregister(self, section_id: str) -> None:

@@ -25,12 +25,12 @@ from atelier_desk.workspace.commands import git, link_resolution
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import Line, ShellWord, Simple
+from atelier_desk.workspace.path_denials import Hidden
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, KeptOutput, TooManyError
 from atelier_desk.workspace.processes.process import CHECK_S, Order
 from atelier_desk.workspace.processes.sandbox import Kind
-from atelier_desk.workspace.run_denials import Hidden
 from atelier_desk.workspace.skills.find import folders_of
 
 _WORDS = """

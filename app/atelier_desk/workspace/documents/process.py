@@ -14,7 +14,7 @@ from typing import Any
 from atelier_desk.domain.documents import MAIL, OLD, PDF
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents import opendocument, pages, pdf, rtf, sheets, slides, word
+from atelier_desk.workspace.documents import epub_and_mail, opendocument, pdf, rtf, sheets, slides, word
 from atelier_desk.workspace.documents.lines import Lines, gathered
 
 MEMORY = 1024 * 1024 * 1024
@@ -34,9 +34,9 @@ READERS: dict[str, Callable[[bytes], Lines]] = {
     "odt": opendocument.lines,
     "ods": opendocument.lines,
     "odp": opendocument.lines,
-    "epub": pages.epub,
+    "epub": epub_and_mail.epub,
     "rtf": rtf.lines,
-    MAIL: pages.mail,
+    MAIL: epub_and_mail.mail,
     OLD: _old,
 }
 

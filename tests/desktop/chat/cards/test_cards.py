@@ -235,7 +235,7 @@ def test_an_open_message_editor_follows_the_language(qtbot: QtBot, host: Transcr
 def test_a_sent_picture_is_named_in_the_current_language(qtbot: QtBot, host: TranscriptHost) -> None:
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="See", images=({"data": ""},)), host)
     names = {part.accessibleName() for part in bubble.findChildren(QLabel)}
-    assert "Attached picture" in names
+    assert "Attached image" in names
     switch_language("fr")
     QCoreApplication.sendPostedEvents()
     assert "Image jointe" in {part.accessibleName() for part in bubble.findChildren(QLabel)}

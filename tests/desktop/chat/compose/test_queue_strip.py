@@ -50,7 +50,7 @@ async def test_the_queue_is_loaded_and_closed_with_the_workflow(bench: Bench) ->
 def test_images_and_files_are_named_and_the_ends_cannot_be_passed(bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     first, second = bench.strip.rows
-    assert second.text.text() == "second · 1 picture · notes.md"
+    assert second.text.text() == "second · 1 image · notes.md"
     assert [first.up.isEnabled(), first.down.isEnabled(), second.up.isEnabled(), second.down.isEnabled()] == [
         False,
         True,

@@ -57,8 +57,8 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
     ]
     parts = named(pane, PartsBar, "context-parts")
     assert [part.kind for part in parts.parts] == ["system", "results", "message"]
-    assert "50 tokens, 50 %" in parts.accessibleDescription()
-    assert parts.summary == "400 tokens · 40 % of the context window"
+    assert "50 tokens, 50%" in parts.accessibleDescription()
+    assert parts.summary == "400 tokens · 40% of the context window"
     assert not parts.grab().isNull()
 
 

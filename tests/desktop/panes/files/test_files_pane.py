@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.folders.held_file_row import HeldRow
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.widgets.rows import RowRole
+from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError

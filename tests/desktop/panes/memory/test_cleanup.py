@@ -1,4 +1,4 @@
-"""Resolving duplicate and contradicting memories."""
+"""Resolving duplicate and contradictory memories."""
 
 from __future__ import annotations
 

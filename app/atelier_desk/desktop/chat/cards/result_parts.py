@@ -108,7 +108,7 @@ class PartView(QWidget):
             return f"{text} · +{number(part.added)} −{number(part.removed)}" if part.added or part.removed else text
         if isinstance(part, ArtefactPart):
             return _("Save {name} · {size}", name=part.name, size=size(part.size))
-        return visible(_(part.title)) or (_("Picture") if isinstance(part, PicturePart) else _("Text"))
+        return visible(_(part.title)) or (_("Image") if isinstance(part, PicturePart) else _("Text"))
 
     def fit(self, width: int) -> int:
         """Lay out for this width in pixels; returns the height."""

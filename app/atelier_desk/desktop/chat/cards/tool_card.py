@@ -189,7 +189,7 @@ class ToolCard(QFrame):
         if asked is not None and (not call.server or asked.status == "pending"):
             return asked_state(asked)
         if call.status == "running":
-            return (_("running · {percent} %", percent=call.progress) if call.progress else _("running")), "accent"
+            return (_("running · {percent}%", percent=call.progress) if call.progress else _("running")), "accent"
         if (ended := command_end(call)) is not None:
             return ended
         if failure_text.denied_by(call.result):

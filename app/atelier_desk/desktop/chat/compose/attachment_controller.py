@@ -66,10 +66,10 @@ class AttachmentController(QObject):
         for image in images[: self._room(len(images))]:
             if image.isNull() or image.width() * image.height() > PICTURE_PIXELS:
                 self._bridge.failed.emit(
-                    _("The picture is too large: at most {most} million pixels.", most=PICTURE_PIXELS // 10**6)
+                    _("The image is too large: at most {most} million pixels.", most=PICTURE_PIXELS // 10**6)
                 )
                 continue
-            self._begin(_("Picture"), self._read_image(image))
+            self._begin(_("Image"), self._read_image(image))
 
     def add_text(self, text: str) -> None:
         """Attach a long text of the clipboard as a file, so that the message stays readable."""
@@ -123,7 +123,7 @@ class AttachmentController(QObject):
     async def _read_image(self, image: QImage) -> PreparedAttachments:
         data = await _thread(encoded, image)
         ending = ".png" if data.startswith(b"\x89PNG") else ".jpg"
-        return await self._bridge.engine.attachments.of_bytes(_("Picture") + ending, data)
+        return await self._bridge.engine.attachments.of_bytes(_("Image") + ending, data)
 
     async def _read_text(self, text: str) -> PreparedAttachments:
         return await self._bridge.engine.attachments.of_bytes(

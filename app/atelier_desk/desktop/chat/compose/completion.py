@@ -16,7 +16,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind_text, fill
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.rows import ListRow
+from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.search_list import SearchList
 
 WAIT_MS = 100

@@ -87,7 +87,7 @@ class WaitingRow(QWidget):
 
     def _words(self) -> str:
         waiting = self.waiting
-        more = [*([ngettext("{n} picture", "{n} pictures", waiting.images)] if waiting.images else []), *waiting.files]
+        more = [*([ngettext("{n} image", "{n} images", waiting.images)] if waiting.images else []), *waiting.files]
         return " · ".join([*([" ".join(waiting.content.split())] if waiting.content.strip() else []), *more])
 
     def _edit(self) -> None:

@@ -38,7 +38,7 @@ DRAFT_MS = 600
 """Milliseconds after the last key before a draft is saved."""
 
 
-class Sender(QObject):
+class SendController(QObject):
     """Sends messages in the workflow in view, also again as another version.
 
     Attributes:

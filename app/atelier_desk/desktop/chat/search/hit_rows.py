@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.desktop.chat.markdown.plain import excerpt_line
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets.format import moment
-from atelier_desk.desktop.widgets.rows import ListRow
+from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:

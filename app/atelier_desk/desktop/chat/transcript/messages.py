@@ -443,7 +443,7 @@ def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
     """An image of a sent message, at most 120 px high."""
     picture = QPixmap()
     picture.loadFromData(QByteArray.fromBase64(QByteArray(image.get("data", "").encode())))
-    shown = bind_text(QLabel(parent), name=N_("Attached picture"))
+    shown = bind_text(QLabel(parent), name=N_("Attached image"))
     side = theme().px(_THUMBNAIL)
     ratio = QGuiApplication.primaryScreen().devicePixelRatio()
     if not picture.isNull():

@@ -17,7 +17,7 @@ from atelier_desk.desktop.team.state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
-from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text

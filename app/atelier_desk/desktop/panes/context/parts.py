@@ -27,7 +27,7 @@ PART_WORDS = {
     "history": N_("History"),
     "results": N_("Results"),
     "message": N_("Your message"),
-    "images": N_("Pictures"),
+    "images": N_("Images"),
 }
 _COLOURS = {
     "system": "accent",

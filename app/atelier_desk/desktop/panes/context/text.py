@@ -91,7 +91,7 @@ def message_text(message: ChatMessage) -> str:
         parts.append(message.content)
     parts += [f"{call.name}({json.dumps(call.arguments, ensure_ascii=False, indent=1)})" for call in message.tool_calls]
     if message.images:
-        pictures = ngettext("{n} picture", "{n} pictures", len(message.images))
+        pictures = ngettext("{n} image", "{n} images", len(message.images))
         parts.append(f"[{pictures}]")
     return "\n\n".join(parts)
 

@@ -62,7 +62,7 @@ class FilesPane(Pane):
         self._open: tuple[Change, ...] = ()
         """The changes being read, newest first."""
         self._held_open: HeldFile | None = None
-        self._grant = bind_text(self.add_tool("plus", self.folders.ask), tip=N_("Grant a folder…"))
+        self._grant = bind_text(self.add_tool("plus", self.folders.ask), tip=N_("Grant folder access…"))
         self._grant.setObjectName("files-grant")
         self._undo_all = bind_text(self.add_tool("undo-2", self.undo_all), tip=N_("Undo all changes"))
         self._undo_all.setObjectName("files-undo-all")
@@ -171,14 +171,14 @@ class FilesPane(Pane):
         self._held_list.setVisible(bool(self._held))
         if not self.folders.folders and not self._changes:
             hint = N_(
-                "Agents can read and change files in a folder you grant to the workflow. Each change can be undone "
-                "here."
+                "Agents can read and change files in folders that the workflow has access to. Each change "
+                "can be undone here."
             )
             if self.workflow_id:
-                self.empty.set_texts(N_("No folder granted"), hint, N_("Grant a folder…"))
+                self.empty.set_texts(N_("No workspace folder"), hint, N_("Grant folder access…"))
             else:
                 self.empty.set_texts(
-                    N_("No folder granted"), N_("Start or open a workflow, then grant it a folder here.")
+                    N_("No workspace folder"), N_("Start or open a workflow, then give it access to a folder here.")
                 )
         else:
             self.empty.set_texts(N_("No changes yet"), N_("Changes that agents make in the folder appear here."))

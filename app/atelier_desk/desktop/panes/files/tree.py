@@ -18,7 +18,7 @@ from atelier_desk.desktop.panes.two_line import KeyRole, style_list
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.rows import ListRow, show_row
+from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
 from atelier_desk.domain.change import Change
 from atelier_desk.presentation.file_changes import ACTIONS, mark_text, path_text, state_text
 from atelier_desk.support.i18n import _, ngettext

@@ -140,7 +140,7 @@ class TidyDialog(QDialog):
                 self._insert(len(self.cards), pair)
         self._order_tabs()
         self.status.setText(
-            _("Keep one of two duplicates, or choose which of two contradicting memories is correct.")
+            _("Keep one of two duplicates, or choose which of two contradictory memories is correct.")
             if pairs
             else _("No duplicates or contradictions found.")
         )

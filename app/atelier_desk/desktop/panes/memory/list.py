@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.times import ago, clock_minutes, decimal
 from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.format import day
-from atelier_desk.desktop.widgets.rows import ListRow, RowDelegate
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible

@@ -271,7 +271,7 @@ class MemoryPane(Pane):
         return self.list.memories.rows[number] if number >= 0 else None
 
     def tidy(self) -> None:
-        """Show duplicate and contradicting memories."""
+        """Show duplicate and contradictory memories."""
         from atelier_desk.desktop.panes.memory.cleanup import TidyDialog
 
         TidyDialog(self.bridge, self.workflow_id, self).open()

@@ -17,7 +17,7 @@ from atelier_desk.desktop.replay.labels import span_title
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.desktop.widgets.rows import ListRow, show_row
+from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

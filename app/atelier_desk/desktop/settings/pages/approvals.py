@@ -157,7 +157,7 @@ class ApprovalsPage(RowsPage):
         self._build_modes()
         self._build_rules()
         self._build_seen()
-        self.add(Section(N_("Ask and edit: ask about"), *FLAGS))
+        self.add(Section(N_("In Ask and Edit, ask about"), *FLAGS))
         self.add(Section(N_("Risk"), *RISKS))
         self.add(Section(N_("Timeout"), *TIMES))
         self.add(Section(N_("Teams"), DEPTH))

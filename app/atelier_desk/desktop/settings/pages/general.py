@@ -46,7 +46,7 @@ class ScaleSlider(QWidget):
         self.saving.start()
 
     def show_percent(self, value: int) -> None:
-        self.percent.setText(_("{number} %", number=value * SCALE_STEP))
+        self.percent.setText(_("{number}%", number=value * SCALE_STEP))
         self.percent.setMinimumWidth(self.percent.fontMetrics().horizontalAdvance("200 %") + 4)
 
 

@@ -106,7 +106,7 @@ class UsagePage(SettingsPage):
         self.limit.valueChanged.connect(self._save_limit)
         about = N_(
             "The budget per month for all requests together, in addition to the limits per run. Agents stop there and "
-            "ask you; a warning appears at 80 %. 0 means no limit."
+            "ask you; a warning appears at 80%. 0 means no limit."
         )
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")

@@ -34,7 +34,7 @@ from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run import team
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.engine.run.reducer.handlers import on, with_call
-from atelier_desk.engine.run.reducer.state import RunState, uncalled, without_skills
+from atelier_desk.engine.run.reducer.state import RunState, without_called_skill, without_skills
 from atelier_desk.engine.run.request import compaction
 from atelier_desk.policy.approval_modes import stricter, stricter_settings
 from atelier_desk.policy.permissions import taint
@@ -148,8 +148,8 @@ def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> 
         skills_withdrawn=state.skills_withdrawn | lost,
         history=without_skills(state.history, lost),
         entries=without_skills(state.entries, lost),
-        queued=tuple(uncalled(each, lost) for each in state.queued),
-        silent=tuple(uncalled(each, lost) for each in state.silent),
+        queued=tuple(without_called_skill(each, lost) for each in state.queued),
+        silent=tuple(without_called_skill(each, lost) for each in state.silent),
         tainted=taint.merged(state.tainted, body.untrusted),
         calls=tuple(replace(call, narrowed=call.narrowed or call.intent is not None) for call in state.calls),
     )

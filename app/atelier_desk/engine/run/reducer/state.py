@@ -484,7 +484,7 @@ def used_folders(entries: Iterable[ContextEntry], messages: Iterable[UserMessage
     return tuple(dict.fromkeys(filter(None, found)))
 
 
-def uncalled(message: UserMessage, folders: Collection[str]) -> UserMessage:
+def without_called_skill(message: UserMessage, folders: Collection[str]) -> UserMessage:
     """Return a message without the instructions of called skills in these folders."""
     calls = message.invoked is not None and message.invoked.use.folder in folders
     return message.model_copy(update={"invoked": None}) if calls else message

@@ -57,7 +57,7 @@ from atelier_desk.engine.run.request.replies import SENT, Length, ReceivedReply,
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.run.sanitize import sanitized
-from atelier_desk.engine.team.protocol import TeamPort
+from atelier_desk.engine.team.team_port import TeamPort
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import ignores_tools, refuses_tools, written_as_text
 from atelier_desk.llm.secrets import redact

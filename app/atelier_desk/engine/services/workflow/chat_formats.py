@@ -109,7 +109,7 @@ def _chatgpt_part(part: object) -> str:
     if isinstance(part.get("text"), str):
         return str(part["text"])
     if "image" in _text(part.get("content_type")):
-        return "[" + _("Picture") + "]"
+        return "[" + _("Image") + "]"
     return "[" + _("Attachment") + "]" if part else ""
 
 

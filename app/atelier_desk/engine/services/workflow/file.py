@@ -111,7 +111,7 @@ def _turn(entry: TranscriptEntry) -> list[str]:
         "- " + _("Attached file: {name}", name=_plain(each["name"])) for each in message.details.get("attachments", [])
     ]
     lines += [
-        "- " + _("Attached picture") for _image in message.details.get("images", []) if message.role is MessageRole.USER
+        "- " + _("Attached image") for _image in message.details.get("images", []) if message.role is MessageRole.USER
     ]
     if len(lines) > 2 and lines[-1]:
         lines.append("")

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 
 
-class TranscriptController(QObject):
+class TranscriptActions(QObject):
     """Stops, pauses, resumes and messages runs. Errors go to the bridge's ``failed``."""
 
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:

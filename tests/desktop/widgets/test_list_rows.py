@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import row_paint, rows
+from atelier_desk.desktop.widgets import list_rows, row_paint
+from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate, RowRole, show_row
 from atelier_desk.desktop.widgets.matching import found_places
-from atelier_desk.desktop.widgets.rows import ListRow, RowAction, RowDelegate, RowRole, show_row
 
 Make = Callable[..., QListWidget]
 STAR = RowAction("star", "star")
@@ -223,9 +223,9 @@ def test_a_title_that_does_not_fit_is_elided_at_its_end_and_a_name_in_its_middle
     listed: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     painted: list[str] = []
-    paint = rows.paint_text
+    paint = list_rows.paint_text
     monkeypatch.setattr(
-        rows,
+        list_rows,
         "paint_text",
         lambda painter, place, text, *more: (painted.append(text), paint(painter, place, text, *more)),
     )

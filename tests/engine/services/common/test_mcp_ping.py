@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.domain.mcp import McpError
-from atelier_desk.engine.services.common.mcp_watch import CHECK_S, USED_S, McpWatch
+from atelier_desk.engine.services.common.mcp_ping import CHECK_S, USED_S, McpPing
 from tests.support.clock import ManualClock
 
 
@@ -25,7 +25,7 @@ async def test_a_server_is_pinged_while_in_use(clock: ManualClock) -> None:
         "failing": Server(clock, fails=True),
         "idle": Server(clock, runs=False),
     }
-    watch = McpWatch(servers, clock)
+    watch = McpPing(servers, clock)
     watch.begin()
     watch.begin()
     task = watch._task
@@ -46,7 +46,7 @@ async def test_a_server_is_pinged_while_in_use(clock: ManualClock) -> None:
 
 async def test_opening_the_page_pings_all_at_once(clock: ManualClock) -> None:
     servers: dict[str, Any] = {"a": Server(clock), "b": Server(clock, fails=True)}
-    watch = McpWatch(servers, clock)
+    watch = McpPing(servers, clock)
     await watch.check()
     assert [each.asked for each in servers.values()] == [1, 1]
     watch.stop()

@@ -21,7 +21,7 @@ USED_S = 300.0
 """Seconds after its newest request for which a server counts as used."""
 
 
-class McpWatch:
+class McpPing:
     """Pings running servers; starts none. ``connections`` is the live collection."""
 
     def __init__(self, connections: Mapping[str, Connection], clock: Clock) -> None:

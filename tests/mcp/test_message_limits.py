@@ -14,9 +14,9 @@ import pytest
 
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
-from atelier_desk.mcp import client_requests, limits
+from atelier_desk.mcp import client_requests, message_limits
 from atelier_desk.mcp.connection import Connection
-from atelier_desk.mcp.limits import MessageRate, TooManyValuesError, ValueLimit
+from atelier_desk.mcp.message_limits import MessageRate, TooManyValuesError, ValueLimit
 from tests.mcp.conftest import Make, alive
 from tests.mcp.test_connection import connected, refused
 from tests.support.clock import ManualClock
@@ -37,7 +37,7 @@ def over(text: bytes, *, size: int, events: bool = False) -> bool:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1_000])
 def test_commas_in_texts_are_not_counted_as_values(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_VALUES", 10)
+    monkeypatch.setattr(message_limits, "MOST_VALUES", 10)
     assert not over(json.dumps({"a": "x,y," * 50, "b": '\\",,\\\\,,"' * 20, "c": "\\"}).encode(), size=size)
     assert over(json.dumps({"a": "\\", "b": list(range(12))}).encode(), size=size)
     assert over(json.dumps(["\\\\\\", *range(12)]).encode(), size=size)
@@ -46,7 +46,7 @@ def test_commas_in_texts_are_not_counted_as_values(size: int, monkeypatch: pytes
 @pytest.mark.parametrize("end", ["\n", "\r", "\r\n"])
 @pytest.mark.parametrize("size", [1, 2, 5, 1_000])
 def test_each_event_of_a_stream_is_counted_separately(end: str, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_VALUES", 10)
+    monkeypatch.setattr(message_limits, "MOST_VALUES", 10)
 
     def stream(*events: Sequence[str]) -> bytes:
         return "".join(line + end for event in events for line in (*event, "")).encode()
@@ -73,9 +73,9 @@ async def test_other_servers_are_served_while_a_long_message_is_counted() -> Non
 
     working = asyncio.create_task(other())
     with pytest.raises(TooManyValuesError):
-        await limits.count(json.dumps([1] * 300_000).encode())
+        await message_limits.count(json.dumps([1] * 300_000).encode())
     assert turns >= 5
-    await limits.count(json.dumps(["1," * 300_000]).encode())
+    await message_limits.count(json.dumps(["1," * 300_000]).encode())
     working.cancel()
 
 
@@ -86,10 +86,10 @@ async def test_a_flood_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
         waited.append(seconds)
 
     pace = MessageRate()
-    monkeypatch.setattr(limits.asyncio, "sleep", sleep)
-    await pace.consume(limits.AT_ONCE)
+    monkeypatch.setattr(message_limits.asyncio, "sleep", sleep)
+    await pace.consume(message_limits.AT_ONCE)
     assert waited == []
-    await pace.consume(limits.PER_S)
+    await pace.consume(message_limits.PER_S)
     assert waited == [pytest.approx(1, abs=0.2)]
 
 

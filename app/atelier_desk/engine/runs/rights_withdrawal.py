@@ -18,7 +18,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.permissions import really
+from atelier_desk.engine.run.permissions import resolved_paths
 from atelier_desk.engine.run.reducer.state import RunState, used_folders
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, eq=False)
 class _Change:
-    """Arguments of ``RightsNarrowing.apply``."""
+    """Arguments of ``RightsWithdrawal.apply``."""
 
     workflow_id: str
     mode: ApprovalMode | None
@@ -47,7 +47,7 @@ class _Distrust:
     skills: tuple[str, ...] = ()
 
 
-class RightsNarrowing:
+class RightsWithdrawal:
     """Applies withdrawn rights to runs."""
 
     def __init__(self, env: RunEnvironment, runs: LiveRuns) -> None:
@@ -181,7 +181,7 @@ def _narrowed(
     """Return the rights withdrawn from a run; None if nothing changed for it."""
     held = now.approvals
     folders = tuple(each for each in now.workspace if each not in workflow.workspace)
-    left = really([each for each in now.workspace if each not in folders])
+    left = resolved_paths([each for each in now.workspace if each not in folders])
     if parent is None:
         wanted = for_run(
             chosen, held.mode, run_id=now.run_id, workflow_id=now.workflow_id, agent_id=now.agent_id, workspace=left
