@@ -78,7 +78,7 @@ def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out)
     imported = cli("workflows", "import", "w.json", "--json")
     assert imported.json["workflow"]["workspace"] == []
-    assert f"The folder {tmp_path / 'work'} is not granted" in imported.err
+    assert f"Access to {tmp_path / 'work'} is not granted" in imported.err
 
 
 def test_workflows_are_renamed_filed_and_archived(cli: Cli) -> None:
@@ -120,7 +120,7 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
         assert cli("workflows", "export", workflow, "--output", name).status == 0
         assert (tmp_path / name).read_bytes().startswith(begins)
     for options, says in (
-        (("--output", "a.docx"), "exists already"),
+        (("--output", "a.docx"), "already exists"),
         (("--format", "docx"), "name a file with --output"),
         (("--output", "a.pdf"), "in the window only. Use docx, html or md"),
         (("--output", "a.exe"), "allowed: docx, html, md"),
