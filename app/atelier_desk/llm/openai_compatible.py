@@ -211,7 +211,8 @@ def wire_message(message: ChatMessage) -> dict[str, object]:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
     data = returned(message.provider_data)
     wire: dict[str, object] = {"role": message.role.value, "content": message.content}
-    wire |= {field: data[field] for field in MESSAGE_FIELDS if field in data}
+    if data:
+        wire |= {field: data[field] for field in MESSAGE_FIELDS if field in data}
     if message.images:
         parts: list[dict[str, object]] = [{"type": "text", "text": message.content}] if message.content else []
         parts.extend({"type": "image_url", "image_url": {"url": data_url(image)}} for image in message.images)
