@@ -34,7 +34,7 @@ from atelier_desk.knowledge.projects.search import around
 from atelier_desk.knowledge.projects.texts import query_stems, terms
 from atelier_desk.knowledge.vectors import RowVectors
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.graph import Edge, LightRow, entity_id, file_entity, file_key_of
+from atelier_desk.storage.graph_rows import Edge, LightRow, entity_id, file_entity, file_key_of
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement, Store
 from tests.bench.bench_descriptions import described

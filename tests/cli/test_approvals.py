@@ -142,7 +142,7 @@ def test_arguments_can_be_changed_and_are_checked(cli: Cli, approvals: Configure
         ("{", "not JSON"),
         ("[1]", "JSON object"),
         ('{"operation": "eval"}', "expression is missing"),
-        ('{"operation": "eval", "expression": "1", "rm": true}', "rm is not known here"),
+        ('{"operation": "eval", "expression": "1", "rm": true}', "rm is not a known field"),
     ):
         refused = cli("approvals", "approve", asked["id"], "--arguments", wrong)
         assert refused.status == 2

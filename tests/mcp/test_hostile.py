@@ -19,7 +19,7 @@ from atelier_desk.mcp.variable_resolution import resolved
 from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.test_mcp import FREE, added, ended

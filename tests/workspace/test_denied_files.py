@@ -16,7 +16,7 @@ from atelier_desk.workspace import denied_files
 from atelier_desk.workspace.commands import git_denied
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.denied_files import find
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 
 
 def bans(*rules: str) -> tuple[DeniedPattern, ...]:

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.instructions import FILE, IMPORTED, IMPORTS, TOTAL, instructions, paths
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.root import ConfinedRoot
 
 

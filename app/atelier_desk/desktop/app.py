@@ -248,7 +248,7 @@ class Program(QObject):
         """Delete browser files left by a killed program, and return the memory used for starting up."""
         import asyncio
 
-        from atelier_desk.desktop.chat.cards.browser_page import clear_left
+        from atelier_desk.desktop.chat.cards.browser_preview import clear_left
 
         await asyncio.to_thread(clear_left)
         await asyncio.to_thread(heap.trim)

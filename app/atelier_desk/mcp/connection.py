@@ -23,7 +23,7 @@ from atelier_desk.mcp.variable_resolution import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.process import CHECK_S, Order
 
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult, InputRequiredResult
 
-    from atelier_desk.mcp.program_files import ProgramFiles
+    from atelier_desk.mcp.protected_files import ServerProtectedFiles
     from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 
 log = logging.getLogger(__name__)
@@ -102,7 +102,7 @@ class Connection:
         self._hidden = hidden
         self._temporary = temporary
         self._files = files
-        self._program_files: ProgramFiles | None = None
+        self._protected_files: ServerProtectedFiles | None = None
         self._auth = auth
         self._denied = denied
         self._holds = Denials()
@@ -389,9 +389,9 @@ class Connection:
                 listening.cancel()
             if ended.guarded:
                 self.answers.note("warning", f"{_LEFT} {ended.guarded.text}")
-            if self._program_files is not None:
-                program_files, self._program_files = self._program_files, None
-                await asyncio.shield(in_tool_thread(program_files.settle, ended.guarded.held))
+            if self._protected_files is not None:
+                protected_files, self._protected_files = self._protected_files, None
+                await asyncio.shield(in_tool_thread(protected_files.settle, ended.guarded.held))
             if started.done() and not started.cancelled():
                 started.exception()  # possibly nobody awaits it any more
 
@@ -470,13 +470,13 @@ class Connection:
                     N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0]
                 )
                 raise errors.not_started(server.name, server.command, problem)
-            from atelier_desk.mcp.program_files import ProgramFiles
+            from atelier_desk.mcp.protected_files import ServerProtectedFiles
 
             roots = (folder,) if server.folder else ()
-            self._program_files = ProgramFiles(self._files, server.name, roots)
+            self._protected_files = ServerProtectedFiles(self._files, server.name, roots)
             box = sandbox.working(
                 roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden),
-                read_only=(*kept_from.read_only, *self._program_files.read_only), masked=kept_from.masked,
+                read_only=(*kept_from.read_only, *self._protected_files.read_only), masked=kept_from.masked,
                 pinned=kept_from.pinned,
             )  # fmt: skip
             own = {

@@ -21,7 +21,7 @@ MOST = 3
 
 _PROBLEMS = {
     "missing": N_("{field} is missing"),
-    "extra_forbidden": N_("{field} is not known here"),
+    "extra_forbidden": N_("{field} is not a known field"),
     "greater_than_equal": N_("{field} must be at least {ge}"),
     "less_than_equal": N_("{field} must be at most {le}"),
     "greater_than": N_("{field} must be more than {gt}"),

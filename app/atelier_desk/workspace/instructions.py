@@ -17,7 +17,7 @@ from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.paths import within
 from atelier_desk.domain.protected_names import DEPENDENCIES
 from atelier_desk.workspace.denied_files import home_folder, real
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes.secret_places import SECRETS
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode

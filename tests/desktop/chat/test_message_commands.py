@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat import speech
 from atelier_desk.desktop.chat.speech import Speaker, Voice
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
-from atelier_desk.desktop.chat.transcript.message import MessageWidget
+from atelier_desk.desktop.chat.transcript.message_base import MessageWidget
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole

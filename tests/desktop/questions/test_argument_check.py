@@ -51,7 +51,7 @@ def test_json_is_returned_unchanged() -> None:
     [
         ("TodoTool", {"operation": "create", "name": "x"}, ""),
         ("TodoTool", {"operation": "create", "name": "x" * 2000}, "name is too long: 2,000 of 128 characters."),
-        ("TodoTool", {"operation": "create", "name": "x", "colour": 1}, "colour is not known here."),
+        ("TodoTool", {"operation": "create", "name": "x", "colour": 1}, "colour is not a known field."),
         ("TodoTool", {"name": "x"}, "operation is missing."),
         ("TodoTool", {"operation": "create", "name": "x", "priority": "high"}, "priority must be a whole number."),
         ("task_complete", {}, "summary is missing."),

@@ -257,7 +257,7 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     assert "--oneline" in find("safe-options").text()
     find("safe-filter").setText("curl")
     assert shown() == []
-    assert find("safe-options").text() == "No matching commands. Commands not listed here ask."
+    assert find("safe-options").text() == "No matching commands. Commands not listed here need approval."
     find("safe-filter").setText("")
     assert {each.does for each in safe_commands()} == set(Does)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from string import Formatter
 
 from atelier_desk.domain.events.run import EVENT_TYPES
-from atelier_desk.engine.run.projection import project  # noqa: F401 - registers them
+from atelier_desk.engine.run.projection import event_projection  # noqa: F401 - registers them
 from atelier_desk.engine.run.projection.projection import projectors
 from atelier_desk.engine.run.reducer import reduce  # noqa: F401
 from atelier_desk.engine.run.reducer.handlers import handlers

@@ -24,7 +24,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run import permissions
-from atelier_desk.engine.run.projection.project import project
+from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection import RunTotals
 from atelier_desk.engine.run.reducer.evolve import evolve
 from atelier_desk.policy.approval_modes import stricter_settings

@@ -16,7 +16,7 @@ from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Proj
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects import index_cache
-from atelier_desk.storage.graph import project_key
+from atelier_desk.storage.graph_rows import project_key
 from atelier_desk.workspace.root import ConfinedRoot
 from tests.engine.conftest import Opener
 from tests.engine.services.conftest import STORE, USE

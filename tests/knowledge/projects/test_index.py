@@ -14,7 +14,7 @@ from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.texts import query_stems, stem, terms
 from atelier_desk.knowledge.vectors import RowVectors
-from atelier_desk.storage.graph import Edge, LightRow, entity_id, file_entity, file_key_of
+from atelier_desk.storage.graph_rows import Edge, LightRow, entity_id, file_entity, file_key_of
 
 HOME = file_key_of("0" * 8, "a.py")
 

@@ -7,7 +7,7 @@ from array import array
 from atelier_desk.knowledge.projects.reading import read
 from atelier_desk.knowledge.projects.rows import entity_row
 from atelier_desk.knowledge.projects.texts import stem
-from atelier_desk.storage.graph import file_key_of
+from atelier_desk.storage.graph_rows import file_key_of
 from atelier_desk.storage.memory_terms import hashes
 
 SOURCE = b"""

@@ -7,7 +7,7 @@ from pathlib import Path
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.attachments.decoding import is_secret_name
 from atelier_desk.policy.permissions import path_denials
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills.file_references import included
 

@@ -248,6 +248,6 @@ def _named(changes: list[Change], ids: list[str]) -> list[Change]:
     for id in ids:
         fitting = [change for change in changes if change.id.startswith(id) or change.id.endswith(id)]
         if len(fitting) != 1:
-            raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
+            raise NotFoundError(N_("Change {id} not found: it may be too old and no longer stored."), id=id)
         found += fitting
     return found

@@ -34,7 +34,7 @@ from atelier_desk.presentation.projects import (
     state_word,
     title_word,
 )
-from atelier_desk.storage.graph import is_entity_id
+from atelier_desk.storage.graph_rows import is_entity_id
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -182,9 +182,7 @@ async def allow(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     project = await _holding(atelier, path)
     project = await atelier.projects.allow(project.id, path, yes=not arguments.undo)
     state = await _followed(atelier, project, out)
-    words = (
-        _("{path} is excluded again.", path=path) if arguments.undo else _("{path} is indexed from now on.", path=path)
-    )
+    words = _("{path} is excluded again.", path=path) if arguments.undo else _("{path} will be indexed.", path=path)
     return Result(
         {"project": project.name, "readable": project.readable},
         words,

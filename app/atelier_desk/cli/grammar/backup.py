@@ -14,7 +14,7 @@ def register(add: AddCommands) -> None:
     )
     create.add_argument("file")
     verify = group.command(
-        "verify", _("compare every byte of a backup with its checksums, open it and count what is in it")
+        "verify", _("verify every byte of a backup against its checksums, open it and count its contents")
     )
     verify.add_argument("file")
     verify.set_defaults(offline=True)

@@ -8,7 +8,7 @@ from atelier_desk.support.i18n import _
 
 
 def register(add: AddCommands) -> None:
-    group = add.group("commands")
+    group = add.group("commands", module="background_commands")
     listing = group.command("list", _("running commands, oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
     output = group.command("output", _("show the output of a command"))

@@ -42,7 +42,7 @@ def register(add: AddCommands) -> None:
     flag(delete, "--all", _("all leftovers"))
     for name, words in (
         ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
-        ("distrust", _("stop trusting folders: leave out their AGENTS.md")),
+        ("distrust", _("stop trusting folders: ignore their AGENTS.md")),
     ):
         group.command(name, words).add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))

@@ -35,7 +35,7 @@ def register(add: AddCommands) -> None:
     )
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
-    made = of_one("calls", _("the newest calls of a server's tools"), DATABASE)
+    made = of_one("calls", _("the latest calls to a server's tools"), DATABASE)
     limit(made, 20, _("maximum number (20)"))
     of_one("resources", _("list a server's resources and resource templates"), TOOLS)
     content = of_one("read", _("read a resource of a server"))
@@ -60,7 +60,7 @@ def _register_add(group: AddCommands) -> None:
         dest="line",
         metavar="WORD",
         nargs=argparse.REMAINDER,
-        help=_("the program and its arguments; the last option of the line"),
+        help=_("the program and its arguments; must be the last option"),
     )
     how.add_argument("--url", metavar="U", help=_("the address of a server over HTTP"))
     added.add_argument(

@@ -12,9 +12,14 @@ STATUSES = ("pending", "in_progress", "completed", "blocked")
 def register(add: AddCommands) -> None:
     group = add.group("tasks")
     listing = group.command(
-        "list", _("tasks of all workflows, urgent ones first; done ones with --status"), needs=DATABASE
+        "list", _("tasks of all workflows, most urgent first; completed ones with --status"), needs=DATABASE
     )
-    add_id(listing, "--workflow", "workflow", help=_("of this workflow only, in its order, done ones too"))
+    add_id(
+        listing,
+        "--workflow",
+        "workflow",
+        help=_("only tasks of this workflow, in their order, including completed ones"),
+    )
     listing.add_argument("--status", choices=STATUSES, help=_("only those with this status"))
     limit(listing, 100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)

@@ -344,7 +344,7 @@ class ProjectsWindow(QWidget):
 
         async def work() -> None:
             await self.bridge.engine.projects.allow(chosen, path, yes=yes)
-            words = _("{path} is indexed from now on.", path=path) if yes else _("{path} is excluded again.", path=path)
+            words = _("{path} will be indexed.", path=path) if yes else _("{path} is excluded again.", path=path)
             offer_undo(self, words, lambda: self.allow(path, not yes, chosen))
             await self.load()
 

@@ -76,7 +76,7 @@ class SafeCommands(QWidget):
     def _show_options(self) -> None:
         row = self.table.currentRow()
         if not 0 <= row < len(self.shown):
-            self.options.setText(_("No matching commands. Commands not listed here ask."))
+            self.options.setText(_("No matching commands. Commands not listed here need approval."))
             return
         one = self.shown[row]
         known = _("With these options: {options}", options=one.options) if one.options else _("Without options.")

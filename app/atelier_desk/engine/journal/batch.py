@@ -12,7 +12,7 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.workflow import Run, Workflow
-from atelier_desk.engine.run.projection.project import Projection, RunTotals
+from atelier_desk.engine.run.projection.event_projection import Projection, RunTotals
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.sent_requests import SentKey

@@ -12,7 +12,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.journal.batch import stream_events
 from atelier_desk.engine.journal.journal import PAGE, Journal, run_events
 from atelier_desk.engine.journal.journal_copy import Copier
-from atelier_desk.engine.run.projection.project import RunTotals, project, project_task
+from atelier_desk.engine.run.projection.event_projection import RunTotals, project, project_task
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.naming import branch_name, free_name

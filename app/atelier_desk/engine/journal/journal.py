@@ -46,7 +46,7 @@ from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.journal.batch import Batch, BatchHead, stream_events
 from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.engine.journal.event_bus import EventBus
-from atelier_desk.engine.run.projection.project import project, project_task
+from atelier_desk.engine.run.projection.event_projection import project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
 from atelier_desk.engine.run.sanitize import sanitized

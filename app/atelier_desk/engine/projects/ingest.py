@@ -21,7 +21,7 @@ from atelier_desk.engine.projects import scan
 from atelier_desk.engine.projects.processes import Reader
 from atelier_desk.knowledge.projects.rows import entity_row, light, package_row
 from atelier_desk.knowledge.projects.texts import embedded_text
-from atelier_desk.storage.graph import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
+from atelier_desk.storage.graph_rows import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.root import ConfinedRoot

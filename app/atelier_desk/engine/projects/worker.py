@@ -30,7 +30,7 @@ from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import reading
 from atelier_desk.knowledge.projects.relations import Relator
 from atelier_desk.media.image_headers import size_of
-from atelier_desk.storage.graph import PROJECT_DIGITS, file_key_of
+from atelier_desk.storage.graph_rows import PROJECT_DIGITS, file_key_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused

@@ -39,7 +39,7 @@ from atelier_desk.workspace.commands.packages import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.denied_files import home_folder, slashed, work_tree
 from atelier_desk.workspace.glob_matching import Patterns, TooManyError
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.repository import Repository
 from atelier_desk.workspace.skills.find import folders_of
 

@@ -27,7 +27,7 @@ from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.registry.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.skills.find import folders_of
 
 log = logging.getLogger(__name__)

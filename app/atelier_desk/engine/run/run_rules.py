@@ -11,7 +11,7 @@ from atelier_desk.policy.permissions import path_denials, pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.policy.permissions.scope import of_agent
 from atelier_desk.workspace.denied_files import home_folder
-from atelier_desk.workspace.path_denials import Denials
+from atelier_desk.workspace.path_restrictions import Denials
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:

@@ -199,7 +199,7 @@ class FileService:
         from atelier_desk.workspace.checkpoints.protected_files import settle_all
         from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.instructions import instructions
-        from atelier_desk.workspace.path_denials import Denials
+        from atelier_desk.workspace.path_restrictions import Denials
 
         await self.missing(folders)
         # Files just placed by a running program must wait for a person first.
@@ -308,7 +308,7 @@ class FileService:
         known = {change.id: change for change in self._files.store.of(workflow_id)}
         for id in ids:
             if id not in known:
-                raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
+                raise NotFoundError(N_("Change {id} not found: it may be too old and no longer stored."), id=id)
         return [
             UndoneChange(each.change, each.problem)
             for each in undo(self._files, [known[id] for id in ids], force=force)

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
     from atelier_desk.tools.calls.context import ToolContext
-    from atelier_desk.workspace.path_denials import Denials
+    from atelier_desk.workspace.path_restrictions import Denials
 
 log = logging.getLogger(__name__)
 
@@ -125,7 +125,7 @@ class McpService:
         return [replace(row, rule=actions.get(row.name, "")) for row in tool_statuses(entry)]
 
     async def calls(self, name: str, limit: int = 100) -> builtins.list[ToolExecution]:
-        """Return the newest calls of a server's tools, newest first."""
+        """Return the latest calls to a server's tools, newest first."""
         await self._entry(name)
         return await self._context.repos.executions.of_server(name, limit)
 

@@ -37,7 +37,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
 from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.search import around, relation, search, shown
-from atelier_desk.storage.graph import file_key, is_entity_id, project_key
+from atelier_desk.storage.graph_rows import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread

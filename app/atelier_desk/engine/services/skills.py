@@ -271,7 +271,7 @@ class SkillService:
         from atelier_desk.engine.run.permissions import resolved_paths  # imports most of the run engine
         from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.denied_files import home_folder
-        from atelier_desk.workspace.path_denials import Denials
+        from atelier_desk.workspace.path_restrictions import Denials
 
         here = resolved_paths(tuple(folders))
         await self._context.repos.settings.refuse_damaged()

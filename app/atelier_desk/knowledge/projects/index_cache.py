@@ -15,7 +15,7 @@ from atelier_desk.knowledge.lexical import Postings, Segment
 from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.vectors import RowVectors
-from atelier_desk.storage.graph import LightRow, project_key
+from atelier_desk.storage.graph_rows import LightRow, project_key
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:

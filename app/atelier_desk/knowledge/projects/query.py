@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.storage.graph import LightRow
+from atelier_desk.storage.graph_rows import LightRow
 from atelier_desk.support.i18n import N_
 
 FIELDS = ("id", "name", "qualified", "type", "path", "language", "start_line", "end_line", "lines", "parent")

@@ -16,7 +16,7 @@ from atelier_desk.knowledge.parsing.parse import GRAMMARS_VERSION, language_of, 
 from atelier_desk.knowledge.parsing.symbols import Bound, FileSymbols, Imported, Symbol, Target, symbols
 from atelier_desk.knowledge.projects.rows import to_json
 from atelier_desk.knowledge.projects.texts import WORDS, digest, terms
-from atelier_desk.storage.graph import EntityRow, entity_id, file_entity
+from atelier_desk.storage.graph_rows import EntityRow, entity_id, file_entity
 from atelier_desk.storage.search_terms import words
 from atelier_desk.support.i18n import N_
 

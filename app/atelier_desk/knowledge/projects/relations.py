@@ -7,7 +7,7 @@ from typing import Any
 
 from atelier_desk.knowledge.parsing.resolve import Resolved, Resolver
 from atelier_desk.knowledge.projects.reading import unpacked
-from atelier_desk.storage.graph import file_entity, file_key_of, package_of
+from atelier_desk.storage.graph_rows import file_entity, file_key_of, package_of
 
 
 class Relator:

@@ -7,7 +7,7 @@ from typing import Any
 
 from atelier_desk.domain.project import EntityKind
 from atelier_desk.knowledge.projects.texts import terms
-from atelier_desk.storage.graph import EntityRow, LightRow
+from atelier_desk.storage.graph_rows import EntityRow, LightRow
 
 
 def to_json(row: EntityRow) -> list[object]:

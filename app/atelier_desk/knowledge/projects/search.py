@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex, Ranked
     from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
     from atelier_desk.llm.base import Embedder
-    from atelier_desk.storage.graph import Edge, LightRow
+    from atelier_desk.storage.graph_rows import Edge, LightRow
     from atelier_desk.storage.repositories import ProjectRepository
 
 PREVIEW = 240

@@ -14,7 +14,16 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.project import Entity, EntityKind, FileProblem, Project, ProjectStatistics, RelationKind
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.graph import DIGITS, Edge, EntityRow, FileState, FileWrite, LightRow, file_key, project_key
+from atelier_desk.storage.graph_rows import (
+    DIGITS,
+    Edge,
+    EntityRow,
+    FileState,
+    FileWrite,
+    LightRow,
+    file_key,
+    project_key,
+)
 from atelier_desk.storage.repositories.base import Repository, page_size
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement

@@ -25,12 +25,12 @@ from atelier_desk.tools.calls.team_interface import Team
 from atelier_desk.workspace.skills.find import folders_of
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.path_denials import Denials
+    from atelier_desk.workspace.path_restrictions import Denials
 
 
 def _nothing_denied() -> Denials:
     # imports the command parser, which listing tools does not need
-    from atelier_desk.workspace.path_denials import Denials
+    from atelier_desk.workspace.path_restrictions import Denials
 
     return Denials()
 

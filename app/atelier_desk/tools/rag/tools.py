@@ -12,7 +12,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FOUND_MAX, Direction, Entity, EntityKind, Project, ProjectHit, RelationKind
 from atelier_desk.knowledge.projects.query import FIELDS, OPERATORS
-from atelier_desk.storage.graph import is_entity_id
+from atelier_desk.storage.graph_rows import is_entity_id
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About

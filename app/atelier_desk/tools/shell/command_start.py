@@ -25,8 +25,8 @@ from atelier_desk.workspace.commands import git, link_resolution
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import Line, ShellWord, Simple
-from atelier_desk.workspace.path_denials import Hidden
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE
+from atelier_desk.workspace.path_restrictions import Hidden
 from atelier_desk.workspace.processes import environment, sandbox
 from atelier_desk.workspace.processes.commands import Commands, KeptOutput, TooManyError
 from atelier_desk.workspace.processes.process import CHECK_S, Order

@@ -184,7 +184,7 @@ class CheckpointFiles:
         for each in self.of(workflow_id):
             if each.id == id:
                 return each
-        raise NotFoundError(N_("There is no change {id}: it may be older than what is kept."), id=id)
+        raise NotFoundError(N_("Change {id} not found: it may be too old and no longer stored."), id=id)
 
     def trash(self, id: str) -> Path:
         return self.folder / "trash" / plain_name(id)

@@ -17,7 +17,7 @@ from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.text import decode
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.path_denials import Denials
+    from atelier_desk.workspace.path_restrictions import Denials
 
 MOST = 10
 """Maximum files per text."""
@@ -49,7 +49,7 @@ def included(
         denials: what rules deny; files that they deny are only named.
     """
     if denials is None:
-        from atelier_desk.workspace.path_denials import Denials
+        from atelier_desk.workspace.path_restrictions import Denials
 
         denials = Denials()
     names = dict.fromkeys(match[1].rstrip(".,;:/") for match in _NAMED.finditer(text))

@@ -184,7 +184,7 @@ async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(ben
     dialog = bench.controller.dialog
     assert isinstance(dialog, PromptDialog)
     labels = {each.text() for each in dialog.findChildren(QLabel)}
-    assert {"topic", "style (optional)", "What it is about.", "A prompt of the MCP server made."} <= labels
+    assert {"topic", "style (optional)", "What it is about.", "A prompt from the MCP server made."} <= labels
     topic, style = dialog.fields
     qtbot.keyClicks(style, "haiku")
     qtbot.keyClick(style, Qt.Key.Key_Return)

@@ -15,7 +15,7 @@ from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.cards import browser_page
+from atelier_desk.desktop.chat.cards import browser_preview
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.diagram import DiagramPicture
 from atelier_desk.desktop.chat.markdown import drawings, formula
@@ -248,11 +248,11 @@ def test_ordinary_code_has_no_such_button(qtbot: QtBot) -> None:
 
 
 def test_a_browser_page_of_a_diagram_has_its_picture_above_its_source() -> None:
-    text = browser_page.page(MERMAID + "<b>", "mermaid", draw("diagram", MERMAID) or "")
+    text = browser_preview.page(MERMAID + "<b>", "mermaid", draw("diagram", MERMAID) or "")
     assert 'src="data:image/png;base64,iVBOR' in text
     assert "&lt;b&gt;" in text
     assert "<script" not in text
-    assert "<img" not in browser_page.page(MERMAID, "mermaid")
+    assert "<img" not in browser_preview.page(MERMAID, "mermaid")
 
 
 def test_a_crashed_drawing_process_is_restarted_and_the_source_stays(

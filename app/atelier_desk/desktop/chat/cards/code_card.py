@@ -161,7 +161,7 @@ class CodeCard(QFrame):
 
     def open_in_browser(self) -> None:
         """Open the code in a browser as a static page without network access."""
-        from atelier_desk.desktop.chat.cards.browser_page import open_page
+        from atelier_desk.desktop.chat.cards.browser_preview import open_page
 
         try:
             opened = open_page(self._code, self._kind, self._drawing)

@@ -86,7 +86,7 @@ class PromptDialog(FormDialog):
         self._then = then
         about = " — ".join(dict.fromkeys(filter(None, (row.prompt.title, row.prompt.about))))
         self._column.addWidget(
-            label(_("A prompt of the MCP server {server}.", server=row.server), "muted", self, wrap=True)
+            label(_("A prompt from the MCP server {server}.", server=row.server), "muted", self, wrap=True)
         )
         if about:
             self._column.addWidget(label(about, "muted", self, wrap=True))
@@ -231,7 +231,7 @@ def _prompted(row: FilledPrompt) -> Completed:
     prompt = row.prompt
     hint = " ".join(each.name if each.required else f"[{each.name}]" for each in prompt.arguments)
     about = " — ".join(dict.fromkeys(filter(None, (prompt.title, prompt.about))))
-    where = _("A prompt of the MCP server {server}.", server=row.server)
+    where = _("A prompt from the MCP server {server}.", server=row.server)
     return Completed(
         text=f"/{row.name}",
         detail=" · ".join(filter(None, (about, hint))) or where,

@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill, l
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.transcript.message import MessageWidget
+    from atelier_desk.desktop.chat.transcript.message_base import MessageWidget
 
 
 class _QuietButton(IconButton):

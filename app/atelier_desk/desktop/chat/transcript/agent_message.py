@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.markdown.plain import one_line
 from atelier_desk.desktop.chat.transcript.entries import Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.chat.transcript.message import BodyMessage
+from atelier_desk.desktop.chat.transcript.message_base import BodyMessage
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, TURN
 from atelier_desk.desktop.theme import mark, theme

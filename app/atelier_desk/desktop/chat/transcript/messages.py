@@ -27,7 +27,7 @@ from atelier_desk.desktop.chat.transcript.entries import Call, Entry
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.json_answer import as_code
-from atelier_desk.desktop.chat.transcript.message import BodyMessage, MessageWidget
+from atelier_desk.desktop.chat.transcript.message_base import BodyMessage, MessageWidget
 from atelier_desk.desktop.chat.transcript.position import CALL, HEAD, QUESTION, THOUGHTS, TranscriptPosition
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN

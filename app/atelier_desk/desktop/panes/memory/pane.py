@@ -196,7 +196,9 @@ class MemoryPane(Pane):
     def _show_rest(self, number: int) -> None:
         """Offer further results, which may be unrelated to the query."""
         self.less_sure.setVisible(number > 0)
-        bind_text(self.less_sure, lambda: ngettext("Show {n} less certain", "Show {n} less certain", number))
+        bind_text(
+            self.less_sure, lambda: ngettext("Show {n} less certain memory", "Show {n} less certain memories", number)
+        )
 
     def _show_less_sure(self) -> None:
         self._all_hits = True

@@ -214,7 +214,7 @@ class ApprovalsPage(RowsPage):
         self.commands = SafeCommands(self)
         hint = N_(
             "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
-            "files they name in Edit. Other options, folders and commands ask."
+            "files they name in Edit. Other options, folders and commands need approval."
         )
         fill(
             self.section(N_("Safe commands")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands

@@ -24,7 +24,7 @@ from atelier_desk.support.threads import in_tool_thread
 if TYPE_CHECKING:
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.mcp.connection import Connection
-    from atelier_desk.workspace.path_denials import Denials
+    from atelier_desk.workspace.path_restrictions import Denials
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset(
@@ -171,7 +171,7 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
     Global rules and those of its folder, at its start.
     """
     from atelier_desk.policy.permissions import path_denials
-    from atelier_desk.workspace.path_denials import Denials
+    from atelier_desk.workspace.path_restrictions import Denials
 
     resolved = await in_tool_thread(_resolved, folder) if folder else ""
     held = [

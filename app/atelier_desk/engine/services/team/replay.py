@@ -12,7 +12,7 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import QUEUED, Message, ToolExecution
 from atelier_desk.engine.journal.branch_tasks import tasks_of
-from atelier_desk.engine.run.projection.project import RunTotals, project
+from atelier_desk.engine.run.projection.event_projection import RunTotals, project
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.team.timeline import marks

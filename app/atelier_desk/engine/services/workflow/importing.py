@@ -48,7 +48,7 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.importing.imported_data import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
-from atelier_desk.engine.run.projection.project import project
+from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection import RunTotals
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState

@@ -7,11 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from atelier_desk.desktop.chat.cards.browser_page import PREFIX, clear_left
+from atelier_desk.desktop.chat.cards.browser_preview import PREFIX, clear_left
 
 WRITER = """
 import os, signal
-from atelier_desk.desktop.chat.cards.browser_page import write_page
+from atelier_desk.desktop.chat.cards.browser_preview import write_page
 print(write_page("<p>x</p>", "html"), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -44,7 +44,7 @@ from atelier_desk.domain.model_messages import LOADING, Usage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.run.projection import audit, project_team, queueing
+from atelier_desk.engine.run.projection import audit, queueing, team_projection
 from atelier_desk.engine.run.projection.projection import (
     Projection,
     ProjectionInput,
@@ -63,7 +63,7 @@ from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.presentation.run_notices import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.tools.calls.record_ids import stable_id
 
-__all__ = ["Projection", "RunTotals", "project", "project_task", "project_team"]
+__all__ = ["Projection", "RunTotals", "project", "project_task", "team_projection"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: RunTotals) -> Projection:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.cli.commands import commands
+from atelier_desk.cli.commands import background_commands
 from atelier_desk.cli.output import Terminal
 from atelier_desk.cli.result import report
 from atelier_desk.domain.errors import NotFoundError, UsageError
@@ -36,29 +36,29 @@ async def test_a_script_reads_writes_to_and_ends_a_command(tmp_path: Path) -> No
         call = {"command": "bash ask.sh", "modifies_files": False, "background": True}
         begun: Any = await atelier.registry.execute("run_command", call, context)
         command_id = begun.data["command_id"]
-        (listed,) = await said(commands.list_, workflow="")
+        (listed,) = await said(background_commands.list_, workflow="")
         assert (listed["id"], listed["line"], listed["workflow_id"]) == (command_id, "bash ask.sh", workflow.id)
-        assert await said(commands.list_, workflow=workflow.id) == [listed]
-        assert (await said(commands.output, command_id=command_id, offset=0))["text"] == ""
+        assert await said(background_commands.list_, workflow=workflow.id) == [listed]
+        assert (await said(background_commands.output, command_id=command_id, offset=0))["text"] == ""
         short = command_id[:-1]
-        assert (await said(commands.input_, command_id=short, text="Ann"))["id"] == command_id
+        assert (await said(background_commands.input_, command_id=short, text="Ann"))["id"] == command_id
         async with asyncio.timeout(20):
-            while (part := await said(commands.output, command_id=short, offset=0))["text"] != "hello Ann\n":
+            while (part := await said(background_commands.output, command_id=short, offset=0))["text"] != "hello Ann\n":
                 await asyncio.sleep(0.02)
         assert part == {"text": "hello Ann\n", "next_offset": 10, "size": 10, "status": None}
-        assert (await said(commands.output, command_id=short, offset=6))["text"] == "Ann\n"
-        assert (await said(commands.stop, command_id=short))["id"] == command_id
-        assert await said(commands.list_, workflow="") == []
-        assert (await said(commands.output, command_id=command_id, offset=0))["text"] == "hello Ann\n", (
+        assert (await said(background_commands.output, command_id=short, offset=6))["text"] == "Ann\n"
+        assert (await said(background_commands.stop, command_id=short))["id"] == command_id
+        assert await said(background_commands.list_, workflow="") == []
+        assert (await said(background_commands.output, command_id=command_id, offset=0))["text"] == "hello Ann\n", (
             "it can be read when it is over"
         )
-        for handler in (commands.stop, commands.input_, commands.output):
+        for handler in (background_commands.stop, background_commands.input_, background_commands.output):
             with pytest.raises(NotFoundError):
                 await said(handler, command_id="cmd_no", text="x", offset=0)
         again = [await atelier.registry.execute("run_command", call, context) for _ in range(2)]
         assert len(again) == 2
         with pytest.raises(UsageError, match="2 commands"):
-            await said(commands.stop, command_id="cmd_")
+            await said(background_commands.stop, command_id="cmd_")
 
 
 def test_an_empty_list_is_reported_to_a_script(cli: Cli) -> None:

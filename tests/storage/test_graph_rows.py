@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from atelier_desk.storage.graph import entity_id, file_entity, file_key, is_entity_id, package_of, project_key
+from atelier_desk.storage.graph_rows import entity_id, file_entity, file_key, is_entity_id, package_of, project_key
 
 PROJECT = "p" * 18 + "01234567"
 

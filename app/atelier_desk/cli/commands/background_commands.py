@@ -31,13 +31,13 @@ async def output(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def input_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     command = await _one(atelier, arguments.command_id)
     await atelier.commands.input(command.workflow_id, command.id, arguments.text + "\n")
-    return _result(command, _("written to"))
+    return _result(command, _("line sent"))
 
 
 async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     command = await _one(atelier, arguments.command_id)
     await atelier.commands.stop(command.workflow_id, command.id)
-    return _result(command, _("stopped"))
+    return _result(command, _("command stopped"))
 
 
 async def _one(atelier: Atelier, given: str) -> RunningCommand:

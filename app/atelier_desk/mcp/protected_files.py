@@ -11,7 +11,7 @@ from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, s
 from atelier_desk.workspace.processes import sandbox
 
 
-class ProgramFiles:
+class ServerProtectedFiles:
     """The protected files in a server's folder. All calls block.
 
     Args:
