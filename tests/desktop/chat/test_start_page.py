@@ -243,3 +243,18 @@ async def test_the_agents_align_with_the_examples(panel: Panel) -> None:
         [(card.mapTo(panel.page, QPoint()).x(), card.width()) for card in cards[:2]] for cards in (examples, agents)
     ]
     assert places[0] == places[1]
+
+
+async def test_cards_made_while_hidden_leave_no_scroll_bar(panel: Panel) -> None:
+    """A guide hides the page while a language is chosen: the cards are made before they have their width."""
+    panel.engine.set("workflows", "list", [])
+    panel.chat.resize(1100, 700)
+    await settle(20)
+    panel.page.hold(True)
+    switch_language("fr")
+    await settle(20)
+    panel.page.hold(False)
+    await settle(20)
+    layout, body = panel.page._column, panel.page._body
+    assert layout.totalHeightForWidth(body.width()) < panel.page.viewport().height() - 32
+    assert panel.page.verticalScrollBar().maximum() == 0

@@ -74,6 +74,11 @@ class CardButton(QPushButton):
         self._text.setText(text)
         self.setAccessibleName(visible(_("{name}: {text}", name=title, text=text)))
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()  # its minimum height depends on its width, and the scroll area keeps the old one
+
     def hasHeightForWidth(self) -> bool:
         layout = self.layout()
         return layout is not None and layout.hasHeightForWidth()
