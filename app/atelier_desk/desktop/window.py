@@ -159,6 +159,7 @@ class MainWindow(WindowActions):
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
+        self.presenter.provider_requested.connect(self._open_providers)
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = RunViewController(self)
