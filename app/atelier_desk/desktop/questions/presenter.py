@@ -263,7 +263,8 @@ class QuestionPresenter(QObject):
     def _waits(self, about: str) -> bool:
         """Whether a notification's subject is still pending."""
         asked = {each.id for each in self.queue.pending()} | {each.id for each in self.approvals.pending()}
-        ids = asked | {each.run_id for each in (*self.parents.pending(), *self.parents.stopped())}
+        parents = self.parents
+        ids = asked | {each.run_id for each in parents.pending()} | {each.run_id for each in parents.stopped()}
         return about in ids or (about == ANYTHING and bool(ids))
 
     def _covers(self, widget: QWidget) -> bool:
