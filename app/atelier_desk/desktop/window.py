@@ -111,6 +111,7 @@ class MainWindow(WindowActions):
         self.chat.commands.status_changed.connect(self.toasts.show)
         self.chat.sending.status_changed.connect(self.toasts.show)
         self.chat.host.files_requested.connect(self._show_changes)
+        self.chat.host.report_requested.connect(self._show_report)
         self.chat.host.provider_requested.connect(self._open_providers)
         self.chat.commands.deleted.connect(self.toasts.offer_undo)
         self.chat.commands.workflow_made.connect(self.chat.open_workflow)
@@ -126,6 +127,13 @@ class MainWindow(WindowActions):
         self.rail.show_pane("files")
         if isinstance(pane := self.rail.panes.get("files"), FilesPane):
             pane.open(*ids)
+
+    def _show_report(self, name: str) -> None:
+        from atelier_desk.desktop.panes.reports_pane import ReportsPane
+
+        self.rail.show_pane("reports")
+        if isinstance(pane := self.rail.panes.get("reports"), ReportsPane):
+            pane.open(name)
 
     def prepare(self) -> None:
         """Create what the first paint did not need: actions, chat, panes and the question presenter."""
@@ -151,6 +159,7 @@ class MainWindow(WindowActions):
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
+        self.presenter.provider_requested.connect(self._open_providers)
         self.rail.fill(self.presenter)
         self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = RunViewController(self)

@@ -77,6 +77,14 @@ class HeldPart(Model):
     replaces: bool = False
 
 
+class ReportPart(Model):
+    """A report of the workflow that the call wrote. ``text``: the beginning of its Markdown, for the card."""
+
+    type: Literal["report"] = "report"
+    name: str
+    text: str = ""
+
+
 class SourcePart(Model):
     """A web page that the call read or found, shown below the answer.
 
@@ -92,8 +100,9 @@ class SourcePart(Model):
     read: bool = True
 
 
-ShownPart = TextPart | PicturePart | ArtefactPart | FileChange | HeldPart
+ShownPart = TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | ReportPart
 """Parts shown on a call's card."""
 ResultPart = Annotated[
-    TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | SourcePart, Field(discriminator="type")
+    TextPart | PicturePart | ArtefactPart | FileChange | HeldPart | ReportPart | SourcePart,
+    Field(discriminator="type"),
 ]

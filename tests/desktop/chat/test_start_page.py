@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QTextBoundaryFinder
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -243,3 +243,31 @@ async def test_the_agents_align_with_the_examples(panel: Panel) -> None:
         [(card.mapTo(panel.page, QPoint()).x(), card.width()) for card in cards[:2]] for cards in (examples, agents)
     ]
     assert places[0] == places[1]
+
+
+async def test_cards_made_while_hidden_leave_no_scroll_bar(panel: Panel) -> None:
+    """A guide hides the page while a language is chosen: the cards are made before they have their width."""
+    panel.engine.set("workflows", "list", [])
+    panel.chat.resize(1100, 700)
+    await settle(20)
+    panel.page.hold(True)
+    switch_language("fr")
+    await settle(20)
+    panel.page.hold(False)
+    await settle(20)
+    layout, body = panel.page._column, panel.page._body
+    assert layout.totalHeightForWidth(body.width()) < panel.page.viewport().height() - 32
+    assert panel.page.verticalScrollBar().maximum() == 0
+
+
+async def test_the_name_of_a_model_is_not_broken_at_its_hyphen(qtbot: QtBot) -> None:
+    panel = Panel(qtbot, [Agent(id="a1", config=AgentConfig(name="Ada", provider="p", model="atlas-large"))])
+    await panel.chat.load_choices()
+    await settle(20)
+    (card,) = panel.cards("agent-card")
+    text = card._text.text()
+    breaks = QTextBoundaryFinder(QTextBoundaryFinder.BoundaryType.Line, text)
+    breaks.setPosition(text.index("atlas"))
+    assert breaks.toNextBoundary() in (-1, len(text))
+    assert card._text.fontMetrics().inFont(text[text.index("large") - 1]), "drawn in the same font"
+    assert "atlas-large" in card.accessibleName()

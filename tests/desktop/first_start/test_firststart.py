@@ -44,9 +44,12 @@ class Server:
     def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
         self.text, self.error = text, error
         self.requests: list[str] = []
+        self.answering = asyncio.Event()
+        self.answering.set()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         self.requests.append(request.model)
+        await self.answering.wait()
         if self.error is not None:
             raise self.error
         if self.text:
@@ -156,9 +159,7 @@ async def test_a_found_server_must_answer_before_it_is_used(
     find("ollama-model").setCurrentIndex(0)
     await forward(find)
     assert server.requests == ["llama3.2", "qwen3:4b"], "Next tries what has not answered"
-    assert guide.step is guide.model
-    assert atelier.calls("providers.save") == []
-    await forward(find)
+    assert guide.step is guide.goals
     ((saved, kwargs),) = atelier.calls("providers.save")
     assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
     assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
@@ -200,11 +201,10 @@ async def test_a_failed_test_shows_why_and_stays(
     assert guide.model.busy.text.text() == "The key was refused."
     await forward(find)
     assert guide.step is guide.model
+    assert atelier.calls("providers.set_key") == []
     server.error = None
     await forward(find)
-    assert guide.step is guide.model, "the answer can be read before the next step"
-    assert atelier.calls("providers.set_key") == []
-    await forward(find)
+    assert guide.step is guide.goals, "one press tests and goes on"
     assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
 
 
@@ -256,7 +256,6 @@ async def test_another_server_uses_its_first_model_and_offers_the_others(
     box.setCurrentIndex(1)
     await forward(find)
     assert server.requests == ["zeta-1", "alpha-1"]
-    await forward(find)
     assert atelier.calls("agents.use_model")[0][0][1] == "alpha-1"
 
 
@@ -564,8 +563,25 @@ async def test_enter_in_the_key_field_tests_the_key(
     qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
     assert len(server.requests) == 1
-    assert guide.step is guide.model, "the answer can be read before the next step"
-    assert find("first-start-next").isEnabled()
+    assert guide.step is guide.goals
+
+
+@pytest.mark.parametrize("leave", ["first-start-back", "first-start-skip", "busy-stop"])
+async def test_nothing_is_stored_if_the_user_leaves_during_the_test(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, leave: str
+) -> None:
+    await forward(find)
+    find("choice-anthropic").click()
+    find("anthropic-key").setText("sk-ant-1")
+    find("anthropic-key").textEdited.emit("sk-ant-1")
+    server.answering.clear()
+    await forward(find)
+    find(leave).click()
+    await settle()
+    server.answering.set()
+    await settle()
+    assert atelier.calls("providers.save") == atelier.calls("providers.set_key") == []
+    assert guide.step is not guide.goals
 
 
 async def test_the_selected_card_is_fully_visible_without_servers(

@@ -11,6 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
@@ -20,7 +21,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Workflow
+from atelier_desk.domain.workflow import Report, Workflow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -297,6 +298,18 @@ async def test_the_card_of_changed_files_opens_their_diff(window: MainWindow) ->
     assert diff is not None
     assert diff.isVisible()
     assert "y" in diff.text
+
+
+async def test_the_card_of_a_report_opens_it(window: MainWindow) -> None:
+    engine: Any = window.bridge.engine
+    engine.set("reports", "list", [Report(id="p1", workflow_id="w1", name="audit")])
+    engine.set("reports", "read", "# Audit\n\nOne finding.")
+    window.chat.host.report_requested.emit("audit")
+    await settle()
+    view = window.rail.docks["reports"].findChild(MarkdownView)
+    assert view is not None
+    assert view.isVisible()
+    assert "One finding." in view.toPlainText()
 
 
 @pytest.mark.parametrize("low", [False, True])

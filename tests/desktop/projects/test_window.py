@@ -18,6 +18,7 @@ from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
+from atelier_desk.support.i18n import spoken
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.projects import ENTITIES, STATISTICS, Projects
 
@@ -35,7 +36,9 @@ def test_languages_after_the_seventh_are_combined_and_no_share_is_zero() -> None
     assert parts[-1] == ("", 1 + 2 + 3)
     assert len(parts) == 8
     assert "<" in share_word(1, 1000)
-    assert share_word(1, 2).startswith("50")
+    assert share_word(1, 2) == "50%"
+    with spoken("fr"):
+        assert share_word(1, 2) == "50\N{NO-BREAK SPACE}%"
 
 
 async def test_the_selected_project_shows_its_contents(window: ProjectsWindow, find: Find) -> None:

@@ -104,3 +104,54 @@ async def test_an_answer_while_the_list_loads_is_respected() -> None:
     questions.start()
     await settle()
     assert questions.pending() == []
+
+
+STOPPED = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="unpriced")
+
+
+def of_run(kind: ChunkType, **data: Any) -> StreamEvent:
+    return StreamEvent(workflow_id="w1", run_id="r5", agent_name="Chief", chunk_type=kind, data=data, seq=2)
+
+
+def stop_at_limit(bridge: FakeBridge) -> None:
+    bridge.stream_event.emit(of_run(ChunkType.LIMIT_REACHED, reason="unpriced", details={"value": 1.5, "cap": 2.0}))
+    bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="paused"))
+
+
+async def test_a_run_stopped_at_a_limit_waits_until_it_continues_also_after_a_restart() -> None:
+    by_user = AgentNode(run_id="r6", name="Other", status="paused", pause="user")
+    bridge = FakeBridge(FakeAtelier(teams={"at_work": {"w1": STOPPED, "w2": by_user}}))
+    questions = ParentQuestions(bridge)  # type: ignore[arg-type]
+    questions.start()
+    await settle()
+    assert [(each.run_id, each.workflow_id, each.kind) for each in questions.stopped()] == [("r5", "w1", "unpriced")]
+    assert len(questions) == 1
+    bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="processing"))
+    assert questions.stopped() == []
+    stop_at_limit(bridge)
+    (stopped,) = questions.stopped()
+    assert (stopped.agent_name, stopped.value, stopped.cap) == ("Chief", 1.5, 2.0)
+    bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="processing"))
+    bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="paused"))
+    assert questions.stopped() == [], "a pause by the user is no limit"
+
+
+async def test_what_happens_at_a_limit_while_the_list_loads_is_respected() -> None:
+    def continued() -> dict[str, AgentNode]:
+        bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="processing"))
+        return {"w1": STOPPED}
+
+    def reached() -> dict[str, AgentNode]:
+        stop_at_limit(bridge)
+        return {}
+
+    engine = FakeAtelier(teams={"at_work": continued})
+    bridge = FakeBridge(engine)
+    questions = ParentQuestions(bridge)  # type: ignore[arg-type]
+    questions.start()
+    await settle()
+    assert questions.stopped() == []
+    engine.set("teams", "at_work", reached)
+    questions.start()
+    await settle()
+    assert [each.run_id for each in questions.stopped()] == ["r5"]

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain import limits
+from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.tools.core.report import READ_DEFAULT
+from atelier_desk.tools.base import ToolResult
+from atelier_desk.tools.core.report import CARD_EXCERPT, READ_DEFAULT
 from tests.tools.conftest import Calls, MakeCalls
 
 REPORT = "ReportTool"
@@ -28,6 +30,18 @@ async def test_writes_a_file_and_its_row(calls: Calls, repos: Repositories) -> N
     report = await repos.reports.get(calls.context.workflow_id, "audit")
     assert (report.author, report.run_id, report.size) == ("Assistant", "run-1", len(b"# Audit\n\nOne finding."))
     assert repos.reports.path(calls.context.workflow_id, "audit").read_text() == "# Audit\n\nOne finding."
+
+
+async def test_a_written_report_has_a_card_with_its_beginning(calls: Calls) -> None:
+    text = "# Audit\n\n" + "One finding. " * 200
+    written = await calls.outcome(REPORT, operation="write", name="audit.md", content=text)
+    assert isinstance(written, ToolResult)
+    assert written.parts == (ReportPart(name="audit", text=text[:CARD_EXCERPT]),)
+    changed = await calls.outcome(REPORT, operation="write_diff", name="audit", old_string="# Audit", new_string="# B")
+    assert isinstance(changed, ToolResult)
+    (part,) = changed.parts
+    assert isinstance(part, ReportPart)
+    assert part.text.startswith("# B\n")
 
 
 async def test_an_existing_report_is_replaced_only_on_request(calls: Calls, repos: Repositories) -> None:

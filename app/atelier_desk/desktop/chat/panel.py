@@ -334,6 +334,8 @@ class ChatPanel(QWidget):
             self.agent_page = AgentPage(self.bridge, self.team, self.pages, self.steering, self)
             self.agent_page.left.connect(self.leave_agent)
             self.agent_page.host.question_requested.connect(self.question_requested)
+            self.agent_page.host.report_requested.connect(self.host.report_requested)
+            self.agent_page.host.provider_requested.connect(self.host.provider_requested)
             self._stack.addWidget(self.agent_page)
         self.agent_page.host.images, self.agent_page.host.approvals = self.host.images, self.host.approvals
         self.agent_page.host.bridge, self.agent_page.host.commands = self.bridge, self.commands

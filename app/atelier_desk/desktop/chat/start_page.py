@@ -48,6 +48,7 @@ CARD_WIDTH = 200
 """Minimum width of a card in pixels at 100 %, which determines the number per row."""
 COLUMNS = 3
 RELOAD_MS = 150
+UNBROKEN_HYPHEN = "\N{NON-BREAKING HYPHEN}"
 
 
 class CardButton(QPushButton):
@@ -71,8 +72,14 @@ class CardButton(QPushButton):
 
     def set_texts(self, title: str, text: str) -> None:
         self._title.setText(title)
-        self._text.setText(text)
+        # No break inside the name of a model: "atlas-large" is one word.
+        self._text.setText(text.replace("-", UNBROKEN_HYPHEN))
         self.setAccessibleName(visible(_("{name}: {text}", name=title, text=text)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()  # its minimum height depends on its width, and the scroll area keeps the old one
 
     def hasHeightForWidth(self) -> bool:
         layout = self.layout()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,7 @@ class ModelStep(Step):
         self._bridge = bridge
         self.jobs = Jobs(self, self._fail)
         self._tried: tuple[ProviderDraft | None, str] | None = None
+        self._testing: asyncio.Task[None] | None = None
         self._detected = False
         self.choices: list[TileChoice] = []
         self._columns = COLUMNS
@@ -265,6 +267,7 @@ class ModelStep(Step):
             return
         testing = self.jobs.once("test", lambda: self._test(self.current()))
         if testing is not None:
+            self._testing = testing
             self.busy.watch(testing, N_("Asking the model…"))
 
     async def _test(self, choice: TileChoice) -> None:
@@ -332,11 +335,17 @@ class ModelStep(Step):
         self.busy.note(text, "error")
 
     async def leave(self) -> bool:
-        """Store the server, and give its model to the agents that had the default agent's. What has not answered is
-        tried first, and its answer read before it goes on; the starter needs no test."""
+        """Store the server, and give its model to the agents that had the default agent's.
+
+        What has not answered is tested first; nothing is stored if it fails, or if the user changes the input, goes
+        back or closes the guide meanwhile. The starter needs no test.
+        """
         if self._tried is None and self.current() is not self.starter:
             self.run_test()
-            return False
+            if self._testing is not None:
+                await asyncio.wait([self._testing])  # also when stopped
+            if self._tried is None or not self.isVisible():
+                return False
         draft, model = self._tried or (None, STARTER)
         name = await self._store(draft) if draft is not None else builtin_type().kind
         if model:

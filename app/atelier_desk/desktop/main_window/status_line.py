@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 
 from atelier_desk.domain.stream.payloads import Failure, TextPayload
+from atelier_desk.presentation.run_notices import LIMITS
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.window_parts import WindowParts
@@ -26,14 +27,17 @@ class StatusWatch(QObject):
         """Providers that refused their key since it was last changed."""
         window.sidebar.model.modelReset.connect(self._show_work)
         window.sidebar.model.dataChanged.connect(lambda *_: self._show_work())
+        window.presenter.pending_changed.connect(lambda _count: self._show_work())
         window.chat.choices.shown.connect(lambda *_: self._check())
         window.bridge.stream_event.connect(self._on_stream)
         window.bridge.changed.connect(self._on_changed)
 
     def _show_work(self) -> None:
         states = {each.status.value for each in self._window.sidebar.model.workflows}
+        stopped = self._window.presenter.parents.stopped()
         self._window.sidebar.foot.show_work(
-            "working" if "running" in states else "waiting" if "waiting" in states else "ready"
+            "working" if "running" in states else "waiting" if "waiting" in states or stopped else "ready",
+            LIMITS.get(stopped[0].kind, "") if stopped else "",
         )
 
     def _on_stream(self, event: StreamEvent) -> None:

@@ -12,7 +12,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.presentation.projects import language_word
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.number_format import NARROW, number
+from atelier_desk.support.number_format import NARROW, percent
 
 COLOURS = ("accent", "teal", "warn", "ok", "keyword", "err", "function")
 MOST = len(COLOURS)
@@ -30,8 +30,8 @@ def parts_of(languages: Mapping[str, int]) -> list[tuple[str, int]]:
 
 def share_word(count: int, total: int) -> str:
     """A share in percent; never 0 for a positive count."""
-    percent = 100 * count / max(1, total)
-    return f"<{NARROW}1{NARROW}%" if percent < 1 else f"{number(round(percent))}{NARROW}%"
+    share = count / max(1, total)
+    return f"<{NARROW}{percent(0.01)}" if share < 0.01 else percent(share)
 
 
 class LanguageBar(QWidget):

@@ -49,7 +49,7 @@ class WaitingGuide(QObject):
         elif kind == "approval":
             self._window.bridge.jobs.start(self._to_approval(key, workflow_id), "go to what waits")
         else:
-            self._in_inbox(f"parent:{key}")
+            self._in_inbox(f"{kind}:{key}")
 
     def _waiting(self) -> list[_Item]:
         presenter, here = self._window.presenter, self._window.chat.workflow_id
@@ -65,6 +65,10 @@ class WaitingGuide(QObject):
             (each.workflow_id != here, each.created_at, "parent", each.run_id, each.workflow_id)
             for each in presenter.parents.pending()
         ]
+        found += [
+            (each.workflow_id != here, each.created_at, "stopped", each.run_id, each.workflow_id)
+            for each in presenter.parents.stopped()
+        ]
         return sorted(found)
 
     def _is_here(self, item: _Item) -> bool:
@@ -74,7 +78,7 @@ class WaitingGuide(QObject):
         while above is not None:
             if kind == "approval" and isinstance(above, ApprovalCard | ApprovalGroup) and above.holds(key):
                 return True
-            if kind == "parent" and above.objectName() == f"inbox-parent-{key}":
+            if kind in ("parent", "stopped") and above.objectName() == f"inbox-{kind}-{key}":
                 return True
             dialog: QuestionDialog | None = self._window.presenter.dialog
             if kind == "question" and dialog is not None and above is dialog:

@@ -22,7 +22,7 @@ from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
-from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
+from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions, StoppedRun
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
@@ -57,12 +57,14 @@ class QuestionPresenter(QObject):
         workflow_requested: the user wants to see a question of another workflow; its id.
         notice: a sentence to be shown as a toast (timeout, loading failed).
         inbox_requested: the user wants to see all pending items.
+        provider_requested: open the settings of this provider, empty for the list.
     """
 
     pending_changed = Signal(int)
     workflow_requested = Signal(str)
     notice = Signal(object)
     inbox_requested = Signal()
+    provider_requested = Signal(str)
 
     def __init__(self, bridge: Bridge, window: QWidget, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         super().__init__(window)
@@ -261,7 +263,8 @@ class QuestionPresenter(QObject):
     def _waits(self, about: str) -> bool:
         """Whether a notification's subject is still pending."""
         asked = {each.id for each in self.queue.pending()} | {each.id for each in self.approvals.pending()}
-        ids = asked | {each.run_id for each in self.parents.pending()}
+        parents = self.parents
+        ids = asked | {each.run_id for each in parents.pending()} | {each.run_id for each in parents.stopped()}
         return about in ids or (about == ANYTHING and bool(ids))
 
     def _covers(self, widget: QWidget) -> bool:
@@ -286,7 +289,11 @@ class QuestionPresenter(QObject):
             self.inbox_requested.emit()
             return
         waiting = self.queue.pending()
-        others: list[ApprovalRequest | ParentQuestion] = [*self.approvals.pending(), *self.parents.pending()]
+        others: list[ApprovalRequest | ParentQuestion | StoppedRun] = [
+            *self.approvals.pending(),
+            *self.parents.pending(),
+            *self.parents.stopped(),
+        ]
         oldest = min((each.created_at for each in others), default=None)
         if waiting and (oldest is None or waiting[0].created_at <= oldest):
             self.open(waiting[0].id)

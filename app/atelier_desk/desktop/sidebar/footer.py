@@ -48,6 +48,7 @@ class SidebarFoot(QWidget):
         self._state: Connection = "opening"
         self._connection: Connection = "opening"
         self._work: Work = "ready"
+        self._reason = ""
         self._key_missing = False
         self.settings = control(QPushButton(self), "open-settings", look="quiet")
         self._palette_keys = "Ctrl+K"
@@ -74,16 +75,16 @@ class SidebarFoot(QWidget):
         bind(self._apply_style)
 
     def _tip(self) -> str:
-        return _(TIPS.get(self._state, ""))
+        return _(self._reason if self._state == "waiting" else TIPS.get(self._state, ""))
 
     def show_connection(self, state: Connection) -> None:
         """Show one of ``STATES``; while ``ready``, also current activity."""
         self._connection = state
         self._show_state()
 
-    def show_work(self, work: Work) -> None:
-        """Show whether agents are running, wait for the user, or neither."""
-        self._work = work
+    def show_work(self, work: Work, reason: str = "") -> None:
+        """Show whether agents are running, wait for the user, or neither; ``reason``: an ``N_`` text, why they wait."""
+        self._work, self._reason = work, reason
         self._show_state()
 
     def show_key_missing(self, missing: bool) -> None:

@@ -249,7 +249,8 @@ class TeamState:
             member.tool_calls, member.budget, member.withheld = node.tool_calls, node.budget, node.withheld
             member.pause, member.report, member.error = node.pause, node.report or member.report, node.error
             if node.limit != member.limit or not member.cap:
-                self._set_limit(member, node)
+                member.limit = node.limit
+                member.value, member.cap = limit_figures(node)
             now = node.current_title or node.current_tool
             if not now:
                 member.calls.clear()
@@ -257,19 +258,6 @@ class TeamState:
                 member.calls = {"": now}
             loaded.add(node.run_id)
         return loaded
-
-    @staticmethod
-    def _set_limit(member: Member, node: AgentNode) -> None:
-        """The tree names the limit; the amount used is taken from its figures."""
-        total, budget = node.total, node.budget
-        pairs: dict[str, tuple[float, float | None]] = {
-            "cost": (total.usage.cost, budget.max_cost),
-            "tokens": (total.usage.tokens_input + total.usage.tokens_output, budget.max_tokens),
-            "time": (total.seconds, budget.max_seconds),
-            "tool_calls": (total.tool_calls, budget.max_tool_calls),
-        }
-        value, cap = pairs.get(node.limit, (0.0, 0.0))
-        member.limit, member.value, member.cap = node.limit, float(value), float(cap or 0.0)
 
     def feed(self, event: StreamEvent) -> set[str]:
         """Apply an event; returns the runs that look different now."""
@@ -372,3 +360,16 @@ class TeamState:
             member.parent_run_id = parent
             self._below.setdefault(parent, []).append(run_id)
         return member
+
+
+def limit_figures(node: AgentNode) -> tuple[float, float]:
+    """The amount used and the cap of the limit that a node names; 0 where its figures do not tell."""
+    total, budget = node.total, node.budget
+    pairs: dict[str, tuple[float, float | None]] = {
+        "cost": (total.usage.cost, budget.max_cost),
+        "tokens": (total.usage.tokens_input + total.usage.tokens_output, budget.max_tokens),
+        "time": (total.seconds, budget.max_seconds),
+        "tool_calls": (total.tool_calls, budget.max_tool_calls),
+    }
+    value, cap = pairs.get(node.limit, (0.0, 0.0))
+    return float(value), float(cap or 0.0)

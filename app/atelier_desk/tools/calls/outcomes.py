@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from atelier_desk.domain.question import QuestionSpec
-from atelier_desk.domain.result_parts import FileChange, HeldPart, PicturePart, SourcePart, TextPart
+from atelier_desk.domain.result_parts import FileChange, HeldPart, PicturePart, ReportPart, SourcePart, TextPart
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.team import ChildPlan, TeamCall
 
@@ -24,7 +24,7 @@ class NewArtefact:
     media_type: str = "application/octet-stream"
 
 
-Part = TextPart | PicturePart | FileChange | HeldPart | SourcePart | NewArtefact
+Part = TextPart | PicturePart | FileChange | HeldPart | ReportPart | SourcePart | NewArtefact
 
 
 @dataclass(frozen=True, slots=True)

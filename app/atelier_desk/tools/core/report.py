@@ -11,6 +11,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
+from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.domain.workflow import Report
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult, Topic
@@ -23,6 +24,8 @@ from atelier_desk.tools.registry.sections import CORE
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import ReportRepository
 
+CARD_EXCERPT = 1_000
+"""Characters of a written report kept for its card, which shows the first lines."""
 READ_DEFAULT = 20_000
 """Characters per ``read``, so that a page with its JSON stays below the limit of results."""
 
@@ -157,7 +160,7 @@ class ReportTool(DescribedTool):
             )
         report = await store_report(reports, context, name, input.content, existing)
         done = "overwritten" if existing is not None and existing.id != mine else "written"
-        return ToolResult.ok(name=report.name, size=len(input.content), message=f"Report {name!r} {done}")
+        return _written(report.name, input.content, f"Report {name!r} {done}")
 
     async def _write_diff(self, input: WriteDiff, context: ToolContext) -> ToolResult:
         reports = self._reports(context)
@@ -179,7 +182,7 @@ class ReportTool(DescribedTool):
                 limit=limits.REPORT,
             )
         await store_report(reports, context, existing.name, changed, existing)
-        return ToolResult.ok(name=existing.name, size=len(changed), message=f"Report {existing.name!r} changed")
+        return _written(existing.name, changed, f"Report {existing.name!r} changed")
 
     async def _read(self, input: Read, context: ToolContext) -> ToolResult:
         reports = self._reports(context)
@@ -215,6 +218,11 @@ class ReportTool(DescribedTool):
         existing = await _existing(reports, context, input.name)
         await reports.delete(context.workflow_id, existing.name)
         return ToolResult.ok(name=existing.name, message=f"Report {existing.name!r} deleted")
+
+
+def _written(name: str, text: str, message: str) -> ToolResult:
+    result = ToolResult.ok(name=name, size=len(text), message=message)
+    return replace(result, parts=(ReportPart(name=name, text=text[:CARD_EXCERPT]),))
 
 
 async def find_report(reports: ReportRepository, context: ToolContext, name: str) -> Report | None:

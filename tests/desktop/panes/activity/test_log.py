@@ -8,6 +8,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_summary, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.support.i18n import spoken
 from tests.desktop.panes.activity.scenario import event, one_run
 
 
@@ -99,7 +100,9 @@ def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() 
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=0))
     assert entry_time(asked) == "…"
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=40))
-    assert entry_time(asked) == "40 %"
+    assert entry_time(asked) == "40%"
+    with spoken("fr"):
+        assert entry_time(asked) == "40\N{NO-BREAK SPACE}%"
 
 
 def test_a_command_that_its_person_stopped_is_no_failure() -> None:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets.bindings import refresh_texts
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.views import AgentNode
 from atelier_desk.support import i18n
@@ -318,3 +318,27 @@ async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Callab
     await settle()
     assert "question:q0" in inbox.order()
     assert list(inbox.pane._ended) == ["w9"]
+
+
+async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    stopped = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="unpriced")
+    inbox.engine.set("teams", "at_work", {"w2": stopped})
+    await inbox.begin()
+    card = inbox.find("inbox-stopped-r5")
+    assert "The price of the model is unknown" in card.accessibleName()
+    assert inbox.find("inbox-show-r5").text().startswith("Two")
+    assert inbox.find("pending-count").text() == "4"
+    with_price: list[str] = []
+    inbox.presenter.provider_requested.connect(with_price.append)
+    card.findChild(QPushButton, "notice-enter-price").click()
+    assert with_price == [""]
+    card.findChild(QPushButton, "notice-allow-unpriced").click()
+    await settle()
+    assert inbox.engine.calls("runs.steering.resume") == [(("r5",), {"raise_limits": {"unpriced": 1.0}})]
+    event = StreamEvent(workflow_id="w2", run_id="r5", chunk_type=ChunkType.RUN_STATUS, data={"status": "processing"})
+    inbox.bridge.stream_event.emit(event)
+    await settle()
+    assert "stopped:r5" not in inbox.pane._cards
+    assert inbox.find("pending-count").text() == "3"
+    inbox.window.deleteLater()

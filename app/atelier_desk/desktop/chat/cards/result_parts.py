@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.held_file_view import HeldView
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
+from atelier_desk.desktop.chat.cards.report_view import ReportView
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.settings.files import ask_save
@@ -22,6 +23,7 @@ from atelier_desk.domain.result_parts import (
     FileChange,
     HeldPart,
     PicturePart,
+    ReportPart,
     ResultPart,
     ShownPart,
     SourcePart,
@@ -63,7 +65,12 @@ class ResultParts(QWidget):
         column.setContentsMargins(8, 0, 8, 8)
         column.setSpacing(4)
         self.views = [
-            HeldView(part, host, self) if isinstance(part, HeldPart) else PartView(part, host, self) for part in parts
+            HeldView(part, host, self)
+            if isinstance(part, HeldPart)
+            else ReportView(part, host, self)
+            if isinstance(part, ReportPart)
+            else PartView(part, host, self)
+            for part in parts
         ]
         for view in self.views:
             view.height_changed.connect(self.height_changed)

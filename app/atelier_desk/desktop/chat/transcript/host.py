@@ -56,6 +56,7 @@ class TranscriptHost(QObject):
         pause_requested: pause this run.
         agent_requested: show the transcript of this sub-agent's run.
         provider_requested: open the settings of this provider, at its API key.
+        report_requested: open the report with this name.
         files_requested: show the changes with these ids (a tuple).
         unfolded: the user opened or closed a part of an item, which must not scroll away from the pointer.
         status_changed: a short status text.
@@ -73,6 +74,7 @@ class TranscriptHost(QObject):
     pause_requested = Signal(str)
     agent_requested = Signal(str)
     provider_requested = Signal(str)
+    report_requested = Signal(str)
     files_requested = Signal(object)
     unfolded = Signal()
     status_changed = Signal(str)

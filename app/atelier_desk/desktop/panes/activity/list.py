@@ -23,6 +23,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import percent
 from atelier_desk.support.text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 
@@ -219,7 +220,7 @@ def entry_time(entry: LogEntry) -> str:
         return _(CALL_WORDS[_state(entry)])
     if entry.duration_ms is not None:
         return duration(entry.duration_ms)
-    return f"{number(entry.progress)} %" if entry.progress else "…"  # 0 means that the tool reports no progress
+    return percent(entry.progress / 100) if entry.progress else "…"  # 0 means that the tool reports no progress
 
 
 def entry_details(entry: LogEntry) -> str:

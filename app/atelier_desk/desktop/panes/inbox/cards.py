@@ -1,9 +1,10 @@
-"""Cards of the inbox: a pending question, and a sub-agent waiting for its parent's answer."""
+"""Cards of the inbox: a pending question, a sub-agent waiting for its parent's answer, a run stopped at a limit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
@@ -11,11 +12,14 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
+from atelier_desk.desktop.chat.cards.limit_card import LimitCard
+from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
-from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions
+from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions, StoppedRun
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text, made
@@ -23,6 +27,9 @@ from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge.bridge import Bridge
 
 LONGEST_NAME = 24
 LONGEST = 240
@@ -205,3 +212,31 @@ class ParentQuestionCard(Card):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not handle_enter(event, self, self.submit):
             super().keyPressEvent(event)
+
+
+class StoppedCard(LimitCard):
+    """``inbox-stopped-<run id>``: the card of a run stopped at a limit, with its workflow."""
+
+    def __init__(self, stopped: StoppedRun, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
+        host = TranscriptHost()
+        TranscriptActions(bridge, host).attach(host)
+        host.provider_requested.connect(presenter.provider_requested)
+        super().__init__(host, parent)
+        host.setParent(self)
+        self.setObjectName(f"inbox-stopped-{stopped.run_id}")
+        self._stopped, self._workflow = stopped, ""
+        self._where = control(
+            QPushButton(self),
+            f"inbox-show-{stopped.run_id}",
+            lambda: _place(self._workflow, stopped.created_at),
+            look="link",
+            on=lambda: presenter.workflow_requested.emit(stopped.workflow_id),
+        )
+        self.words.insertWidget(2, self._where)
+        self.show_limit(stopped.run_id, stopped.agent_name, stopped.kind, stopped.value, stopped.cap, stopped.details)
+        self.setFocusProxy(self.buttons.price if stopped.kind == "unpriced" else self.buttons.raising)
+
+    def set_where(self, workflow: str) -> None:
+        """Set its workflow; updates the waiting time."""
+        self._workflow = workflow
+        bind_text(self._where)

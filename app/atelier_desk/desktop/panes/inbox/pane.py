@@ -12,7 +12,7 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.base import Pane
-from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionCard
+from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionCard, StoppedCard
 from atelier_desk.desktop.panes.inbox.news import NewsCard, news_of
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
-_Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard
+_Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard | StoppedCard
 _Waits = tuple[datetime, str, str]
 _News = tuple[Sequence["Workflow"], ...]
 NOTHING = (N_("Nothing is waiting for you"), N_("Questions, approvals, and what finished or failed appear here."))
@@ -127,6 +127,7 @@ class InboxPane(Pane):
         found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.listed()]
         found += [(group[0].created_at, key, group[0].workflow_id) for key, group in self._groups().items()]
         found += [(each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.parents.pending()]
+        found += [(each.created_at, f"stopped:{each.run_id}", each.workflow_id) for each in presenter.parents.stopped()]
         return sorted(found)
 
     def _groups(self) -> dict[str, tuple[ApprovalRequest, ...]]:
@@ -209,7 +210,7 @@ class InboxPane(Pane):
         return [card for cards in sections for card in cards]
 
     def lead_to(self, key: str) -> None:
-        """Focus the card of ``question:ID``, ``approval:ID`` or ``parent:ID``, and scroll to it."""
+        """Focus the card of ``question:ID``, ``approval:ID``, ``parent:ID`` or ``stopped:ID``, and scroll to it."""
         self._gate.own()
         asked = key.removeprefix("approval:")
         found = (each for each in self._cards.values() if isinstance(each, ApprovalGroup) and each.holds(asked))
@@ -227,6 +228,9 @@ class InboxPane(Pane):
         if kind == "parent":
             asked = next(each for each in presenter.parents.pending() if each.run_id == item_id)
             return ParentQuestionCard(asked, presenter.parents, content)
+        if kind == "stopped":
+            stopped = next(each for each in presenter.parents.stopped() if each.run_id == item_id)
+            return StoppedCard(stopped, self.bridge, presenter, content)
         question = presenter.queue.get(item_id)
         assert question is not None
         return QuestionCard(question, presenter, content)
