@@ -197,6 +197,27 @@ async def test_each_attempt_at_vectors_counts(opened: Any) -> None:
         assert row.total.requests == 2, "what timed out may be charged for, a refusal is not"
 
 
+async def test_vectors_withdrawn_while_they_are_counted_count(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        made, used = await embedder(paid), paid.atelier.repos.used
+        write, begun, disk = used.count, asyncio.Event(), asyncio.Event()
+
+        async def slow(*record: Any) -> None:
+            begun.set()
+            await disk.wait()
+            await write(*record)
+
+        monkeypatch.setattr(used, "count", slow)
+        task = asyncio.create_task(made.embed(["a text"]))
+        await asyncio.wait_for(begun.wait(), 10)
+        task.cancel()
+        asyncio.get_running_loop().call_soon(disk.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await made.aclose()
+        assert await spent(paid) > 0
+
+
 async def test_a_model_reported_as_free_but_charged_for_needs_a_price(opened: Any) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         paid.price = 0.0
