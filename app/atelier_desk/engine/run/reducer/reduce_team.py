@@ -51,15 +51,27 @@ def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunSta
 
 
 @on(TitleGenerated)
+def _title_written(state: RunState, body: TitleGenerated, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
 @on(PictureDescribed)
+def _picture_described(state: RunState, body: PictureDescribed, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
 @on(MediaPaid)
+def _media_paid(state: RunState, body: MediaPaid, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
 @on(MemoryExtractionDone)
+def _memory_extraction_done(state: RunState, body: MemoryExtractionDone, event: RunEvent) -> RunState:
+    return evolve(state, usage=state.usage + body.usage)
+
+
 @on(RequestLost)
-def _side_usage(
-    state: RunState,
-    body: TitleGenerated | PictureDescribed | MediaPaid | MemoryExtractionDone | RequestLost,
-    event: RunEvent,
-) -> RunState:
+def _request_lost(state: RunState, body: RequestLost, event: RunEvent) -> RunState:
     return evolve(state, usage=state.usage + body.usage)
 
 
