@@ -16,6 +16,7 @@ from atelier_desk.domain.workflow import RunStatus
 from tests.engine.costs.test_paid_requests import (
     AGENT,
     FIRST,
+    FIXED,
     START,
     TOKENS,
     Paid,
@@ -195,6 +196,16 @@ async def test_each_attempt_at_vectors_counts(opened: Any) -> None:
         assert await spent(paid) > 2 * 3 * TOKENS / 1_000_000
         [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
         assert row.total.requests == 2, "what timed out may be charged for, a refusal is not"
+
+
+async def test_of_two_requests_of_one_price_the_unfinished_one_stays_reserved(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        order = ("Server", "pictures", FIXED, "an image", "Settings")
+        async with paid.spending.paying(*order):
+            async with paid.spending.paying(*order):
+                pass
+            assert paid.atelier.month_budget.held_by(paid.run_id) == FIXED
+        assert await spent(paid) == pytest.approx(2 * FIXED)
 
 
 async def test_vectors_withdrawn_while_they_are_counted_count(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -198,6 +198,13 @@ class MonthBudget:
         if hold in self._held:
             self._held.remove(hold)
 
+    def settling(self, hold: Hold, cost: float) -> None:
+        """The usage of a request is about to be committed. Its own reservation is then the first of the smallest that
+        cover the cost, so that none of another request is freed for it.
+        """
+        hold.cost = cost
+        self._held.sort(key=lambda each: each is not hold)
+
     def held_by(self, run_id: str) -> float:
         """US dollars set aside for requests beside this run's own replies."""
         return sum(each.cost for each in self._held if each.run_id == run_id and not each.own)
