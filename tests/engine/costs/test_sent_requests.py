@@ -198,12 +198,15 @@ async def test_each_attempt_at_vectors_counts(opened: Any) -> None:
         assert row.total.requests == 2, "what timed out may be charged for, a refusal is not"
 
 
-async def test_of_two_requests_of_one_price_the_unfinished_one_stays_reserved(opened: Any) -> None:
+async def test_an_unfinished_request_stays_reserved_when_others_are_counted(opened: Any) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         order = ("Server", "pictures", FIXED, "an image", "Settings")
         async with paid.spending.paying(*order):
             async with paid.spending.paying(*order):
                 pass
+            free = paid.info.model_copy(update={"price_input": 0.0, "price_output": 0.0})
+            async with paid.spending.room(free, 10, 10) as (_room, used):
+                await used("m", Usage(tokens_input=10), 1)
             assert paid.atelier.month_budget.held_by(paid.run_id) == FIXED
         assert await spent(paid) == pytest.approx(2 * FIXED)
 

@@ -243,7 +243,8 @@ class MonthBudget:
         payload = event.payload
         if isinstance(payload, payloads.UsageUpdated):
             cost = payload.cost or 0.0
-            held = [each for each in self._held if each.run_id == event.run_id]
+            # One beside the run's own replies that was free holds nothing.
+            held = [each for each in self._held if each.run_id == event.run_id and (cost or each.own)]
             if held and cost >= 0:
                 # Among several it was the smallest reservation that covers this cost.
                 fits = [each for each in held if each.cost >= cost]
