@@ -16,6 +16,7 @@ from atelier_desk.domain.workflow import RunStatus
 from tests.engine.costs.test_paid_requests import (
     AGENT,
     FIRST,
+    FIXED,
     START,
     TOKENS,
     Paid,
@@ -195,6 +196,40 @@ async def test_each_attempt_at_vectors_counts(opened: Any) -> None:
         assert await spent(paid) > 2 * 3 * TOKENS / 1_000_000
         [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
         assert row.total.requests == 2, "what timed out may be charged for, a refusal is not"
+
+
+async def test_an_unfinished_request_stays_reserved_when_others_are_counted(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        order = ("Server", "pictures", FIXED, "an image", "Settings")
+        async with paid.spending.paying(*order):
+            async with paid.spending.paying(*order):
+                pass
+            free = paid.info.model_copy(update={"price_input": 0.0, "price_output": 0.0})
+            async with paid.spending.room(free, 10, 10) as (_room, used):
+                await used("m", Usage(tokens_input=10), 1)
+            assert paid.atelier.month_budget.held_by(paid.run_id) == FIXED
+        assert await spent(paid) == pytest.approx(2 * FIXED)
+
+
+async def test_vectors_withdrawn_while_they_are_counted_count(opened: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        made, used = await embedder(paid), paid.atelier.repos.used
+        write, begun, disk = used.count, asyncio.Event(), asyncio.Event()
+
+        async def slow(*record: Any) -> None:
+            begun.set()
+            await disk.wait()
+            await write(*record)
+
+        monkeypatch.setattr(used, "count", slow)
+        task = asyncio.create_task(made.embed(["a text"]))
+        await asyncio.wait_for(begun.wait(), 10)
+        task.cancel()
+        asyncio.get_running_loop().call_soon(disk.set)
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await made.aclose()
+        assert await spent(paid) > 0
 
 
 async def test_a_model_reported_as_free_but_charged_for_needs_a_price(opened: Any) -> None:

@@ -349,7 +349,7 @@ async def test_overflow_leads_to_compaction_and_one_retry(open_atelier: Opener) 
         assert [body.context_window for body in bodies if isinstance(body, WindowLearned)] == [4096]
         streamed = [event async for event in atelier.runs.replay(workflow_id)]
         [said] = [event.payload for event in streamed if event.chunk_type is ChunkType.NOTICE]
-        assert isinstance(said, payloads.EventNotice)
+        assert isinstance(said, payloads.TextNotice)
         [row] = [
             each.message for each in await atelier.workflows.transcript(workflow_id) if each.message.kind == "notice"
         ]

@@ -45,7 +45,7 @@ class HeldRow(QWidget):
     """``held-row``.
 
     Args:
-        told: receives a message if keeping or discarding failed.
+        notify: receives a message if keeping or discarding failed.
 
     Signals:
         opened: its name was clicked.

@@ -28,7 +28,7 @@ SHOWN_AFTER_MS = 800
 def ask_undo(
     bridge: Bridge, parent: QWidget, changes: Sequence[Change], notify: Callable[[str], object]
 ) -> QMessageBox | None:
-    """Confirm and undo changes to files; ``told`` receives the result. Returns None if nothing is left to undo."""
+    """Confirm and undo changes to files; ``notify`` receives the result. Returns None if nothing is left to undo."""
     alive = [change for change in changes if change.undoable]
     if not alive:
         notify(_("There is nothing to undo."))

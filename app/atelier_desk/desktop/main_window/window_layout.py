@@ -21,7 +21,7 @@ _CHANGES = (QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.WindowStateChange)
 
 
 class LayoutKeeper(QObject):
-    """Calls ``keep`` a second after the window, a pane or the workflow in view changed; starts with ``start``."""
+    """Calls ``save`` a second after the window, a pane or the workflow in view changed; starts with ``start``."""
 
     def __init__(self, window: WindowParts, save: Callable[[], object]) -> None:
         super().__init__(window)

@@ -39,7 +39,7 @@ class Attention(QObject):
         window.installEventFilter(self)
 
     def notify(self, title: str, text: str, on_click: Callable[[], object] | None = None, about: str = "") -> bool:
-        """Show a notification without buttons; a click runs ``then``, or emits ``activated``."""
+        """Show a notification without buttons; a click runs ``on_click``, or emits ``activated``."""
         return self.show(Notice(title, text, on_click or self.activated.emit, about))
 
     def show(self, notice: Notice) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def ready_agents(used: Container[str] = ()) -> list[PickerItem]:
-    """Agents of the gallery whose names are not ``taken``, by key; names are compared in every language."""
+    """Agents of the gallery whose names are not ``used``, by key; names are compared in every language."""
     items = (
         PickerItem(each.key, _(each.name), "", _(each.purpose), also=in_every_language(each.name)) for each in READY
     )

@@ -69,16 +69,16 @@ class AuditTrail(QWidget):
         )
         bind_text(self.today, tip=N_("What today's rules and settings would decide for this workflow's calls"))
         self.export = control(QPushButton(self), "audit-export", N_("Export as CSV…"), look="ghost", on=self.ask_export)
-        workflow_actions = FlowLayout(spacing=8)
+        buttons = FlowLayout(spacing=8)
         for button in (self.open, self.today, self.export):
-            workflow_actions.addWidget(button)
+            buttons.addWidget(button)
         fill(
             QVBoxLayout(self),
             self.text,
             choosers,
             self.table,
             self.empty,
-            workflow_actions,
+            buttons,
             margins=(0, 0, 0, 0),
             spacing=8,
         )

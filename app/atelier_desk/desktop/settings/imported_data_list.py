@@ -24,13 +24,13 @@ class HeldList(RowList):
 
     Args:
         page: provides the engine, and is reloaded after a confirmation.
-        wanted: selects what is listed.
+        accepts: selects what is listed.
     """
 
     def __init__(self, page: SettingsPage, accepts: Callable[[HeldGrant], bool] = lambda grant: True) -> None:
         super().__init__(page, spacing=2)
         self.setObjectName("held-grants")
-        self._page, self._wanted = page, accepts
+        self._page, self._accepts = page, accepts
         self._grants: list[HeldGrant] = []
         self.hide()
 
@@ -40,8 +40,8 @@ class HeldList(RowList):
         self.build()
 
     def build(self) -> None:
-        """Rebuild the rows, for other items or another ``wanted``."""
-        shown = [each for each in self._grants if self._wanted(each)]
+        """Rebuild the rows, for other items or another selection."""
+        shown = [each for each in self._grants if self._accepts(each)]
         self.show_rows(shown, lambda: map(self._row, shown))
 
     def _row(self, grant: HeldGrant) -> QWidget:

@@ -140,12 +140,12 @@ class ListFormPage(SettingsPage, Generic[T]):
         return error_text(error)
 
     def build_list(
-        self, card: Card, kind: str, caption: Text, *workflow_actions: tuple[str, Text, Callable[[], object]]
+        self, card: Card, kind: str, caption: Text, *actions: tuple[str, Text, Callable[[], object]]
     ) -> None:
         """Add ``<kind>-list`` and its buttons: name suffix, text and callback of each."""
         self.list = list_of_lines(self, f"{kind}-list", caption)
         card.body.addWidget(self.list)
-        for name, text, act in workflow_actions:
+        for name, text, act in actions:
             self.buttons[name] = control(QPushButton(self), f"{kind}-{name}", text, on=act)
         self.button_row(card, *self.buttons.values())
         self.list.currentItemChanged.connect(lambda *_: self._select())

@@ -244,7 +244,7 @@ class SettingsPage(QWidget):
         fill(self._outer, Line(self), foot)
 
     def note_saved(self, saved: bool) -> None:
-        """Show in the footer that the form was saved; ``kept``: its secrets are stored permanently."""
+        """Show in the footer that the form was saved; ``saved``: its secrets are stored permanently."""
         words = (lambda: _("Saved.")) if saved else lambda: _("Saved until Atelier closes: there is no system keyring.")
         self.busy.note(words, "ok" if saved else "warn")
 

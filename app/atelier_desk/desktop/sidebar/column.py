@@ -15,7 +15,7 @@ WIDTH = 248
 
 
 class SideColumn(QObject):
-    """Holds the sidebar in a fixed dock, visible unless hidden by the user or by another page than ``beside``.
+    """Holds the sidebar in a fixed dock, visible unless hidden by the user or by another page than ``neighbours``.
 
     A dock and not a part of the central widget: a main window puts lower docks below its central widget, but beside
     other docks.

@@ -451,7 +451,7 @@ class RightsNarrowed(Notice, chunk=ChunkType.RIGHTS_NARROWED):
     """
 
 
-class EventNotice(Notice, chunk=ChunkType.NOTICE):
+class TextNotice(Notice, chunk=ChunkType.NOTICE):
     """A notice with its own text.
 
     ``details``: ``icon``, ``warning`` (it is a problem), ``title`` and ``text``: English ``N_`` texts whose

@@ -198,6 +198,13 @@ class MonthBudget:
         if hold in self._held:
             self._held.remove(hold)
 
+    def settling(self, hold: Hold, cost: float) -> None:
+        """The usage of a request is about to be committed. Its own reservation is then the first of the smallest that
+        cover the cost, so that none of another request is freed for it.
+        """
+        hold.cost = cost
+        self._held.sort(key=lambda each: each is not hold)
+
     def held_by(self, run_id: str) -> float:
         """US dollars set aside for requests beside this run's own replies."""
         return sum(each.cost for each in self._held if each.run_id == run_id and not each.own)
@@ -236,7 +243,8 @@ class MonthBudget:
         payload = event.payload
         if isinstance(payload, payloads.UsageUpdated):
             cost = payload.cost or 0.0
-            held = [each for each in self._held if each.run_id == event.run_id]
+            # One beside the run's own replies that was free holds nothing.
+            held = [each for each in self._held if each.run_id == event.run_id and (cost or each.own)]
             if held and cost >= 0:
                 # Among several it was the smallest reservation that covers this cost.
                 fits = [each for each in held if each.cost >= cost]

@@ -101,15 +101,17 @@ class OutsideCosts:
         """
         hold = await self._held(name, cost)
         await self._sent.send(hold, provider, model, most)
+        refused = False
         try:
             yield
-        except BaseException as error:
-            if isinstance(error, ProviderError) and error.code not in SENT:
-                await self._sent.refused(hold)
-            else:
-                await to_the_end(self._count(hold, provider, model, used()))
+        except ProviderError as error:
+            refused = error.code not in SENT
             raise
-        await self._count(hold, provider, model, used())
+        finally:
+            if refused:
+                await self._sent.refused(hold)
+            elif await to_the_end(self._count(hold, provider, model, used())):
+                raise asyncio.CancelledError
 
     async def _held(self, name: str, cost: float | None) -> Hold:
         """Set aside what a request may cost."""

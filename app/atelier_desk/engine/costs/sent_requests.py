@@ -95,8 +95,7 @@ class SentRequests:
         Raises:
             AtelierError: as ``Journal.append``; the request goes on counting by the most it may have used.
         """
-        # Its own reservation is the smallest that covers the cost: none of another request is freed for it.
-        hold.cost = body.usage.cost
+        self._month.settling(hold, body.usage.cost)
         settles = (hold.key,) if hold.key is not None else ()
         try:
             if await to_the_end(_appended(journal, handle, body, follow, rename, settles)):

@@ -12,13 +12,14 @@ from collections.abc import Callable
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import TitleGenerated
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, Workflow
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.runs.live_run import LiveRun
-from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
+from atelier_desk.engine.runs.side_requests import SideRequest, SideRequests, SkipReason
 from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from
 from atelier_desk.storage.writing.commit import Rename
 from atelier_desk.support import background
@@ -104,8 +105,8 @@ class Titles:
             made = await self._ask(live, messages)
             if made is None:
                 raise UsageError(N_("The limits of this agent do not allow another request."), code="limit")
-            title = title_of(made[0]) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
-            await self._commit_title(live, row, title, *made[1:], by="person")
+            title = title_of(made.text) or name_from(first) or shorten(row.name, NAME_LENGTH, at_word=True)
+            await self._commit_title(live, row, title, made, by="person")
         return await self._env.repos.workflows.get(workflow_id)
 
     def _on_event(self, event: StreamEvent) -> None:
@@ -131,7 +132,7 @@ class Titles:
             async with self._side_requests.turn(run_id):
                 made = await self._ask(live, await self._recent_messages(row), small_too=False)
                 if made is not None:
-                    await self._commit_title(live, row, title_of(made[0]), *made[1:], by="model")
+                    await self._commit_title(live, row, title_of(made.text), made, by="model")
         except Exception as error:  # the words of the first message are a usable name
             log.info("no title by the model: %s", error if isinstance(error, AtelierError) else type(error).__name__)
 
@@ -146,34 +147,27 @@ class Titles:
         ]
         return messages if len(messages) <= READ else [*messages[: READ // 2], *messages[-READ // 2 :]]
 
-    async def _ask(
-        self, live: LiveRun, said: list[Message], *, small_too: bool = True
-    ) -> tuple[str, TitleGenerated, Hold] | None:
-        """Return the model's title, its usage, and what the request holds.
+    async def _ask(self, live: LiveRun, said: list[Message], *, small_too: bool = True) -> SideRequest | None:
+        """Return the model's reply; None if it may not or cannot be asked.
 
-        None if it may not or cannot be asked. ``small_too``: also ask too small models.
+        ``small_too``: return an empty reply for a model that is too small to be asked.
         """
         text = "\n\n".join(
             f"{'User' if each.role is MessageRole.USER else 'Assistant'}: {each.content[:EACH]}" for each in said
         )
         made = await self._side_requests.ask(live.handle.current, INSTRUCTIONS, text, REPLY_TOKENS)
         if made is SkipReason.SMALL and small_too:
-            return "", TitleGenerated(), Hold()
-        if isinstance(made, SkipReason):
-            return None
-        written = TitleGenerated(
-            provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
-        )
-        return made.text, written, made.hold
+            return SideRequest("", "", "", Usage(), 0, Hold())
+        return None if isinstance(made, SkipReason) else made
 
-    async def _commit_title(
-        self, live: LiveRun, row: Workflow, title: str, written: TitleGenerated, hold: Hold, *, by: str
-    ) -> None:
+    async def _commit_title(self, live: LiveRun, row: Workflow, title: str, made: SideRequest, *, by: str) -> None:
         """Commit the usage, with the new name if there is one."""
         rename = Rename(row.name, title, by) if title and title != row.name else None
-        written = written.model_copy(update={"title": title})
+        written = TitleGenerated(
+            title=title, provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
+        )
         try:
-            await self._env.sent.settle(self._env.journal, live.handle, hold, written, rename=rename)
+            await self._env.sent.settle(self._env.journal, live.handle, made.hold, written, rename=rename)
         except NotFoundError:
             return  # deleted meanwhile
         self._env.bus.changed("workflow", row.id)

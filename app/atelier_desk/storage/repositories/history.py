@@ -43,6 +43,7 @@ from atelier_desk.storage.search.changes import (
 from atelier_desk.storage.search.index import REMOVED, IndexMatch, SearchIndex
 from atelier_desk.storage.search_terms import excerpt, matching_values
 from atelier_desk.storage.store import Store
+from atelier_desk.storage.writing.sent_requests import ID_PREFIX
 from atelier_desk.support import background
 from atelier_desk.support.i18n import _
 from atelier_desk.support.threads import in_storage_thread
@@ -374,7 +375,8 @@ class HistoryRepository:
     async def _deleted(self) -> str:
         """Rises with each deletion of runs that used something."""
         rows = await self._store.query(
-            "SELECT VALUE count FROM (SELECT count() FROM spent WHERE record::id(id)[0] != 'sent' GROUP ALL)"
+            "SELECT VALUE count FROM (SELECT count() FROM spent WHERE record::id(id)[0] != $sent GROUP ALL)",
+            sent=ID_PREFIX,
         )
         return str(rows[0] if rows else 0)
 

@@ -16,10 +16,10 @@ from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.search.changes import micros
 from atelier_desk.storage.search.requests import Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.writing.sent_requests import SENT, SentKey, sent_row
+from atelier_desk.storage.writing.sent_requests import ID_PREFIX, SentKey, sent_row
 
 EVENTS_AT_ONCE = 500
-_ALL_SENT = "spent:['sent']..['sent', []]"
+_ALL_SENT = f"spent:['{ID_PREFIX}']..['{ID_PREFIX}', []]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class UsedRepository:
         )
         return [
             (
-                SentKey(*id[1:]) if isinstance(id, list) and id[0] == SENT else None,
+                SentKey(*id[1:]) if isinstance(id, list) and id[0] == ID_PREFIX else None,
                 UsageRecord(
                     workflow,
                     agent,

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 from atelier_desk.storage.rows import record
 
-SENT = "sent"
-"""Begins the ids of their rows."""
+ID_PREFIX = "sent"
+"""First part of the ids of their rows."""
 OWN = "reply"
 """Name of the request for a run's own next reply, of which there is one at a time."""
 
@@ -21,4 +21,4 @@ class SentKey(NamedTuple):
 
 def sent_row(key: SentKey) -> Any:
     """Return the id of the row by which a request counts until its event, or its total, is committed."""
-    return record("spent", [SENT, *key])
+    return record("spent", [ID_PREFIX, *key])

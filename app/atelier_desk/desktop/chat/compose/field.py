@@ -67,11 +67,11 @@ class MessageField(TextField):
         """Adjust the height to the text, within limits."""
         line = self.fontMetrics().lineSpacing()
         lines = round(self.document().size().height())
-        index = min(max(lines, _LINES[0]), _LINES[1])
+        shown_lines = min(max(lines, _LINES[0]), _LINES[1])
         self.setVerticalScrollBarPolicy(
             Qt.ScrollBarPolicy.ScrollBarAsNeeded if lines > _LINES[1] else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         )
-        self.setFixedHeight(index * line + theme().px(6))
+        self.setFixedHeight(shown_lines * line + theme().px(6))
 
     def resizeEvent(self, event: object) -> None:
         super().resizeEvent(event)  # type: ignore[arg-type]

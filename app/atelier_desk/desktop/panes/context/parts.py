@@ -75,7 +75,7 @@ class PartsBar(QWidget):
         )
 
     def show_parts(self, parts: Sequence[PartSize], total_text: str = "") -> None:
-        """Show these parts, without empty ones; ``whole`` is the total in words."""
+        """Show these parts, without empty ones; ``total_text`` is the total in words."""
         self.parts = tuple(part for part in parts if part.tokens > 0)
         self.summary = total_text
         bind_text(self)

@@ -53,7 +53,7 @@ class PairCard(Card):
             keep_button = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
             keep_button.setAccessibleName(visible(f"{keep_button.text()}: {' '.join(memory.content.split())[:80]}"))
             keep_button.clicked.connect(
-                lambda _on=False, kept_id=memory, deleted=other: dialog.keep_one(self, kept_id.id, deleted.id)
+                lambda _on=False, kept=memory, deleted=other: dialog.keep_one(self, kept.id, deleted.id)
             )
             grid.addWidget(keep_button, 2, place, Qt.AlignmentFlag.AlignLeft)
             grid.setColumnStretch(place, 1)
@@ -73,16 +73,16 @@ class PairCard(Card):
         """Show the buttons that resolve the pair."""
         self._show(None, "", "")
 
-    def show_answered(self, message: str, undo: Undo, deleted: str = "") -> None:
+    def show_answered(self, message: str, undo: Undo, deleted_id: str = "") -> None:
         """Show the result and Undo; the deleted memory's text is dimmed."""
-        self._show(undo, message, deleted)
+        self._show(undo, message, deleted_id)
 
-    def _show(self, undo: Undo | None, message: str, deleted: str) -> None:
+    def _show(self, undo: Undo | None, message: str, deleted_id: str) -> None:
         focused = self.isAncestorOf(self.focusWidget()) if self.focusWidget() is not None else False
         self.undo = undo
         self.status.setText(message)
         for memory_id, text in self._texts.items():
-            mark(text, "muted" if memory_id == deleted else "")
+            mark(text, "muted" if memory_id == deleted_id else "")
         for button in self._buttons:
             button.setVisible(undo is None)
         for widget in (self.status, self._back):
@@ -167,13 +167,13 @@ class TidyDialog(QDialog):
         if pair is not None:
             self._insert(place, pair)
 
-    def keep_one(self, card: PairCard, kept_id: str, deleted: str) -> None:
+    def keep_one(self, card: PairCard, kept_id: str, deleted_id: str) -> None:
         """Keep one memory of a pair and delete the other."""
         memories = self._bridge.engine.memories
 
         async def job() -> None:
-            await memories.merge(kept_id, deleted)
-            card.show_answered(_("Memories merged"), lambda: memories.undo_delete(deleted), deleted)
+            await memories.merge(kept_id, deleted_id)
+            card.show_answered(_("Memories merged"), lambda: memories.undo_delete(deleted_id), deleted_id)
             await self._load()
 
         self.jobs.once(card, job)

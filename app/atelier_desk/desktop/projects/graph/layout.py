@@ -64,7 +64,7 @@ def lay_out(
         fixed: nodes that stay exactly at ``start``.
 
     Raises:
-        LayoutStopped: ``tell`` returned False.
+        LayoutStopped: ``on_progress`` returned False.
     """
     if count == 0:
         return np.zeros((0, 2))

@@ -30,7 +30,7 @@ class LayoutThread(QObject):
         self._reported = 0.0
 
     async def settle(self, *, restart: bool = False) -> None:
-        """Position every node; ``anew`` recomputes visible nodes from visible edges. Cancelling changes nothing."""
+        """Position every node; ``restart`` recomputes visible nodes from visible edges. Cancelling changes nothing."""
         model = self._model
         if restart:
             await self._lay(np.flatnonzero(model.node_shown), model.edges[model.edge_shown], keep_positions=False)

@@ -46,7 +46,7 @@ async def fetch_project(
 ) -> bool:
     """Add a project's files with their contents and imports, within the limits of the graph.
 
-    Returns False if not everything was added. ``tell`` receives the number of files done.
+    Returns False if not everything was added. ``on_progress`` receives the number of files done.
     """
     files: list[Entity] = await bridge.engine.projects.files(project_id, limit=FILES)
     model.add(files, ())

@@ -70,13 +70,13 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: R
     """Return the projection of one event, given the run's state before and after it and the workflow's totals before
     it.
     """
-    out = Projection()
+    at, out = ProjectionInput(event, before, after, totals), Projection()
     projector = projectors.get(event.body.type)
     if projector is not None:
-        projector(ProjectionInput(event, before, after, totals), event.body, out)
+        projector(at, event.body, out)
     if event.body.notice is not None:
-        add_notice(ProjectionInput(event, before, after, totals), event.body, event.body.notice, out)
-    queueing.follow(ProjectionInput(event, before, after, totals), out)
+        add_notice(at, event.body, event.body.notice, out)
+    queueing.follow(at, out)
     changed = before is not None and before.status is not after.status
     if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.payloads):
         out.payloads.append(_status(after.status))

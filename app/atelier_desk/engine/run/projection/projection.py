@@ -112,7 +112,7 @@ def add_notice(at: ProjectionInput, body: EventBody, shown: EventNotice, out: Pr
     # Its place is that of its own stream event, after what a projection showed of the same event.
     own = {"id": stable_id(at.event.id, "notice"), "seq": at.event.stream_from + len(out.payloads)}
     row = notice(at, "notice", **details).model_copy(update=own)
-    out.payloads.append(payloads.EventNotice(details=details, message_id=row.id))
+    out.payloads.append(payloads.TextNotice(details=details, message_id=row.id))
     out.messages.append(row)
 
 
