@@ -109,7 +109,8 @@ class OutsideCosts:
             else:
                 await to_the_end(self._count(hold, provider, model, used()))
             raise
-        await self._count(hold, provider, model, used())
+        if await to_the_end(self._count(hold, provider, model, used())):
+            raise asyncio.CancelledError
 
     async def _held(self, name: str, cost: float | None) -> Hold:
         """Set aside what a request may cost."""
