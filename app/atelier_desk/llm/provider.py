@@ -51,10 +51,10 @@ def named_in(field: str, text: str) -> bool:
 
 
 def counted_tokens(answer: Any, *names: str) -> int | None:
-    """A number of tokens that stands in an answer; None when none does."""
+    """A number of tokens that stands in an answer; None when none does. 0 is no count: it would make requests free."""
     for name in names:
         answer = answer.get(name) if isinstance(answer, dict) else None
-    return answer if isinstance(answer, int) and not isinstance(answer, bool) and 0 <= answer < 1e9 else None
+    return answer if isinstance(answer, int) and not isinstance(answer, bool) and 0 < answer < 1e9 else None
 
 
 class HttpProvider(ABC):

@@ -81,3 +81,17 @@ def test_words_typed_later_are_there_too_and_the_question_waits_again(qtbot: QtB
     qtbot.keyClick(room.no, Qt.Key.Key_Space)
     assert len(room.answers) == 1
     assert room.field.toPlainText() == "tidy up"
+
+
+@pytest.mark.parametrize("size", [(800, 600), (120, 80)], ids=["sheet", "window of its own"])
+def test_a_letter_presses_no_button_by_its_text(qtbot: QtBot, room: Room, size: tuple[int, int]) -> None:
+    room.resize(*size)
+    room.button.setFocus()
+    room.ask()
+    for text, role in (("&Yes", QMessageBox.ButtonRole.AcceptRole), ("&No", QMessageBox.ButtonRole.DestructiveRole)):
+        room.box.add(text, text, role)
+    qtbot.waitUntil(lambda: room.box.isWindow() or QApplication.focusWidget() is room.no)
+    type_(qtbot, room, "yn")
+    assert not any(button.isDown() for button in room.box.buttons()), "nor after the animation of a click"
+    assert room.answers == []
+    assert room.field.toPlainText() == "yn"

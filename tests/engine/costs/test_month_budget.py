@@ -22,6 +22,8 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.run.tool_budget import CallSpending
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
+from atelier_desk.storage.rows import record
+from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from tests.engine.conftest import Opener
 from tests.support.clock import ManualClock
@@ -267,3 +269,53 @@ async def test_a_request_that_is_answered_in_the_next_month_counts_there_once(op
         assert (month.month, month.spent) == ("2026-04", pytest.approx(1.0))
         await atelier.month_budget.prepare()
         assert atelier.month_budget._left() == pytest.approx(4.0)
+
+
+async def test_a_limit_that_is_set_while_a_request_is_sent_holds(open_atelier: Opener) -> None:
+    model = Model()
+    model.gate.clear()
+    async with opened(open_atelier, model) as atelier:
+        first = await ask(atelier)
+        while not model.asked:
+            await asyncio.sleep(0)
+        await atelier.settings.update(monthly_cost_limit=1.2)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.PAUSED
+        model.gate.set()
+        assert await settled(atelier, first) is RunStatus.COMPLETED
+
+
+async def test_a_file_from_before_a_request_does_not_take_its_cost_back(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        workflow = await atelier.workflows.create("x")
+        files = [await atelier.workflows.export(workflow.id)]
+        for _ in range(2):
+            await clock.advance(5)
+            await settled(atelier, await atelier.runs.send(workflow.id, "Go", agent=AGENT))
+            files.append(await atelier.workflows.export(workflow.id))
+        for file in (files[1], files[0], files[2], files[1]):
+            await atelier.workflows.import_(file, "overwrite")
+            assert (await atelier.usage.month()).spent == pytest.approx(2.0)
+        for file in files:
+            await atelier.workflows.purge(workflow.id)
+            await atelier.workflows.import_(file)
+            assert (await atelier.usage.month()).spent == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize(
+    "id", [[], ["sent"], ["sent", "run"], ["sent", "run", "title", "more"], ["sent", 1, 2], "sent"]
+)
+@pytest.mark.parametrize("readable", [True, False])
+async def test_an_odd_row_of_usage_prevents_neither_a_start_nor_a_request(
+    open_atelier: Opener, id: Any, readable: bool
+) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        row = {"row": record("spent", id), "cost": '{"cost": 0.5}' if readable else '{"cost": "much"}'}
+        content = (
+            "workflow_id: '', agent_name: '', provider: 'p', model: 'm', usage: $cost, requests: 1, duration_ms: 0"
+        )
+        await atelier.store.write(Statement(f"CREATE $row CONTENT {{{content}, time: time::now()}} RETURN NONE", row))
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        assert (await atelier.usage.month()).spent == (0.5 if readable else 0.0)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED

@@ -247,3 +247,38 @@ async def test_a_model_reported_as_free_but_charged_for_needs_a_price(opened: An
             limit = await reply(paid)
         assert (limit, len(paid.sent)) == (LimitKind.UNPRICED, 1), "without a price nothing could be reserved for it"
         assert await title(paid) == "limit"
+
+
+async def test_a_paid_search_that_is_stopped_while_it_is_counted_counts(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        used, counting, gate = paid.atelier.repos.used, asyncio.Event(), asyncio.Event()
+        count = used.count
+
+        async def slow(*row: Any) -> None:
+            counting.set()
+            await gate.wait()
+            await count(*row)
+
+        async def search() -> None:
+            async with paid.atelier.outside_costs.paying("brave", "", 0.25, ""):
+                pass
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(used, "count", slow)
+            searches = [asyncio.create_task(search()) for _ in range(2)]
+            await counting.wait()
+            for each in searches:
+                each.cancel()
+            gate.set()
+            ends = await asyncio.gather(*searches, return_exceptions=True)
+        assert [type(each) for each in ends] == [asyncio.CancelledError] * 2
+        assert await spent(paid) == pytest.approx(0.5)
+
+
+async def test_a_server_that_counts_no_tokens_of_vectors_is_not_free(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        paid.server.vector_tokens = 0
+        made = await embedder(paid)
+        await made.embed(["a text of many words"])
+        await made.aclose()
+        assert await spent(paid) > 5 * TOKENS / 1_000_000

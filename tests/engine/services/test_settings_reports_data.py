@@ -200,12 +200,16 @@ async def test_an_export_is_imported_only_into_an_empty_folder(open_atelier: Ope
             await atelier.data.import_jsonl(tmp_path / "export")
         await atelier.workflows.purge(workflow.id)
         await atelier.memories.delete((await atelier.memories.list())[0].id)
+        assert await atelier.repos.history.search("fact") == [], "its index is read before the import"
         heard: list[str] = []
         atelier.bus.on_changed(lambda topic, id: heard.append(topic))
         await atelier.data.import_jsonl(tmp_path / "export")
         assert [each.name for each in await atelier.workflows.list()] == ["Exporté"]
         assert len((await atelier.memories.search("fact")).hits) == 1
         assert "workflow" in heard
+        assert len(await atelier.repos.history.search("fact")) == 1
+    async with open_atelier() as atelier:
+        assert len(await atelier.repos.history.search("fact")) == 1
 
 
 async def test_a_moved_data_folder_and_its_return_are_each_reported_once(open_atelier: Opener, tmp_path: Path) -> None:

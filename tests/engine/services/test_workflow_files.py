@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -174,6 +175,12 @@ async def test_other_files_are_refused(open_atelier: Opener, text: str) -> None:
         assert await atelier.workflows.list() == []
 
 
+def used(file: dict[str, Any]) -> dict[str, Any]:
+    """The usage of its first reply."""
+    usage: dict[str, Any] = next(event["body"]["usage"] for event in file["events"] if "usage" in event["body"])
+    return usage
+
+
 async def test_damaged_and_too_large_files_are_refused_and_leave_nothing(open_atelier: Opener) -> None:
     async with open_atelier(ScriptedModel(STEPS)) as atelier:
         workflow_id = await full_workflow(atelier)
@@ -187,6 +194,9 @@ async def test_damaged_and_too_large_files_are_refused_and_leave_nothing(open_at
             lambda file: file["runs"][0].update(last_seq=99),
             lambda file: file["workflow"].update(name="x" * 500),
             lambda file: file["reports"][0]["report"].update(name="../../escape"),
+            lambda file: used(file).update(cost=math.inf),
+            lambda file: used(file).update(cost=math.nan),
+            lambda file: used(file).update(tokens_input=10**30),
         ):
             file = json.loads(text)
             break_it(file)

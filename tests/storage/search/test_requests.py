@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 
 import pytest
@@ -19,8 +20,17 @@ from atelier_desk.storage.search import requests
         ([("a", 1, 0.04), ("a", 1, 0.04), ("copy of a", 1, 0.04), ("copy of a", 1, 0.04)], 0.08),
         ([("a", 1, 1.0), ("a", 2, -1.0), ("b", 3, 2.0)], 2.0),
         ([("a", 1, 2.0), ("b", 2, -5.0)], 2.0),
+        ([("a", 1, 2.0), ("b", 2, math.inf), ("c", 3, math.nan), ("d", 4, 10**30)], 2.0),
     ],
-    ids=["two requests", "a copy", "ordered together", "a copy of both", "a refund", "no refund of another's"],
+    ids=[
+        "two requests",
+        "a copy",
+        "ordered together",
+        "a copy of both",
+        "a refund",
+        "no refund of another's",
+        "no sum",
+    ],
 )
 def test_each_request_counts_once_and_a_refund_only_for_its_own_run(
     rows: list[tuple[str, int, float]], expected: float

@@ -46,6 +46,7 @@ class FakeOpenAI(FakeServer):
         self.comments = False
         self.base64_vectors = False
         self.shuffle_vectors = True
+        self.vector_tokens = 3
         self.dimension = 8
         self.extra: dict[str, Any] = {}
         self.prefix = "/v1"
@@ -142,7 +143,8 @@ class FakeOpenAI(FakeServer):
             data.append({"object": "embedding", "index": index, "embedding": encoded})
         if self.shuffle_vectors:
             data.reverse()
-        usage = {"prompt_tokens": 3, "completion_tokens": 0, "total_tokens": 3}
+        tokens = self.vector_tokens
+        usage = {"prompt_tokens": tokens, "completion_tokens": 0, "total_tokens": tokens}
         await out.json({"id": "embd-1", "object": "list", "data": data, "model": body["model"], "usage": usage})
 
 

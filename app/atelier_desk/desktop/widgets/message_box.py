@@ -99,6 +99,13 @@ class MessageBox(QMessageBox):
             return True
         return super().eventFilter(watched, event)
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Qt presses the button with a letter of its text, such as Y for &Yes; here letters go on to the shade."""
+        if types_text(event):
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
+
     def _pass_on(self, event: QKeyEvent) -> None:
         """Type a key into the field of the window behind the box, which types letters into its composer."""
         asking = self.parentWidget()

@@ -148,14 +148,13 @@ class MonthBudget:
             if isinstance(room, budget.ReachedLimit):
                 return room
             reply_tokens = room
-        if not self.limit:
-            return reply_tokens
         if not priced and not self.unpriced:
             return budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
         if not any(prices):
             return reply_tokens
         left = self._left()
-        found = budget.affordable(left, prompt_tokens, reply_tokens, prices)
+        # Held without a limit too: one may be set while the request is sent.
+        found = budget.affordable(left, prompt_tokens, reply_tokens, prices) if self.limit else reply_tokens
         if isinstance(found, budget.Needed):
             return budget.ReachedLimit(
                 LimitKind.MONTH, self._month_cost(), self.limit, needed=found.cost, left=max(0.0, left)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.repositories.usage_totals import UsageFigures, UsageRecord
+from atelier_desk.storage.search.changes import micros
+from atelier_desk.storage.search.requests import Request, RunAgent, RunModel, of_commit
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
+    from atelier_desk.storage.writing.commit import Commit
+
+    _Key = tuple[str, str, str, str, datetime]
 
 RUNS_AT_ONCE = 100
 """Runs whose events one query reads."""
@@ -42,19 +48,79 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[Usage
 async def usage_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRecord]:
     """What is kept of these runs when they are deleted for good: their sums by agent, model and hour."""
     runs = {run.id: run for run in await repos.used.runs(run_ids)}
-    sums: dict[tuple[str, str, str, str, datetime], UsageRecord] = {}
-    for each in await requests_of(repos, list(runs)):
-        run, hour = runs[each.run_id], each.time.replace(minute=0, second=0, microsecond=0)
-        key = (run.workflow_id, run.agent_name, each.provider, each.model, hour)
+    found = [(runs[each.run_id], each) for each in await requests_of(repos, list(runs))]
+    return list(
+        _sums(
+            UsageRecord(
+                run.workflow_id, run.agent_name, each.provider, each.model, each.time, each.usage, 1, each.duration_ms
+            )
+            for run, each in found
+        ).values()
+    )
+
+
+async def usage_not_in(repos: Repositories, file: Commit, workflow_id: str) -> list[UsageRecord]:
+    """What a workflow, deleted or not, used here beyond what the journals of a file that replaces it have: money that
+    was spent is spent.
+    """
+    runs = [run.id for run in await repos.runs.list(workflow_id)]
+    kept = _sums([*await repos.used.of_deleted_runs(workflow_id), *await usage_of(repos, runs)])
+    agents: dict[str, str] = {}
+    models: dict[str, tuple[str, str]] = {}
+    requests: list[Request] = []
+    for change in of_commit(file.events, file.runs, micros):
+        match change:
+            case RunAgent():
+                agents[change.run_id] = change.agent_name
+            case RunModel():
+                models[change.run_id] = change.provider, change.model
+            case Request():
+                requests.append(change)
+    times = {(event.run_id, event.seq): event.time for event in file.events}
+    brought = _sums(
+        UsageRecord(
+            workflow_id,
+            agents.get(each.run_id, ""),
+            *((each.provider, each.model) if each.model else models.get(each.run_id, ("", ""))),
+            times[each.run_id, each.seq],
+            each.usage,
+            1,
+            each.duration_ms,
+        )
+        for each in requests
+    )
+    return [left for key, each in kept.items() if (left := _less(each, brought.get(key))).usage.was_used]
+
+
+def _less(record: UsageRecord, part: UsageRecord | None) -> UsageRecord:
+    """Return a total without a part of it; no figure is below 0."""
+    if part is None:
+        return record
+    before, after = record.usage.model_dump(), part.usage.model_dump()
+    usage = Usage(**{name: max(0, round(before[name] - max(0, after[name]), 12)) for name in before})
+    return replace(
+        record,
+        usage=usage.model_copy(update={"estimated": record.usage.estimated}),
+        requests=max(1, record.requests - part.requests),
+        duration_ms=max(0, record.duration_ms - part.duration_ms),
+    )
+
+
+def _sums(records: Iterable[UsageRecord]) -> dict[_Key, UsageRecord]:
+    """Sums by workflow, agent, provider, model and hour."""
+    sums: dict[_Key, UsageRecord] = {}
+    for each in records:
+        hour = each.time.replace(minute=0, second=0, microsecond=0)
+        key = (each.workflow_id, each.agent_name, each.provider, each.model, hour)
         before = sums.get(key)
         sums[key] = (
             replace(
                 before,
                 usage=before.usage + each.usage,
-                requests=before.requests + 1,
+                requests=before.requests + each.requests,
                 duration_ms=before.duration_ms + each.duration_ms,
             )
             if before is not None
-            else UsageRecord(*key, each.usage, 1, each.duration_ms)
+            else replace(each, time=hour)
         )
-    return list(sums.values())
+    return sums

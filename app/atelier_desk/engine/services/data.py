@@ -143,6 +143,8 @@ class DataService:
         await switch_off(repos, datadir.root)
         await end_runs(repos, self._context.runs, datadir.root)
         self._context.memory_search.index_cache.invalidate()
+        repos.history.committed(None)  # the rows were written without a word to its index
+        await self._context.runs.recovery.settle_sent()
         for topic in (
             "workflow",
             "agent",

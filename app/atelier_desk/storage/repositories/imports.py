@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import errors, tables
 from atelier_desk.storage.repositories.base import guard, upsert
+from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.search.changes import KINDS, RemovedDocument, WorkflowAt
 from atelier_desk.storage.search.requests import RequestsRemoved
@@ -29,6 +30,7 @@ class WorkflowRows:
         commit: its events and the rows that follow from them.
         reports: with their texts.
         ids: by table, the ids that now belong to this workflow only, including those of all rows.
+        spent: what the workflow used here and its journals do not have.
     """
 
     workflow: Workflow
@@ -36,6 +38,7 @@ class WorkflowRows:
     memories: tuple[Memory, ...]
     reports: tuple[tuple[Report, str], ...]
     ids: Mapping[str, Collection[str]]
+    spent: Sequence[UsageRecord] = ()
 
 
 async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> None:
@@ -54,10 +57,10 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     before = [guard(workflow.id)] if replace else []
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
     before.append(Statement(errors.throw_exists(), {"claimed": claimed, **home}))
-    # Its sums are those of the runs it brings: what they had cost before they were deleted here is not counted beside
-    # them.
+    # What the runs it brings had cost before they were deleted here is not counted beside them.
     requests = (RequestsRemoved(workflow_id=workflow.id),)
-    before.append(Statement("DELETE spent WHERE workflow_id = $id RETURN NONE", {"id": workflow.id}, requests))
+    totals = "DELETE spent WHERE workflow_id = $id AND record::id(id)[0] != 'sent' RETURN NONE"
+    before += [Statement(totals, {"id": workflow.id}, requests), *save_usage(rows.spent)]
     seen = (WorkflowAt(workflow.id, workflow.stream_seq),)
     after: list[Statement] = []
     old_reports = await repos.reports.list(workflow.id) if replace else []

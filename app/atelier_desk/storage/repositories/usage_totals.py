@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,6 +18,8 @@ from atelier_desk.storage.search.changes import micros
 from atelier_desk.storage.search.requests import Request, RequestChange, RunAgent, RunModel
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.sent_requests import ID_PREFIX, SentKey, sent_row
+
+_log = logging.getLogger(__name__)
 
 EVENTS_AT_ONCE = 500
 _ALL_SENT = f"spent:['{ID_PREFIX}']..['{ID_PREFIX}', []]"
@@ -74,6 +77,18 @@ def _row(record: UsageRecord) -> dict[str, Any]:
         "requests": record.requests,
         "duration_ms": record.duration_ms,
     }
+
+
+def _record(workflow: str, agent: str, provider: str, model: str, time: Any, usage: str, *counts: int) -> UsageRecord:
+    return UsageRecord(workflow, agent, provider, model, plain_time(time), Usage.model_validate_json(usage), *counts)
+
+
+def _sent_key(id: Any) -> SentKey | None:
+    """Return the request that the row with this id counts; None for a total."""
+    match id:
+        case [kind, str(run_id), str(name)] if kind == ID_PREFIX:
+            return SentKey(run_id, name)
+    return None
 
 
 def save_usage(spent: Sequence[UsageRecord]) -> list[Statement]:
@@ -142,31 +157,28 @@ class UsedRepository:
         """What runs that are deleted for good used since then, and what was used outside runs; also requests that were
         sent and are not settled, except those of ``without``.
         """
-        rows = await self._rows("spent WHERE time >= $since" if since is not None else "spent", since)
+        rows = await self._rows("spent WHERE time >= $since" if since is not None else "spent", since=since)
         return [each for key, each in rows if key is None or key not in without]
 
-    async def _rows(self, source: str, since: datetime | None = None) -> list[tuple[SentKey | None, UsageRecord]]:
+    async def of_deleted_runs(self, workflow_id: str) -> list[UsageRecord]:
+        """Return what runs of a workflow used that are deleted for good."""
+        rows = await self._rows("spent WHERE workflow_id = $workflow", workflow=workflow_id)
+        return [each for key, each in rows if key is None]
+
+    async def _rows(self, source: str, **names: Any) -> list[tuple[SentKey | None, UsageRecord]]:
         rows = await self._store.query(
             "SELECT VALUE [record::id(id), workflow_id, agent_name, provider, model, time, usage, requests, "  # noqa: S608
             f"duration_ms] FROM {source}",
-            since=since,
+            **names,
         )
-        return [
-            (
-                SentKey(*id[1:]) if isinstance(id, list) and id[0] == ID_PREFIX else None,
-                UsageRecord(
-                    workflow,
-                    agent,
-                    provider,
-                    model,
-                    plain_time(time),
-                    Usage.model_validate_json(usage),
-                    requests,
-                    duration_ms,
-                ),
-            )
-            for id, workflow, agent, provider, model, time, usage, requests, duration_ms in rows
-        ]
+        found = []
+        for id, *columns in rows:
+            # A backup from elsewhere may have any row, and one that cannot be read must not block all requests.
+            try:
+                found.append((_sent_key(id), _record(*columns)))
+            except (TypeError, ValueError) as error:
+                _log.warning("a row of usage cannot be read and does not count: %s", type(error).__name__)
+        return found
 
     async def names(self, workflow_ids: Collection[str]) -> dict[str, str]:
         """Return the names of workflows by id."""

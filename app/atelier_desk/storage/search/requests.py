@@ -31,6 +31,8 @@ FIGURES = (
     "estimated",
     "cost_estimated",
 )
+MOST = 2**53
+"""Largest figure; of larger ones not every integer has a float."""
 TABLES = f"""
 CREATE TABLE IF NOT EXISTS run (
     id TEXT PRIMARY KEY, workflow TEXT NOT NULL, agent TEXT NOT NULL DEFAULT '', provider TEXT NOT NULL DEFAULT '',
@@ -141,7 +143,7 @@ def apply(db: sqlite3.Connection, change: RequestChange) -> None:
             )
         case Request():
             figures = [getattr(change.usage, name) for name in FIGURES]
-            row = (*change[:5], *figures, change.duration_ms)
+            row = (*change[:5], *map(_storable, (*figures, change.duration_ms)))
             db.execute(f"INSERT OR REPLACE INTO request VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608
         case RequestsRemoved():
             ids = [(each,) for each in change.run_ids]
@@ -149,6 +151,11 @@ def apply(db: sqlite3.Connection, change: RequestChange) -> None:
                 ids += db.execute("SELECT id FROM run WHERE workflow = ?", (change.workflow_id,)).fetchall()
             db.executemany("DELETE FROM request WHERE run = ?", ids)
             db.executemany("DELETE FROM run WHERE id = ?", ids)
+
+
+def _storable(figure: float) -> float:
+    """Return 0 for what SQLite cannot store and no sum should have: journals of others may have any number."""
+    return figure if -MOST <= figure <= MOST else 0
 
 
 def totals(db: sqlite3.Connection, since: int, day_of: Callable[[int], date]) -> list[UsageTotal]:

@@ -8,6 +8,7 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,7 @@ from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.engine.costs.usage_totals import usage_not_in
 from atelier_desk.engine.importing.imported_data import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.event_projection import project
@@ -60,6 +62,7 @@ from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.file import WorkflowFile
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.folder.files import sha256
+from atelier_desk.storage.search.requests import MOST
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.calls.outcomes import ToolResult
@@ -155,6 +158,7 @@ def check(file: WorkflowFile) -> None:
         raise _damaged(f"its stream has the number {file.workflow.stream_seq}")
     numbers: dict[str, int] = {}
     for event in file.events:
+        _check_usage(event)
         if not event.run_id:
             continue
         expected = numbers.get(event.run_id, 0) + 1
@@ -164,6 +168,14 @@ def check(file: WorkflowFile) -> None:
     for run in file.runs:
         if numbers.get(run.id, 0) != run.last_seq:
             raise _damaged(f"run {run.id} has {numbers.get(run.id, 0)} events where {run.last_seq} are expected")
+
+
+def _check_usage(event: RunEvent) -> None:
+    """Check that sums of usage stay numbers that can be stored."""
+    usage = getattr(event.body, "usage", None)
+    figures = [*usage.model_dump().values(), getattr(event.body, "duration_ms", 0)] if isinstance(usage, Usage) else []
+    if not all(-MOST <= each <= MOST for each in figures):
+        raise _damaged(f"event {event.seq} of run {event.run_id} has an impossible usage")
 
 
 def _check_order(file: WorkflowFile) -> None:
@@ -330,6 +342,7 @@ class WorkflowWriter:
         from atelier_desk.storage.repositories import imports
 
         rows = await in_storage_thread(_rows, file)
+        rows = with_fields(rows, spent=await usage_not_in(self._context.repos, rows.commit, file.workflow.id))
         async with self._staged_files(file):
             await imports.write(self._context.repos, rows, replace=replace)
         try:
