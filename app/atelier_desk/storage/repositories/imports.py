@@ -30,7 +30,7 @@ class WorkflowRows:
         commit: its events and the rows that follow from them.
         reports: with their texts.
         ids: by table, the ids that now belong to this workflow only, including those of all rows.
-        spent: what the workflow used here and its journals do not have.
+        used: what the workflow used here and its journals do not have.
     """
 
     workflow: Workflow
@@ -38,7 +38,7 @@ class WorkflowRows:
     memories: tuple[Memory, ...]
     reports: tuple[tuple[Report, str], ...]
     ids: Mapping[str, Collection[str]]
-    spent: Sequence[UsageRecord] = ()
+    used: Sequence[UsageRecord] = ()
 
 
 async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> None:
@@ -60,7 +60,7 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     # What the runs it brings had cost before they were deleted here is not counted beside them.
     requests = (RequestsRemoved(workflow_id=workflow.id),)
     totals = "DELETE spent WHERE workflow_id = $id AND record::id(id)[0] != 'sent' RETURN NONE"
-    before += [Statement(totals, {"id": workflow.id}, requests), *save_usage(rows.spent)]
+    before += [Statement(totals, {"id": workflow.id}, requests), *save_usage(rows.used)]
     seen = (WorkflowAt(workflow.id, workflow.stream_seq),)
     after: list[Statement] = []
     old_reports = await repos.reports.list(workflow.id) if replace else []

@@ -342,7 +342,7 @@ class WorkflowWriter:
         from atelier_desk.storage.repositories import imports
 
         rows = await in_storage_thread(_rows, file)
-        rows = with_fields(rows, spent=await usage_not_in(self._context.repos, rows.commit, file.workflow.id))
+        rows = with_fields(rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id))
         async with self._staged_files(file):
             await imports.write(self._context.repos, rows, replace=replace)
         try:
