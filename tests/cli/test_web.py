@@ -62,7 +62,7 @@ def test_pages_that_need_javascript_get_an_installed_browser_or_none(cli: Cli, t
     assert cli("web", "scripts", "auto", "--browser", str(program), "--json").json["found_browser"] == str(program)
     cli("web", "use", "off")
     assert cli("web", "show", "--json").json["browser"] == str(program), "another setting keeps it"
-    assert "without it" in cli("web", "scripts", "off").out
+    assert "without JavaScript" in cli("web", "scripts", "off").out
 
 
 def test_the_grammar_lists_all_services() -> None:

@@ -288,19 +288,19 @@ async def test_pictures_and_long_texts_of_the_clipboard_are_attached(qtbot: QtBo
             mime.setImageData(content)
         room.panel.composer.field.insertFromMimeData(mime)
         await room.until(lambda: not room.panel.composer.attachments.unready)
-    await room.attached("Picture.jpg", "Pasted text.txt")
+    await room.attached("Image.jpg", "Pasted text.txt")
     assert room.panel.composer.field.toPlainText() == ""
     mime = QMimeData()
     mime.setText("x" * (ATTACHED_FILE + 1))
     room.panel.composer.field.insertFromMimeData(mime)
     await room.until(lambda: "too large to attach" in room.note, "it is refused")
     room.panel.composer.attachments.chips[-1].removed.emit()
-    await room.attached("Picture.jpg", "Pasted text.txt")
+    await room.attached("Image.jpg", "Pasted text.txt")
     room.panel.composer.files_given.emit([f"/nowhere/{number}" for number in range(30)])
     await room.until(lambda: any("at most 20 attachments" in error for error in room.bridge.errors))
     row = room.panel.composer.attachments
     await room.until(lambda: sum(bool(item.problem) for item in row.items) == 18)
-    assert [item.name for item in row.items][:2] == ["Picture.jpg", "Pasted text.txt"]
+    assert [item.name for item in row.items][:2] == ["Image.jpg", "Pasted text.txt"]
     await room.bridge.jobs.settled()
 
 
