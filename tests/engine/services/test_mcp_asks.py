@@ -108,7 +108,7 @@ async def test_a_form_is_filled_in_and_only_its_server_gets_the_answers(open_ate
         ]  # fmt: skip
         assert spec.form.defaults() == {"day": "2026-11-23", "seats": 1, "window": True, "class": "2"}
         for wrong, said in (
-            ({"name": "A"}, "at least 2"),
+            ({"name": "A"}, "minimum length is 2"),
             ({**WHO, "seats": 9}, "at most 4"),
             ({**WHO, "extras": ["bag", "bike"]}, "at most 1"),
         ):
