@@ -347,7 +347,10 @@ def child(widget: QWidget, kind: type[W], name: str = "") -> W:
 
 
 def rendered(widget: QWidget) -> str:
-    """The visible texts of a widget: of its labels, buttons and text fields, one line each."""
+    """The visible texts of a widget: of its labels, buttons and text fields, one line each.
+
+    Hyphens that do not break are plain ones, as they look.
+    """
     lines: list[str] = []
     for child in [widget, *widget.findChildren(QWidget)]:
         if not child.isVisible():
@@ -360,7 +363,7 @@ def rendered(widget: QWidget) -> str:
             lines.append(child.text())
         elif isinstance(child, QComboBox):
             lines.append(child.currentText())
-    return "\n".join(line for line in lines if line.strip())
+    return "\n".join(line for line in lines if line.strip()).replace("\N{NON-BREAKING HYPHEN}", "-")
 
 
 def error_text(widget: QWidget) -> list[str]:
