@@ -60,7 +60,8 @@ _STEPS: tuple[tuple[FailureCode, str, str], ...] = (
     (FailureCode.DENIED, "git is not asked that", "Use another git command, or go on without it."),
     (FailureCode.OUTSIDE, "git cannot be asked that", "Give a path below the workspace."),
     (FailureCode.NO_WORKSPACE, "cannot be used here", "Go on without them."),
-    (FailureCode.NOT_FOUND, "Nothing of", "Nothing needs to be done, or give another path."),
+    (FailureCode.NOT_FOUND, "contains nothing from", "Nothing needs to be done, or give another path."),
+    (FailureCode.NOT_FOUND, "is not in the index", "Check the path, or give another one."),
     (
         FailureCode.NOT_FOUND,
         "No project holds the page",
