@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QWidget
+from PySide6.QtWidgets import QComboBox, QDoubleSpinBox, QLabel, QPushButton, QWidget
 
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.provider import ModelInfo
@@ -90,7 +90,8 @@ def test_a_request_over_the_monthly_limit_shows_its_cost_and_is_sent_once_the_li
     app.until(lambda: "Change limit" in rendered(app.window), "the warning that most of it is used is shown once")
     assert app.engine(lambda a: a.usage.month()).spent > 0.8 * 0.07
     app.send("And now?")
-    again = app.until(lambda: app.find_all("notice-raise"), "the limit is asked about again")
+    chat = app.window.chat  # the inbox has the same card
+    again = app.until(lambda: chat.findChildren(QPushButton, "notice-raise"), "the limit is asked about again")
     assert len(again) == 1
     assert len(server.requests(GOAL)) == 1
 
