@@ -84,7 +84,7 @@ def test_a_request_over_the_monthly_limit_shows_its_cost_and_is_sent_once_the_li
     assert "$0.01" in rendered(card)
     assert server.requests(GOAL) == [], "nothing was sent"
     assert not [each for each in app.find_all("notice-finish") if each.isVisible()], "a last answer would cost, too"
-    app.click("notice-raise")
+    app.click(app.find("notice-raise", within=app.window.chat))
     app.until_reply("They hum.")
     app.wait_done()
     app.until(lambda: "Change limit" in rendered(app.window), "the warning that most of it is used is shown once")

@@ -69,7 +69,7 @@ def test_a_limit_stops_the_run_until_it_is_raised(open_app: OpenApp) -> None:
     card = app.until_text("notice-card", "Tool-call limit reached")
     assert statuses(app) == [RunStatus.PAUSED]
     assert "1 of 1" in rendered(card)
-    app.click("notice-raise")
+    app.click(app.find("notice-raise", within=app.window.chat))
     app.until_reply("Both are done.")
     app.wait_done()
     app.until_hidden("notice-raise")
@@ -85,7 +85,7 @@ def test_a_limit_still_waits_after_a_restart(open_app: OpenApp) -> None:
     app.close()
     app = open_app(["Both are done."])
     app.until_text("notice-card", "1 of 1")
-    app.click("notice-raise")
+    app.click(app.find("notice-raise", within=app.window.chat))
     app.until_reply("Both are done.")
     app.wait_done()
     assert statuses(app) == [RunStatus.COMPLETED]
@@ -96,7 +96,7 @@ def test_finishing_at_a_limit_gives_a_last_answer(open_app: OpenApp) -> None:
     app = open_app([[calculate("c1", "1+1")], [calculate("c2", "2+2")], "Only the first is done."])
     app.engine(lambda a: limit_calls(a, 1))
     app.send("Calculate")
-    app.click("notice-finish")
+    app.click(app.find("notice-finish", within=app.window.chat))
     app.until_reply("Only the first is done.")
     app.wait_done()
     assert app.model is not None

@@ -276,7 +276,7 @@ def test_a_sub_agent_at_its_limit_waits_until_it_is_raised(open_app: OpenApp, se
     assert f"{tokens(20_000)} of {tokens(20_000)} used" in rendered(card)
     app.until(lambda: "waiting for you" in rendered(app.find("team-card")), "the call shows that it waits")
     assert runs(app)["Eve"] is RunStatus.PAUSED
-    app.click("notice-raise")
+    app.click(app.find("notice-raise", within=app.window.chat))
     app.until_reply("All checked.")
     app.wait_done()
     app.until_hidden("limit-card")
