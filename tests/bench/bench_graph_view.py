@@ -64,7 +64,7 @@ async def gaps_while_settling(model: Any) -> list[float]:
     """Gaps between two ticks of the window's event loop during a layout, in milliseconds."""
     from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 
-    working = asyncio.ensure_future(LayoutThread(model).settle(anew=True))
+    working = asyncio.ensure_future(LayoutThread(model).settle(restart=True))
     gaps, last = [], time.perf_counter()
     while not working.done():
         await asyncio.sleep(0.01)

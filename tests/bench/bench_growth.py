@@ -153,7 +153,7 @@ async def import_copies(atelier: Atelier, workflows: list[str], most: int) -> di
         text = await atelier.workflows.export(workflows[count % len(workflows)])
         count += 1
         await atelier.workflows.import_(text.replace('"name": "workflow', f'"name": "copy {count} of', 1))
-    await atelier.store.drain()
+    await atelier.store._writer.drain()
     return {"workflows imported": count, "seconds an import": (time.perf_counter() - start) / max(1, count)}
 
 
@@ -172,7 +172,7 @@ async def grow(atelier: Atelier, size: Size, imported: int) -> dict[str, Any]:
     for name, count, model in kinds:
         before, start = bytes_in(database), time.perf_counter()
         failed += await run_many(atelier, workflows, count, model)
-        await atelier.store.drain()
+        await atelier.store._writer.drain()
         figures[f"bytes a run, {name}"] = (bytes_in(database) - before) / count
         figures[f"seconds a run, {name}"] = (time.perf_counter() - start) / count
     if imported:

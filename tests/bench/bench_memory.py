@@ -151,7 +151,7 @@ async def recall(
         pages.append(matrix)
         after = page[-1]
     exact = np.concatenate(pages).astype(np.float64)
-    index = await search.loaded()
+    index = await search.index_cache.loaded()
     found = expected = 0
     for question in questions:
         query = (await embedder.embed([question], query=True))[0]
@@ -178,7 +178,7 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         result["import_a_second"] = await imported(MemorySearch(repositories.memories, embedder, clock), corpus)
         first = MemorySearch(repositories.memories, embedder, clock, datadir.memory_index)
         began_at = time.perf_counter()
-        await first.loaded()
+        await first.index_cache.loaded()
         result["read_rows_s"] = round(time.perf_counter() - began_at, 2)
         await first.warm()
         del first
@@ -188,12 +188,12 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
         search = MemorySearch(repositories.memories, embedder, clock, datadir.memory_index)
         result["load_ms"] = []
         for _ in range(5):
-            search.invalidate()
+            search.index_cache.invalidate()
             began_at = time.perf_counter()
-            await search.loaded()
+            await search.index_cache.loaded()
             result["load_ms"].append(round((time.perf_counter() - began_at) * 1000, 1))
         result["file_mb"] = round(datadir.memory_index.stat().st_size / 1e6, 1)
-        result["index_mb"] = round(index_bytes(await search.loaded()) / 1e6, 1)
+        result["index_mb"] = round(index_bytes(await search.index_cache.loaded()) / 1e6, 1)
         result["loaded_mb"] = round(rss_mb() - before, 1)
         picked = random.Random(3).sample(texts, queries)
         questions = [corpus.question(text) for text in picked]
@@ -359,7 +359,7 @@ class Systems:
 
     async def _own_words(self, question: str, limit: int) -> list[str]:
         """Full text as in a search of single texts: without a turn's neighbours."""
-        index = await self._words.loaded()
+        index = await self._words.index_cache.loaded()
         stems = await self._words.memories.stems(question)
         rows = index.rows
         none = np.full((rows.count, 4), rows.count, dtype=np.int32)

@@ -55,7 +55,7 @@ class AtelierEngine:
         return str(messages[-1]["content"])
 
     async def settle(self) -> None:
-        await self._atelier.store.drain()
+        await self._atelier.store._writer.drain()
 
     async def aclose(self) -> None:
         await self._stack.aclose()
