@@ -33,7 +33,7 @@ import traceback
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 TEXT = (
     "the engine keeps every event in a journal so that a run can go on after a kill and nothing is done twice "
@@ -399,7 +399,7 @@ def child_stream(folder: Path, seconds: float, workflow_id: str) -> None:
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
         from atelier_desk.engine.atelier import Atelier
 
-        async with Atelier.open(data_dir, model_factory=lambda _agent: model) as atelier:
+        async with Atelier.open(data_dir, model_factory=lambda _agent: cast("Any", model)) as atelier:
             yield atelier
 
     original = desktop.Program._on_opened
@@ -413,7 +413,7 @@ def child_stream(folder: Path, seconds: float, workflow_id: str) -> None:
             traceback.print_exc()
             os._exit(1)
 
-    desktop.Program._on_opened = then_measure  # type: ignore[method-assign]
+    desktop.Program._on_opened = then_measure  # type: ignore[method-assign, assignment]
     desktop.main(folder, [], opener=opener)
 
 

@@ -84,14 +84,14 @@ def measure(folder: Path, files: int, changes: int, table: Table) -> None:
                 f"search {files} files with rg: {pattern}",
                 seconds(lambda p=pattern: search(root, p, most=1000), 5),
                 theirs,
-            )  # type: ignore[misc]
-        found, ripgrep.program = ripgrep.program, lambda _folder: None
+            )
+        found, ripgrep.program = ripgrep.program, lambda workspace: None
         try:
             table.add(
                 f"search {files} files without: {pattern}",
                 seconds(lambda p=pattern: search(root, p, most=1000), 3),
                 theirs,
-            )  # type: ignore[misc]
+            )
         finally:
             ripgrep.program = found
     edited = ws / "edited.py"

@@ -29,7 +29,7 @@ from tests.bench.bench_desktop import percentile
 NODES, EDGES, FILES = 5_000, 10_000, 300
 
 
-def graph(seed: int = 0) -> np.ndarray:  # type: ignore[type-arg]
+def graph(seed: int = 0) -> np.ndarray:
     """Edges of a project: each node in a file, then calls, 70 % within the file."""
     random = np.random.default_rng(seed)
     inside = np.concatenate(

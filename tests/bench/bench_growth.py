@@ -31,7 +31,7 @@ from typing import Any, NamedTuple
 
 import psutil
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
@@ -59,7 +59,13 @@ FULL = Size(45_000, 3_000, 2_000, 5_000)
 
 
 def agent(model: str) -> AgentConfig:
-    return AgentConfig(name="Bench", provider="bench", model=model, tools=("CalculatorTool",), tool_dialect="native")
+    return AgentConfig(
+        name="Bench",
+        provider="bench",
+        model=model,
+        tools=("CalculatorTool",),
+        tool_dialect=ToolDialect.NATIVE,
+    )
 
 
 def question(number: int) -> str:

@@ -34,7 +34,7 @@ def measure(registry: ToolRegistry) -> dict[str, Any]:
     tools = tuple(
         name for name in registry.get_all_tool_names() if _category(registry, name) is not ToolCategory.CONTROL
     )
-    modes = {}
+    modes: dict[str, dict[str, float]] = {}
     for mode in ToolMode:
         cost = prompt_cost(registry, agent(tools), mode, language="en", now=NOW, window=WINDOW)
         modes[mode.value] = {

@@ -312,8 +312,8 @@ def against_run(root: Path, package: str, tests: str, differences: bool) -> dict
                 related += 1
                 right += (path, index) in possible
     if differences:
-        for each in sorted(missed):
-            print("  not resolved:", each)
+        for call in sorted(missed):
+            print("  not resolved:", call)
     return {"package": str(package), "calls": total, "resolved": share(resolved, total),
     "to_the_very_method": share(exact, total),
             "precision": share(right, related), "calls_without_a_name": other}  # fmt: skip

@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
@@ -33,7 +33,7 @@ MEMORY = "import psutil; print(time.process_time() - t, psutil.Process().memory_
 IMPORT = f"import time; t = time.process_time(); from atelier_desk.engine import Atelier; {MEMORY}"
 BARE = f"import time; t = time.process_time(); {MEMORY}"
 AGENT = AgentConfig(
-    name="Bench", provider="bench", model="test-model", tools=("CalculatorTool",), tool_dialect="native"
+    name="Bench", provider="bench", model="test-model", tools=("CalculatorTool",), tool_dialect=ToolDialect.NATIVE
 )
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "6*7"})
 

@@ -168,7 +168,7 @@ class Table:
         self.rows: list[dict[str, Any]] = []
 
     def add(self, name: str, ours: list[float], theirs: list[float] | None, note: str = "") -> None:
-        row = {
+        row: dict[str, Any] = {
             "measure": name,
             "p50_ms": p50(ours),
             "p95_ms": p95(ours),

@@ -248,7 +248,7 @@ def child(folder: Path, seconds: float) -> None:
             traceback.print_exc()
             os._exit(1)
 
-    desktop.Program._on_opened = then_measure  # type: ignore[method-assign]
+    desktop.Program._on_opened = then_measure  # type: ignore[method-assign, assignment]
     desktop.main(folder, [], opener=opener)
 
 

@@ -23,14 +23,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunFinished, RunStarted, UserMessage
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import Journal, RunHandle
-from atelier_desk.engine.run.reducer.state import inherited_context
+from atelier_desk.engine.run.reducer.state import ContextEntry, inherited_context
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 
@@ -41,7 +41,13 @@ WARM = 11
 """Warm turns, of which the median counts."""
 SENT = 200
 """Entries of a conversation from which on the older half is put into a summary."""
-AGENT = AgentConfig(name="Bench", provider="bench", model="scripted", tools=("CalculatorTool",), tool_dialect="native")
+AGENT = AgentConfig(
+    name="Bench",
+    provider="bench",
+    model="scripted",
+    tools=("CalculatorTool",),
+    tool_dialect=ToolDialect.NATIVE,
+)
 
 
 def question(number: int) -> str:
@@ -58,7 +64,8 @@ async def fill(atelier: Atelier, turns: int, progress: bool = False) -> str:
     """A workflow with this many turns; returns its id."""
     workflow_id = (await atelier.workflows.create(name=f"{turns} turns")).id
     journal = Journal(atelier.repos, atelier.bus, atelier.repos.store.clock)
-    history, previous = (), None
+    history: tuple[ContextEntry, ...] = ()
+    previous = None
     for number in range(turns):
         handle = RunHandle(run_id=new_id(), workflow_id=workflow_id, history=history)
         start = RunStarted(agent=AGENT, previous_run_id=previous, correlation_id=handle.run_id)

@@ -70,7 +70,8 @@ def read(root: Path) -> tuple[dict[str, str], list[Asked], int]:
     ]
     paths = [path for path in paths if LEFT_OUT.isdisjoint(path.relative_to(root).parts)]
     ending = Counter(path.suffix for path in paths).most_common(1)[0][0]
-    files, asked = {}, []
+    files: dict[str, str] = {}
+    asked: list[Asked] = []
     for path in (path for path in paths if path.suffix == ending):
         name = path.relative_to(root).as_posix()
         try:
@@ -92,8 +93,8 @@ def _is_question(each: Asked, same: Counter[str]) -> bool:
 
 def _asked(path: str, data: bytes, scopes: list[Scope], docstrings: dict[tuple[int, str], str]) -> Iterator[Asked]:
     for scope in scopes:
-        lines = range(scope.start_line, min(scope.end_line, scope.start_line + 12) + 1)
-        key = next(((line, scope.name) for line in lines if (line, scope.name) in docstrings), None)
+        first_lines = range(scope.start_line, min(scope.end_line, scope.start_line + 12) + 1)
+        key = next(((line, scope.name) for line in first_lines if (line, scope.name) in docstrings), None)
         if key is None or scope.type not in _CALLED or scope.docstring:
             continue
         source = data[data.rfind(b"\n", 0, scope.start) + 1 : scope.end].decode()

@@ -173,7 +173,7 @@ def complete_reply(source: random.Random) -> Reply:
         if part is prose:
             reply.text += prose(source)
         else:
-            part(source, reply)  # type: ignore[call-arg, arg-type]
+            part(source, reply)  # type: ignore[call-arg]
     if source.random() < 0.25:
         _add_last_fault(source, reply)
     return reply

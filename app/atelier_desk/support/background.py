@@ -60,7 +60,7 @@ class Tasks:
         await asyncio.gather(*self._started, return_exceptions=True)
 
 
-async def to_the_end(work: Coroutine[object, None, None]) -> bool:
+async def to_the_end(work: Coroutine[object, None, object]) -> bool:
     """Wait until ``work`` is done even if the wait is cancelled; return whether it was. Raises what ``work`` raises."""
     task = asyncio.ensure_future(work)
     cancelled = False

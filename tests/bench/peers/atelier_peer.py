@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
@@ -16,7 +16,12 @@ QUESTION = "What is 6*7?"
 
 def agent(model: str, tool: str = "CalculatorTool") -> AgentConfig:
     return AgentConfig(
-        name="Bench", provider="bench", model=model, tools=(tool,), system_prompt="Be brief.", tool_dialect="native"
+        name="Bench",
+        provider="bench",
+        model=model,
+        tools=(tool,),
+        system_prompt="Be brief.",
+        tool_dialect=ToolDialect.NATIVE,
     )
 
 

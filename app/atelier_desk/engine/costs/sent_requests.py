@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories.usage_totals import UsedRepository
     from atelier_desk.storage.writing.commit import Rename
 
-    Settles = tuple[SentKey, ...]
     SettlingEvent = (
         MediaPaid | MemoryExtractionDone | PictureDescribed | RequestLost | SampledForServer | TitleGenerated
     )
@@ -98,7 +97,7 @@ class SentRequests:
         self._month.settling(hold, body.usage.cost)
         settles = (hold.key,) if hold.key is not None else ()
         try:
-            if await to_the_end(_appended(journal, handle, body, follow, rename, settles)):
+            if await to_the_end(journal.append(handle, body, follow=follow, rename=rename, settles=settles)):
                 raise asyncio.CancelledError
         except AtelierError:
             self._month.count(hold.most)
@@ -122,9 +121,3 @@ class SentRequests:
         if hold.key is not None:
             self._month.in_flight.discard(hold.key)
         self._month.free(hold)
-
-
-async def _appended(
-    journal: Journal, handle: RunHandle, body: SettlingEvent, follow: Follow, rename: Rename | None, settles: Settles
-) -> None:
-    await journal.append(handle, body, follow=follow, rename=rename, settles=settles)

@@ -223,7 +223,7 @@ class AgentService:
         from atelier_desk.engine.services.request.cost import prompt_cost
         from atelier_desk.llm.profiles import profile
 
-        now, spoken = self._context.clock.now(), language()
+        now, lang = self._context.clock.now(), language()
         try:
             known = (await self._context.models.info(config.provider, config.model)).context_window
         except (AtelierError, TimeoutError):
@@ -232,7 +232,7 @@ class AgentService:
         counted = self._context.runs.env.calibrations.get(config.model)
         registry = self._context.registry
         return {
-            mode: prompt_cost(registry, config, mode, language=spoken, now=now, window=window, calibration=counted)
+            mode: prompt_cost(registry, config, mode, language=lang, now=now, window=window, calibration=counted)
             for mode in ToolMode
         }
 

@@ -17,6 +17,7 @@ from atelier_desk.storage.search.requests import RequestsRemoved
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.commit_rows import statements
+from atelier_desk.storage.writing.sent_requests import ID_PREFIX
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
@@ -59,8 +60,8 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     before.append(Statement(errors.throw_exists(), {"claimed": claimed, **home}))
     # What the runs it brings had cost before they were deleted here is not counted beside them.
     requests = (RequestsRemoved(workflow_id=workflow.id),)
-    totals = "DELETE spent WHERE workflow_id = $id AND record::id(id)[0] != 'sent' RETURN NONE"
-    before += [Statement(totals, {"id": workflow.id}, requests), *save_usage(rows.used)]
+    totals = "DELETE spent WHERE workflow_id = $id AND record::id(id)[0] != $sent RETURN NONE"
+    before += [Statement(totals, {"id": workflow.id, "sent": ID_PREFIX}, requests), *save_usage(rows.used)]
     seen = (WorkflowAt(workflow.id, workflow.stream_seq),)
     after: list[Statement] = []
     old_reports = await repos.reports.list(workflow.id) if replace else []
