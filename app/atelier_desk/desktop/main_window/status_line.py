@@ -34,7 +34,7 @@ class StatusWatch(QObject):
 
     def _show_work(self) -> None:
         states = {each.status.value for each in self._window.sidebar.model.workflows}
-        stopped = self._window.presenter.parents.stopped()
+        stopped = self._window.presenter.waiting_runs.stopped()
         self._window.sidebar.foot.show_work(
             "working" if "running" in states else "waiting" if "waiting" in states or stopped else "ready",
             LIMITS.get(stopped[0].kind, "") if stopped else "",

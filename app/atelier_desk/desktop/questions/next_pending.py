@@ -63,11 +63,11 @@ class WaitingGuide(QObject):
         ]
         found += [
             (each.workflow_id != here, each.created_at, "parent", each.run_id, each.workflow_id)
-            for each in presenter.parents.pending()
+            for each in presenter.waiting_runs.pending()
         ]
         found += [
             (each.workflow_id != here, each.created_at, "stopped", each.run_id, each.workflow_id)
-            for each in presenter.parents.stopped()
+            for each in presenter.waiting_runs.stopped()
         ]
         return sorted(found)
 

@@ -22,10 +22,10 @@ from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.questions.dialog import QuestionDialog
-from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions, StoppedRun
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
+from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.system.notification_answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.widgets.debouncer import Debouncer
@@ -77,12 +77,12 @@ class QuestionPresenter(QObject):
         self.attention.activated.connect(self._show_oldest)
         self.approvals = approval_controller(bridge)
         self.approvals.covered = self._covers
-        self.parents = ParentQuestions(bridge, self)
-        for other in (self.approvals, self.parents):
+        self.waiting_runs = WaitingRuns(bridge, self)
+        for other in (self.approvals, self.waiting_runs):
             other.changed.connect(self._update_count)
             other.notice.connect(self.notice)
         self.approvals.asked.connect(self._approval_asked)
-        self.parents.asked.connect(self._parent_asked)
+        self.waiting_runs.asked.connect(self._parent_asked)
         self._workflow_id = ""
         self._wanted = ""
         self._scrim: Scrim | None = None
@@ -105,12 +105,12 @@ class QuestionPresenter(QObject):
         """Load pending questions, including those from before the program started."""
         self._read()
         self.approvals.start()
-        self.parents.start()
+        self.waiting_runs.start()
 
     @property
     def read(self) -> bool:
         """Whether everything pending was loaded since the start; before that, an empty list means nothing."""
-        return self._announced is not None and self.approvals.read and self.parents.read
+        return self._announced is not None and self.approvals.read and self.waiting_runs.read
 
     def _read(self) -> None:
         self.jobs.start(self._reload(), "reload")
@@ -240,7 +240,7 @@ class QuestionPresenter(QObject):
         self._show_next()
 
     def _waiting(self) -> int:
-        return len(self.queue) + len(self.approvals) + len(self.parents)
+        return len(self.queue) + len(self.approvals) + len(self.waiting_runs)
 
     def _update_count(self) -> None:
         total = self._waiting()
@@ -263,8 +263,8 @@ class QuestionPresenter(QObject):
     def _waits(self, about: str) -> bool:
         """Whether a notification's subject is still pending."""
         asked = {each.id for each in self.queue.pending()} | {each.id for each in self.approvals.pending()}
-        parents = self.parents
-        ids = asked | {each.run_id for each in parents.pending()} | {each.run_id for each in parents.stopped()}
+        runs = self.waiting_runs
+        ids = asked | {each.run_id for each in runs.pending()} | {each.run_id for each in runs.stopped()}
         return about in ids or (about == ANYTHING and bool(ids))
 
     def _covers(self, widget: QWidget) -> bool:
@@ -291,8 +291,8 @@ class QuestionPresenter(QObject):
         waiting = self.queue.pending()
         others: list[ApprovalRequest | ParentQuestion | StoppedRun] = [
             *self.approvals.pending(),
-            *self.parents.pending(),
-            *self.parents.stopped(),
+            *self.waiting_runs.pending(),
+            *self.waiting_runs.stopped(),
         ]
         oldest = min((each.created_at for each in others), default=None)
         if waiting and (oldest is None or waiting[0].created_at <= oldest):

@@ -19,8 +19,8 @@ from atelier_desk.desktop.panes.times import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
-from atelier_desk.desktop.questions.parent_questions import ParentQuestion, ParentQuestions, StoppedRun
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
+from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
 from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text, made
 from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
@@ -125,7 +125,7 @@ def _place(workflow: str, when: datetime) -> str:
 class ParentQuestionCard(Card):
     """``inbox-parent-<run id>``: a sub-agent's question to its parent, and a field to answer it; Enter sends."""
 
-    def __init__(self, asked: ParentQuestion, questions: ParentQuestions, parent: QWidget | None = None) -> None:
+    def __init__(self, asked: ParentQuestion, questions: WaitingRuns, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.asked, self._questions = asked, questions
         self.setObjectName(f"inbox-parent-{asked.run_id}")

@@ -126,8 +126,12 @@ class InboxPane(Pane):
         presenter = self._presenter
         found = [(each.created_at, f"question:{each.id}", each.workflow_id) for each in presenter.listed()]
         found += [(group[0].created_at, key, group[0].workflow_id) for key, group in self._groups().items()]
-        found += [(each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.parents.pending()]
-        found += [(each.created_at, f"stopped:{each.run_id}", each.workflow_id) for each in presenter.parents.stopped()]
+        found += [
+            (each.created_at, f"parent:{each.run_id}", each.workflow_id) for each in presenter.waiting_runs.pending()
+        ]
+        found += [
+            (each.created_at, f"stopped:{each.run_id}", each.workflow_id) for each in presenter.waiting_runs.stopped()
+        ]
         return sorted(found)
 
     def _groups(self) -> dict[str, tuple[ApprovalRequest, ...]]:
@@ -226,10 +230,10 @@ class InboxPane(Pane):
             card.show_requested.connect(presenter.workflow_requested)
             return card
         if kind == "parent":
-            asked = next(each for each in presenter.parents.pending() if each.run_id == item_id)
-            return ParentQuestionCard(asked, presenter.parents, content)
+            asked = next(each for each in presenter.waiting_runs.pending() if each.run_id == item_id)
+            return ParentQuestionCard(asked, presenter.waiting_runs, content)
         if kind == "stopped":
-            stopped = next(each for each in presenter.parents.stopped() if each.run_id == item_id)
+            stopped = next(each for each in presenter.waiting_runs.stopped() if each.run_id == item_id)
             return StoppedCard(stopped, self.bridge, presenter, content)
         question = presenter.queue.get(item_id)
         assert question is not None

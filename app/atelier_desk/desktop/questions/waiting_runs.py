@@ -70,8 +70,8 @@ class StoppedRun:
     created_at: datetime = field(default_factory=utc_now)
 
 
-class ParentQuestions(QObject):
-    """All such questions and stopped runs over all workflows, oldest first.
+class WaitingRuns(QObject):
+    """Questions of sub-agents to their parents, and runs stopped at a limit, over all workflows; oldest first.
 
     Signals:
         changed: the list changed.
