@@ -216,6 +216,16 @@ async def test_all_pages_are_read_even_with_many_equal_sort_keys(
     assert {each.row for each in await damaged_in(kept.store, W)} == {""}
 
 
+async def test_events_of_one_position_are_checked_in_the_order_of_their_numbers(
+    kept: Repositories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(integrity, "PAGE", 2)
+    events = tuple(event("c", seq).model_copy(update={"id": f"c{9 - seq}", "stream_from": 7}) for seq in range(1, 9))
+    messages = tuple(said("c", seq) for seq in range(1, 9))
+    await kept.journal.commit(Commit(events=events, runs=(Run(id="c", workflow_id=W, last_seq=8),), messages=messages))
+    assert await damaged_in(kept.store, W) == []
+
+
 async def test_a_damaged_message_is_marked_among_the_others(kept: Repositories) -> None:
     await kept.store.write(*ATTACKS["a message's text"][0], *ATTACKS["a call's result"][0])
     shown = await kept.messages.page(W, run_ids=["a"])

@@ -209,9 +209,9 @@ def wire_message(message: ChatMessage) -> dict[str, object]:
     """Return a message in the format of chat completions. Reasoning is only sent if the server expects it back."""
     if message.role is Role.TOOL:
         return {"role": "tool", "tool_call_id": message.tool_call_id, "content": message.content}
-    data = returned(message.provider_data)
-    wire: dict[str, object] = {"role": message.role.value, "content": message.content}
-    if data:
+    wire: dict[str, object] = {"role": message.role, "content": message.content}
+    if message.provider_data is not None:
+        data = returned(message.provider_data)
         wire |= {field: data[field] for field in MESSAGE_FIELDS if field in data}
     if message.images:
         parts: list[dict[str, object]] = [{"type": "text", "text": message.content}] if message.content else []

@@ -10,7 +10,15 @@ Run = Callable[..., Awaitable[list[Any]]]
 READ_PAGE = 200
 """Rows read at a time: decoding one blocks the event loop for 0.1 ms, and the check runs while agents work."""
 COUNT_PAGE = 1_000
-"""Rows read at a time if only their ids come back: the engine scans each page from the beginning of the table."""
+"""Rows read at a time if only their ids come back."""
+
+
+def rows_after(table: str, after: Any) -> str:
+    """Return what a statement reads from to get the rows whose id follows the parameter ``$after``; all for None.
+
+    A range of ids: for a condition on them the engine reads the table from its beginning, at each page anew.
+    """
+    return table if after is None else f"type::record('{table}', record::id($after)>..)"
 
 
 async def count_rows(run: Run, tables: Sequence[str]) -> dict[str, int]:
@@ -29,8 +37,7 @@ async def count_by_reading(run: Run, table: str, progress: Callable[[int], None]
     """
     count, after = 0, None
     while True:
-        condition = "WHERE id > $after" if after is not None else ""
-        rows = f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {COUNT_PAGE}"  # noqa: S608
+        rows = f"SELECT * FROM {rows_after(table, after)} ORDER BY id LIMIT {COUNT_PAGE}"  # noqa: S608
         ids = (await run(f"SELECT VALUE id FROM ({rows})", after=after))[0]  # noqa: S608
         if not ids:
             return count
@@ -48,8 +55,8 @@ async def read_pages(run: Run, table: str) -> AsyncIterator[list[dict[str, Any]]
     """
     after = None
     while True:
-        condition = "WHERE id > $after" if after is not None else ""
-        rows = (await run(f"SELECT * FROM {table} {condition} ORDER BY id LIMIT {READ_PAGE}", after=after))[0]  # noqa: S608
+        page = f"SELECT * FROM {rows_after(table, after)} ORDER BY id LIMIT {READ_PAGE}"  # noqa: S608
+        rows = (await run(page, after=after))[0]
         if not rows:
             return
         yield rows

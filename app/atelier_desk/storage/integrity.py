@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
-from atelier_desk.storage.bulk_rows import Run
+from atelier_desk.storage.bulk_rows import Run, rows_after
 from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.rows import HASHED_TABLES, Table, record
@@ -96,10 +96,9 @@ async def _everywhere(
             found += await _alone(run, each)
     try:
         for table in ("run", EVENTS.name, *(table.name for table in _NAMED)):
-            text = (
-                f"SELECT VALUE record::id(workflow) FROM {table} WHERE workflow NOT IN (SELECT VALUE id FROM workflow)"  # noqa: S608
-            )
-            for workflow_id in sorted(set((await run(text))[0])):
+            # Compared here: the engine would look through all workflows for every row.
+            named = (await run(f"SELECT workflow FROM {table} GROUP BY workflow"))[0]  # noqa: S608
+            for workflow_id in sorted({row["workflow"].id for row in named} - set(ids)):
                 lost = Damage(workflow_id, "", "workflow", workflow_id, 0, MISSING)
                 found += [lost] if lost not in found else []
     except StorageError:
@@ -109,9 +108,9 @@ async def _everywhere(
 
 
 async def _alone(run: Run, table: Table[Any]) -> list[Damage]:
-    text = f"SELECT {table.columns} FROM {table.name} WHERE id > $after ORDER BY id LIMIT {PAGE}"  # noqa: S608
     found: list[Damage] = []
     after = record(table.name, "")
+    text = f"SELECT {table.columns} FROM {rows_after(table.name, after)} ORDER BY id LIMIT {PAGE}"  # noqa: S608
     try:
         while rows := (await run(text, after=after))[0]:
             found += [of_row(table.name, row) for row in rows if not table.is_intact(row)]
@@ -172,7 +171,7 @@ class _Check:
 
     async def _events(self, runs: Mapping[str, Row]) -> None:
         try:
-            async for row in self._pages(EVENTS.name, EVENT_COLUMNS, "stream_from", "stream_from, seq"):
+            async for row in self._pages(EVENTS.name, EVENT_COLUMNS, "stream_from"):
                 self._add(row)
         except StorageError as error:
             if error.code != CODE:
@@ -230,7 +229,7 @@ class _Check:
         missing = {key: named for (of, key), named in self._named.items() if of == table.name}
         found: list[Damage] = []
         try:
-            async for row in self._pages(table.name, table.columns, order, order):
+            async for row in self._pages(table.name, table.columns, order):
                 self._compare(table, row, missing, found)
         except StorageError as error:
             if error.code != CODE:
@@ -279,18 +278,21 @@ class _Check:
             return
         self._found += [of_row(table.name, row) for row in rows if not table.is_intact(row)]
 
-    async def _pages(self, table: str, columns: str, key: str, order: str) -> AsyncIterator[Row]:
+    async def _pages(self, table: str, columns: str, key: str) -> AsyncIterator[Row]:
         """Yield the rows of the workflow by an index.
 
-        Several rows may have the same position, and a damaged one any; each is yielded once.
+        Several rows may have the same position, events among them in the order of their numbers, and a damaged one any;
+        each is yielded once. The engine is not asked for that order: it would sort all further rows at each page.
         """
-        text = f"SELECT {columns} FROM {table} WHERE workflow = $home AND {key} >= $least ORDER BY {order} LIMIT $limit"  # noqa: S608
+        text = f"SELECT {columns} FROM {table} WHERE workflow = $home AND {key} >= $least ORDER BY {key} LIMIT $limit"  # noqa: S608
         seen: set[str] = set()
         least, limit = _LEAST, PAGE
         while True:
             rows = (await self._run(text, home=record("workflow", self._id), least=least, limit=limit))[0]
-            fresh = [row for row in rows if row["id"].id not in seen]
-            for row in fresh:
+            # The next page begins with the last position of this one, of which more rows may follow.
+            whole = [row for row in rows if len(rows) < limit or row[key] != rows[-1][key]]
+            fresh = [row for row in whole if row["id"].id not in seen]
+            for row in sorted(fresh, key=lambda row: (row[key] or 0, row.get("seq") or 0)):
                 seen.add(row["id"].id)
                 yield row
             if len(rows) < limit:

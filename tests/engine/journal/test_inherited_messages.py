@@ -118,12 +118,13 @@ async def story(atelier: Atelier, turns: int = 0) -> Story:
 
 
 def summary(state: RunState) -> list[EventBody]:
-    gone = tuple(entry.seq for entry in state.conversation[: len(state.conversation) // 2] if not entry.held)
+    numbered = list(zip(state.numbers, state.conversation, strict=True))
+    gone = tuple(number for number, entry in numbered[: len(numbered) // 2] if not entry.held)
     return [ContextCompacted(method="summary", dropped=gone, summary="In short.")]
 
 
 def cut(state: RunState) -> list[EventBody]:
-    return [ContextCompacted(method="cut_message", dropped=(state.conversation[0].seq,), kept=4)]
+    return [ContextCompacted(method="cut_message", dropped=state.numbers[:1], kept=4)]
 
 
 def undone(state: RunState) -> list[EventBody]:
@@ -141,7 +142,8 @@ def pinned(state: RunState) -> list[EventBody]:
 
 
 def refused(state: RunState) -> list[EventBody]:
-    shown = [entry.seq for entry in state.conversation if entry.shown_images]
+    numbered = zip(state.numbers, state.conversation, strict=True)
+    shown = [number for number, entry in numbered if entry.shown_images]
     return [ImagesRejected(reason="no", entries=(shown[0],))] if shown else []
 
 
@@ -300,7 +302,21 @@ def test_a_change_in_the_computation_needs_a_new_snapshot_version() -> None:
         state = advance(state, body)
     made = snapshots._entries.dump_json(without_replaced(inherited_context(state)), exclude_defaults=True)
     made = re.sub(rb'"message_id":"\w*",?', b"", made)
-    assert (snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (1, "633e0a23ba5330b9")
+    assert (snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (2, "287b29c7bd7a4534")
+
+
+async def test_turns_share_the_entries_of_earlier_ones(open_atelier: Opener) -> None:
+    """What is computed of an entry for a request is computed once."""
+    async with open_atelier() as atelier:
+        told = await story(atelier, 3)
+        conversations = Conversations(atelier.repos)
+        first = (await conversations.before(told.turns[1])).history
+        second = (await conversations.before(told.turns[2])).history
+        assert len(second) > len(first)
+        assert all(old is same for old, same in zip(first, second, strict=False))
+        assert all(entry.message is entry.message for entry in second)
+        changed = replace(second[0], text="edited")
+        assert (changed.message.content, changed.tokens) == ("edited", ContextEntry(0, EntryKind.USER, "edited").tokens)
 
 
 async def test_no_snapshot_is_written_of_turns_that_changed_meanwhile(open_atelier: Opener) -> None:

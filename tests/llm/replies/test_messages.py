@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -139,7 +140,10 @@ def test_any_order_becomes_a_valid_one(kinds: list[str], between: bool) -> None:
         "other result": result("2"),
         "empty": assistant(""),
     }
-    out = arrange([made[kind].model_copy() for kind in kinds], answer_before_user=between)
+    messages = [made[kind].model_copy() for kind in kinds]
+    out = arrange(messages, answer_before_user=between)
+    with patch("atelier_desk.llm.replies.messages._in_turn", lambda messages: False):
+        assert arrange(messages, answer_before_user=between) == out
     previous: ChatMessage | None = None
     waiting: list[str] = []
     for position, message in enumerate(out):

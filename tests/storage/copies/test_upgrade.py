@@ -323,6 +323,16 @@ async def test_a_killed_upgrade_is_completed_or_repeated(tmp_path: Path, step: i
     await check_killed_upgrade(tmp_path, step)
 
 
+async def test_the_unfinished_backup_of_a_killed_upgrade_is_removed(tmp_path: Path) -> None:
+    folder, _rows = sample(OLDEST, tmp_path / "sample")
+    datadir = DataDir(folder / "data").ensure()
+    left = datadir.backups / ".before-schema-14-20260101T000000000000Z.zip.tmp"
+    left.write_bytes(b"PK")
+    async with await Store.open(datadir.database):
+        assert not left.exists()
+        assert [path.suffix for path in datadir.backups.iterdir()] == [".zip"]
+
+
 async def check_killed_upgrade(tmp_path: Path, step: int) -> bool:
     """Kill an upgrade before one of its steps; the next start has everything. Returns whether the step existed."""
     folder, rows = sample(OLDEST, tmp_path / "sample")

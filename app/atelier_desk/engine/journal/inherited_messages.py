@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from atelier_desk.domain.errors import NotFoundError, StorageError
-from atelier_desk.domain.events.run import CompactionUndone, ContextCompacted, ImagesRejected, RunEvent
+from atelier_desk.domain.events.run import CompactionUndone, RunEvent
 from atelier_desk.engine.journal import snapshots
 from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.journal.snapshots import InheritedState
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import ContextEntry, RunState, complete, inherited, renumbered
+from atelier_desk.engine.run.reducer.state import ContextEntry, RunState, complete, inherited_context
 from atelier_desk.storage.damage import MISSING, Damage, damaged
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.runs import Turn
@@ -40,13 +40,8 @@ class Conversations:
 
         ``whole``: with everything its summaries replace.
         """
-        before = await self._before(previous_run_id, whole) if previous_run_id is not None else InheritedState()
-        return replace(before, history=renumbered(before.history))
-
-    async def _before(self, previous_run_id: str, whole: bool) -> InheritedState:
-        """Like ``before`` without renumbering, which takes as long as a turn in long conversations and is rarely
-        needed.
-        """
+        if previous_run_id is None:
+            return InheritedState()
         if (known := self._known(previous_run_id, whole)) is not None:
             return known
         row = await self._repos.runs.get(previous_run_id)
@@ -62,9 +57,8 @@ class Conversations:
             events = await self._repos.journal.journals([turn.id for turn in few])
             for turn in few:
                 if not whole and needs_full_history(events[turn.id], before.history):
-                    return await self._before(previous_run_id, whole=True)
-                counts = any(isinstance(event.body, ContextCompacted | ImagesRejected) for event in events[turn.id])
-                state = fold(events[turn.id], renumbered(before.history) if counts else before.history)
+                    return await self.before(previous_run_id, whole=True)
+                state = fold(events[turn.id], before.history)
                 if state is not None:
                     before = _following(before, state)
                     if turn.final:
@@ -141,7 +135,7 @@ class Conversations:
 def _following(earlier: InheritedState, state: RunState) -> InheritedState:
     """Return the state after a run that began with ``earlier``."""
     return InheritedState(
-        inherited(state),
+        inherited_context(state),
         state.tainted,
         snapshots.folded(earlier.folded, state.run_id, state.last_seq),
         earlier.since + 1,

@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from atelier_desk.engine.run.reducer.state import ContextEntry, without_replaced
 from atelier_desk.storage.repositories.runs import Turn
 
-FORM = 1
+FORM = 2
 """Goes up when a snapshot is made in another way, or when folding the same events gives something else, which a test
 tells.
 """
@@ -38,7 +38,6 @@ class InheritedState:
     """What a run goes on with: the conversation of the runs before it, and what was read from outside in it.
 
     Attributes:
-        history: numbered as a run's history where a run is to begin with it.
         folded: digest of the turns it was folded from and of how many events each had; None when that is not known.
         since: turns folded since there is a snapshot.
     """

@@ -80,7 +80,7 @@ class InspectorService:
         system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
         if not replied.with_tools:
             tools = ()
-        sources = context.sources(context.sendable(state, sees=replied.with_images, blind=replied.blind))
+        sources = list(context.sources(context.sendable(state, sees=replied.with_images, blind=replied.blind)))
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
         data = context.provider_sizes(state, ToolDialect(replied.dialect))

@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from operator import attrgetter
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 
@@ -37,18 +38,24 @@ def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False
     system = [m.content for m in _leading_system(messages) if m.content.strip()]
     rest = list(messages[len(_leading_system(messages)) :])
     out: list[ChatMessage] = [ChatMessage(role=Role.SYSTEM, content="\n\n".join(system))] if system else []
+    if _in_turn(rest):
+        return out + rest
     results = _results(rest)
     for message in rest:
-        if message.role is Role.TOOL:
+        role = message.role
+        if role is Role.TOOL:
             if id(message) in results.orphans:
                 _append(out, _as_user(message))
-        elif message.role is Role.SYSTEM:
+        elif role is Role.SYSTEM:
             _append(out, ChatMessage(role=Role.USER, content=message.content))
-        elif message.role is Role.ASSISTANT and message.tool_calls:
+        elif role is Role.ASSISTANT and message.tool_calls:
             _append(out, message)
             _append_results(out, message, results)
-        elif message.content.strip() or message.images:
-            _append(out, message)
+        elif (message.content and not message.content.isspace()) or message.images:
+            if out and out[-1].role is not role:
+                out.append(message)
+            else:
+                _append(out, message)
     first = 1 if system else 0
     if len(out) > first and out[first].role is Role.ASSISTANT:
         out.insert(first, ChatMessage(role=Role.USER, content=CONTINUE))
@@ -57,6 +64,16 @@ def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False
     if not out or out[-1].role not in (Role.USER, Role.TOOL):
         out.append(ChatMessage(role=Role.USER, content=CONTINUE))
     return out
+
+
+def _in_turn(messages: Sequence[ChatMessage]) -> bool:
+    """Whether the user and the assistant speak in turn, the user first and last, without calls: mostly so, and long."""
+    turns = len(messages) // 2
+    return (
+        [each.role for each in messages] == [Role.USER, Role.ASSISTANT] * turns + [Role.USER]
+        and all(map(str.strip, [each.content for each in messages]))
+        and not any(map(attrgetter("tool_calls"), messages))
+    )
 
 
 def function_name(name: str) -> str:
@@ -119,9 +136,10 @@ def _results(messages: Sequence[ChatMessage]) -> _Results:
     results = _Results()
     open_calls: dict[str, list[int]] = {}
     for message in messages:
-        for call in message.tool_calls if message.role is Role.ASSISTANT else ():
-            open_calls.setdefault(call.id, []).append(id(message))
-        if message.role is Role.TOOL:
+        if message.role is Role.ASSISTANT:
+            for call in message.tool_calls:
+                open_calls.setdefault(call.id, []).append(id(message))
+        elif message.role is Role.TOOL:
             waiting = open_calls.get(message.tool_call_id or "")
             if waiting:
                 results.of_call[waiting.pop(), message.tool_call_id or ""] = message

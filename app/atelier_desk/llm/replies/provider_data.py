@@ -14,6 +14,7 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ToolCal
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.replies.messages import arguments_text
 from atelier_desk.llm.secrets import redact
+from atelier_desk.llm.tokens import attached
 
 _THINKING = r"(redacted_)?thinking(?![ _](budget|level|config))"
 _NAMES = rf"thought[_ ]?signatures?|reasoning_content|reasoning_details|encrypted_content|signature|{_THINKING}"
@@ -65,8 +66,12 @@ def for_server(request: ChatRequest, provider: str, *, signed_only: bool = False
         none: drop its own data too, and send every call that had some as text.
     """
     messages = tuple(
-        _for_server(message, provider, request.model, signed_only=signed_only, none=none)
-        for message in request.messages
+        [
+            _for_server(message, provider, request.model, signed_only=signed_only, none=none)
+            if message.tool_calls or message.provider_data is not None
+            else message
+            for message in request.messages
+        ]
     )
     return request.model_copy(update={"messages": messages})
 
@@ -75,6 +80,8 @@ def _for_server(message: ChatMessage, provider: str, model: str, *, signed_only:
     def own(data: ProviderData | None) -> ProviderData | None:
         return data if data is not None and not none and data.belongs_to(provider, model) else None
 
+    if not (signed_only or none) and all(map(own, attached(message.provider_data, message.tool_calls))):
+        return message
     calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in message.tool_calls)
     data = own(message.provider_data)
     if calls and (signed_only or none) and not (data or any(call.provider_data for call in calls)):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, schema
-from atelier_desk.storage.bulk_rows import READ_PAGE, Run, count_by_reading, count_rows
+from atelier_desk.storage.bulk_rows import READ_PAGE, Run, count_by_reading, count_rows, rows_after
 from atelier_desk.storage.damage import Damage
 from atelier_desk.storage.engine import Engine
 from atelier_desk.storage.folder import preflight
@@ -183,8 +183,8 @@ async def _naming(run: Run, table: str, column: str) -> AsyncIterator[tuple[str,
     """Yield the workflow and the JSON of each row of a table that names a file."""
     after = None
     while True:
-        more = "AND id > $after" if after is not None else ""
-        named = f"SELECT id, workflow, {column} FROM {table} WHERE string::contains({column}, 'sha256') {more}"  # noqa: S608
+        source = rows_after(table, after)
+        named = f"SELECT id, workflow, {column} FROM {source} WHERE string::contains({column}, 'sha256')"  # noqa: S608
         statement = f"{named} ORDER BY id LIMIT {READ_PAGE}"
         rows = (await run(statement, after=after))[0]
         if not rows:

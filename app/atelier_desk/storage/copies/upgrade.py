@@ -23,6 +23,8 @@ from atelier_desk.storage.writing import commit_log
 from atelier_desk.support.i18n import N_
 
 DIFFERENT = N_("its tables are not those of that format ({names})")
+BACKUP = "before-schema-"
+"""Beginning of the names of backups made by upgrades."""
 COPIES = 2
 """Additional copies of the database on disk during an upgrade.
 
@@ -70,8 +72,9 @@ async def upgrade(
             progress("migrate")
             await _migrate(copy, directory, before, clock, accept_loss)
             now = clock.now()
-            target = backups / f"before-schema-{before.schema + 1}-{archive.stamp_of(now)}.zip"
+            target = backups / f"{BACKUP}{before.schema + 1}-{archive.stamp_of(now)}.zip"
             progress("back_up")
+            await shielded(_remove_unfinished, backups)
             await shielded(
                 archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, now)
             )
@@ -89,6 +92,12 @@ def _copy(directory: Path, copy: Path) -> None:
     preflight.require_room(directory, COPIES * preflight.size_of(directory))
     copy.parent.mkdir(mode=0o700)
     shutil.copytree(directory, copy, symlinks=True)
+
+
+def _remove_unfinished(backups: Path) -> None:
+    """Remove what killed upgrades left of their backups: each may be as large as the database."""
+    for left in backups.glob(f".{BACKUP}*.tmp"):
+        left.unlink(missing_ok=True)
 
 
 async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock, accept_loss: bool) -> None:

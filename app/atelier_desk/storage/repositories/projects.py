@@ -14,6 +14,7 @@ from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.project import Entity, EntityKind, FileProblem, Project, ProjectStatistics, RelationKind
 from atelier_desk.storage import errors, tables
+from atelier_desk.storage.bulk_rows import rows_after
 from atelier_desk.storage.graph_rows import (
     DIGITS,
     Edge,
@@ -349,10 +350,8 @@ class ProjectRepository(Repository[Project]):
         if not key:
             after: Any = None
             while True:
-                condition = "WHERE id > $after" if after is not None else ""
-                rows = await self._store.query(
-                    f"SELECT {columns} FROM {table} {condition} ORDER BY id LIMIT {PAGE}", after=after
-                )
+                source = rows_after(table, after)
+                rows = await self._store.query(f"SELECT {columns} FROM {source} ORDER BY id LIMIT {PAGE}", after=after)
                 if not rows:
                     return
                 yield rows

@@ -235,7 +235,6 @@ def test_compaction_cuts_results_or_replaces_them_with_a_summary() -> None:
 def test_history_is_compacted_by_its_negative_numbers() -> None:
     old = Script().add(reply("old answer"))
     history = inherited_context(old.state)
-    assert [entry.seq for entry in history] == [-2, -1]
     events = Script(message="new").events
     events.append(
         RunEvent(
@@ -245,9 +244,12 @@ def test_history_is_compacted_by_its_negative_numbers() -> None:
             body=ContextCompacted(method="digest", dropped=(-2, -1), summary="before"),
         )
     )
-    state = fold(events, history)
+    before, state = fold(events[:-1], history), fold(events, history)
+    assert before is not None
     assert state is not None
+    assert before.numbers == (-2, -1, 2)
     assert [entry.text for entry in state.conversation] == ["before", "new"]
+    assert state.numbers == (3, 2)
 
 
 def test_learned_window_counts_overflows_until_a_reply() -> None:

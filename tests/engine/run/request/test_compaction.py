@@ -48,7 +48,7 @@ def after(state: RunState, *bodies: EventBody) -> RunState:
 
 def summarised(state: RunState, *, first: int = 0, count: int = 4) -> tuple[RunState, str]:
     """The state with some entries replaced by a summary, and the name of that compaction."""
-    dropped = tuple(entry.seq for entry in state.conversation[first : first + count])
+    dropped = state.numbers[first : first + count]
     state = after(state, ContextCompacted(method="summary", dropped=dropped, summary="In short."))
     return state, f"r:{state.last_seq}"
 
@@ -116,11 +116,14 @@ def test_an_older_pinned_entry_keeps_its_position_before_a_later_summary() -> No
     assert state is not None
     kept = older[0]
     state = after(state, EntryPinned(origin=kept.origin))
-    dropped = tuple(entry.seq for entry in state.history if entry.origin != kept.origin)
+    dropped = tuple(
+        number for number, entry in zip(state.numbers, state.history, strict=False) if entry.origin != kept.origin
+    )
     once = after(state, ContextCompacted(method="summary", dropped=dropped, summary="First."))
     first = f"next:{once.last_seq}"
     turns = after(once, reply("answer"), UserMessage(content="next"))
-    gone = (next(e.seq for e in turns.conversation if e.kind is EntryKind.SUMMARY), turns.entries[0].seq)
+    numbered = zip(turns.numbers, turns.conversation, strict=True)
+    gone = (next(number for number, entry in numbered if entry.kind is EntryKind.SUMMARY), turns.entries[0].seq)
     twice = after(turns, ContextCompacted(method="summary", dropped=gone, summary="Second."))
     back = after(twice, CompactionUndone(origin=f"next:{twice.last_seq}"))
     assert words(back.conversation) == words(turns.conversation)
@@ -153,14 +156,13 @@ def test_undone_in_turn_every_compaction_restores_what_it_replaced(
         state = after(state, Injected(reason="loop_warning", content="note"))
     stages = [state]
     for method, first, count in plans:
-        chosen = state.conversation[first : first + count]
-        if method == "cut_results":
-            chosen = tuple(entry for entry in chosen if entry.kind is EntryKind.RESULT and not entry.cut)
-        elif method == "cut_message":
-            chosen = tuple(entry for entry in chosen if not entry.cut)
-        if not chosen:
+        dropped = tuple(
+            number
+            for number, entry in zip(state.numbers, state.conversation, strict=True)
+            if method == "summary" or (not entry.cut and (method == "cut_message" or entry.kind is EntryKind.RESULT))
+        )[first : first + count]
+        if not dropped:
             continue
-        dropped = tuple(entry.seq for entry in chosen)
         state = after(
             state,
             ContextCompacted(method=method, dropped=dropped, kept=200, summary="s" if method == "summary" else ""),
@@ -171,7 +173,7 @@ def test_undone_in_turn_every_compaction_restores_what_it_replaced(
         assert compaction.can_undo(state, origin)
         state = after(state, CompactionUndone(origin=origin))
         assert words(state.conversation) == words(before.conversation)
-        assert len({entry.seq for entry in state.conversation}) == len(state.conversation)
+        assert len(set(state.numbers)) == len(state.conversation)
 
 
 @given(turns=st.integers(2, 6), pins=st.sets(st.integers(0, 20), max_size=3), window=st.integers(900, 4000))

@@ -59,6 +59,7 @@ from atelier_desk.engine.run.reducer.state import (
     user_entry,
     without_skills,
 )
+from atelier_desk.engine.run.request import compaction
 from atelier_desk.policy import loop_guard
 from atelier_desk.policy.permissions import taint
 from atelier_desk.presentation.run_notices import FIX_ANSWER
@@ -310,15 +311,10 @@ def _without_pictures(state: RunState) -> RunState:
     """Record the images whose omission made the request succeed: the server did not accept them."""
     model = model_key(state.agent)
 
-    def marked(entries: tuple[ContextEntry, ...]) -> tuple[ContextEntry, ...]:
-        return tuple(
-            replace(each, refused=(*each.refused, model))
-            if each.seq in state.left_out and model not in each.refused
-            else each
-            for each in entries
-        )
+    def marked(entry: ContextEntry) -> ContextEntry:
+        return entry if model in entry.refused else replace(entry, refused=(*entry.refused, model))
 
-    return evolve(state, entries=marked(state.entries), history=marked(state.history), left_out=())
+    return evolve(compaction.mapped(state, marked, state.left_out), left_out=())
 
 
 @on(ServersLacking)

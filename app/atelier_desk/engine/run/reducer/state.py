@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal
 
 from atelier_desk.domain.agent import AgentConfig, SearchScope
@@ -22,7 +23,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.instructions import FolderInstructions
-from atelier_desk.domain.model_messages import FinishReason, ImagePart, TextFile, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, TextFile, ToolCall, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import Sampling, UserQuestion
@@ -31,6 +32,7 @@ from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.llm.tokens import message_tokens
 from atelier_desk.policy.budget import BudgetUse
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 
@@ -46,12 +48,12 @@ class EntryKind(StrEnum):
     SUMMARY = "summary"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContextEntry:
-    """One entry of the conversation for the model.
+    """One entry of the conversation for the model. What follows from it alone is computed once: turns share entries.
 
     Attributes:
-        seq: number of its event; entries of earlier runs are numbered backwards from -1.
+        seq: number of its event in its own run; events of a run name entries by ``RunState.numbers``.
         cut: the text was shortened to make room; ``full`` is the original, ``cut_by`` the newest compaction that did
             it.
         origin: permanent id of the entry, also in later runs: run and number of its event, joined by a colon (and
@@ -94,6 +96,37 @@ class ContextEntry:
     def held(self) -> bool:
         """Whether it is exempt from cutting and summarising."""
         return self.pinned or self.skill is not None
+
+    @cached_property
+    def tokens(self) -> int:
+        """The estimated tokens of its text, calls, and data sent back to the server."""
+        return message_tokens(self.text, self.calls, self.provider_data)
+
+    @cached_property
+    def message(self) -> ChatMessage:
+        """The chat message that it is for the model."""
+        if self.kind is EntryKind.RESULT:
+            return ChatMessage(
+                role=Role.TOOL,
+                content=self.text,
+                tool_call_id=self.call_id,
+                name=self.tool,
+                success=self.success,
+                images=self.shown_images,
+            )
+        if self.kind is EntryKind.REPLY:
+            return ChatMessage(
+                role=Role.ASSISTANT,
+                content=self.text,
+                reasoning=self.reasoning,
+                tool_calls=self.calls,
+                provider_data=self.provider_data,
+            )
+        if self.kind is EntryKind.SUMMARY:
+            return ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{self.text}")
+        if self.kind is EntryKind.NOTE:
+            return ChatMessage(role=Role.USER, content=f"[Note from the program]\n{self.text}")
+        return ChatMessage(role=Role.USER, content=self.text, images=self.images)
 
     @property
     def shown_images(self) -> tuple[ImagePart, ...]:
@@ -179,6 +212,8 @@ class RunState:
 
     Attributes:
         history: the conversation of preceding runs, given when folding starts.
+        numbered: how this run's events name the entries of the history; None: backwards from -1.
+        restored: an undone summary brought entries back into the history.
         entries: this run's own conversation.
         calls: tool calls of the newest reply.
         queued: messages that wait for the current turn to end; ``silent`` ones wait for the next request and trigger
@@ -243,6 +278,8 @@ class RunState:
     last_time: datetime | None = None
     status: RunStatus = RunStatus.PROCESSING
     history: tuple[ContextEntry, ...] = ()
+    numbered: tuple[int, ...] | None = None
+    restored: bool = False
     entries: tuple[ContextEntry, ...] = ()
     calls: tuple[CallState, ...] = ()
     queued: tuple[UserMessage, ...] = ()
@@ -299,6 +336,15 @@ class RunState:
     def conversation(self) -> tuple[ContextEntry, ...]:
         """History and own entries, oldest first."""
         return self.history + self.entries
+
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """How this run's events name the entries of ``conversation``.
+
+        It is no part of the entries, so that those of earlier runs stay the same objects from turn to turn.
+        """
+        history = range(-len(self.history), 0) if self.numbered is None else self.numbered
+        return (*history, *(entry.seq for entry in self.entries))
 
     @property
     def attachments(self) -> dict[str, Attachment]:
@@ -377,7 +423,7 @@ class RunState:
 def attachments_of(entries: Iterable[ContextEntry]) -> dict[str, Attachment]:
     """Return the attachments of a conversation by text hash, newest last, including those of summarised entries."""
     found: dict[str, Attachment] = {}
-    for entry in entries:
+    for entry in [entry for entry in entries if entry.earlier or entry.attachments]:
         found |= {each.text_sha256: each for each in entry.earlier}
         found |= {each.text_sha256: each for each in entry.attachments if not each.picture}
     return found
@@ -480,7 +526,10 @@ def used_folders(entries: Iterable[ContextEntry], messages: Iterable[UserMessage
     """
     found = [each.invoked.use.folder for each in messages if each.invoked is not None]
     for entry in entries:
-        found += [entry.skill.folder] if entry.skill is not None else used_folders(entry.replaced)
+        if entry.skill is not None:
+            found.append(entry.skill.folder)
+        elif entry.replaced:
+            found += used_folders(entry.replaced)
     return tuple(dict.fromkeys(filter(None, found)))
 
 
@@ -508,18 +557,15 @@ def quoted(name: str) -> str:
 
 
 def inherited_context(state: RunState) -> tuple[ContextEntry, ...]:
-    """Return the conversation inherited by a following run: entries numbered backwards from -1, without engine notes.
+    """Return the conversation inherited by a following run: without engine notes and reasoning.
 
     Unread notes are included, because they are in the transcript. Queued messages are not: they stay queued.
     """
-    return renumbered(inherited(state))
-
-
-def inherited(state: RunState) -> tuple[ContextEntry, ...]:
-    """Return the entries of ``inherited_context`` with their original numbers."""
-    entries = [entry for entry in state.conversation if entry.kind is not EntryKind.NOTE]
-    entries += [user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent]
-    return tuple(entries)
+    # The history is as it was inherited, unless an undone summary brought back more: a long one is not looked through.
+    history, own = ((), state.conversation) if state.restored else (state.history, state.entries)
+    kept = (entry for entry in without_reasoning(own) if entry.kind is not EntryKind.NOTE)
+    silent = (user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent)
+    return (*history, *kept, *silent)
 
 
 def model_key(agent: AgentConfig) -> str:
@@ -527,7 +573,11 @@ def model_key(agent: AgentConfig) -> str:
     return f"{agent.provider}/{agent.model}"
 
 
-def renumbered(entries: Sequence[ContextEntry]) -> tuple[ContextEntry, ...]:
-    """Return entries as a run's history: numbered backwards from -1, without reasoning."""
-    size = len(entries)
-    return tuple(replace(entry, seq=index - size, reasoning="") for index, entry in enumerate(entries))
+def without_reasoning(entries: Iterable[ContextEntry]) -> tuple[ContextEntry, ...]:
+    """Return entries as a run's history has them."""
+    return tuple([replace(entry, reasoning="") if entry.reasoning else entry for entry in entries])
+
+
+def renumbered(entries: Iterable[ContextEntry], numbers: Iterable[int]) -> tuple[ContextEntry, ...]:
+    """Return entries with these numbers as ``seq``, for compactions: they name entries by ``RunState.numbers``."""
+    return tuple(replace(entry, seq=number) for entry, number in zip(entries, numbers, strict=True))

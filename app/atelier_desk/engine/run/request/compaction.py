@@ -5,12 +5,12 @@ Applying, undoing, and pins against them. Pure; removed content stays in the sta
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from atelier_desk.domain.events.run import ContextCompacted, RunEvent
 from atelier_desk.engine.run.reducer.evolve import evolve
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, renumbered
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, without_reasoning
 
 CUT_TO = 400
 """Characters kept of a tool result that is cut to make room."""
@@ -35,14 +35,14 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
         )
 
         def cut(entry: ContextEntry) -> ContextEntry:
-            if entry.seq not in dropped:
-                return entry
             return replace(
                 entry, text=shortened(entry.text, kept, hint), cut=True, full=entry.full or entry.text, cut_by=origin
             )
 
-        return _mapped(state, cut)
-    gone = tuple(entry for entry in state.conversation if entry.seq in dropped)
+        return mapped(state, cut, dropped)
+    numbered = tuple(zip(state.numbers, state.conversation, strict=True))
+    gone = tuple(entry for number, entry in numbered if number in dropped)
+    history = [(number, entry) for number, entry in numbered[: len(state.history)] if number not in dropped]
     summary = ContextEntry(
         seq=event.seq,
         kind=EntryKind.SUMMARY,
@@ -54,14 +54,15 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
     )
     return evolve(
         state,
-        history=(summary, *(entry for entry in state.history if entry.seq not in dropped)),
+        history=(summary, *(entry for _number, entry in history)),
+        numbered=(event.seq, *(number for number, _entry in history)),
         entries=tuple(entry for entry in state.entries if entry.seq not in dropped),
     )
 
 
 def pinned(state: RunState, origin: str, pin: bool) -> RunState:
     """Pin or unpin an entry; an unknown origin changes nothing."""
-    return _mapped(state, lambda entry: replace(entry, pinned=pin) if origin and entry.origin == origin else entry)
+    return mapped(state, lambda entry: replace(entry, pinned=pin) if origin and entry.origin == origin else entry)
 
 
 def can_undo(state: RunState, origin: str) -> bool:
@@ -73,8 +74,8 @@ def undone(state: RunState, origin: str) -> RunState:
     """Undo a compaction; a missing one changes nothing."""
     summary = next((e for e in state.conversation if e.kind is EntryKind.SUMMARY and e.origin == origin), None)
     if summary is None:
-        return _mapped(state, lambda entry: _restore_full(entry) if _made_by(entry, origin) else entry)
-    # Entries of this run keep their number; earlier ones are renumbered, as are summaries of them.
+        return mapped(state, lambda entry: _restore_full(entry) if _made_by(entry, origin) else entry)
+    # Entries of this run keep their number; earlier ones are numbered anew, as are summaries of them.
     own = f"{state.run_id}:"
     positions = {name: index for index, name in enumerate(summary.order)}
     rest = [entry for entry in state.conversation if entry is not summary]
@@ -85,7 +86,7 @@ def undone(state: RunState, origin: str) -> RunState:
     ]
     new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
     before = [entry for entry in everything if entry not in new]
-    return evolve(state, history=renumbered(before), entries=tuple(new))
+    return evolve(state, history=without_reasoning(before), numbered=None, restored=True, entries=tuple(new))
 
 
 def _made_by(entry: ContextEntry, origin: str) -> bool:
@@ -96,7 +97,11 @@ def _restore_full(entry: ContextEntry) -> ContextEntry:
     return replace(entry, text=entry.full, full="", cut=False, cut_by="")
 
 
-def _mapped(state: RunState, change: Callable[[ContextEntry], ContextEntry]) -> RunState:
-    return evolve(
-        state, history=tuple(change(e) for e in state.history), entries=tuple(change(e) for e in state.entries)
-    )
+def mapped(
+    state: RunState, change: Callable[[ContextEntry], ContextEntry], only: Collection[int] | None = None
+) -> RunState:
+    """Change the entries of a conversation; ``only``: those with these numbers."""
+    numbered = zip(state.numbers, state.conversation, strict=True)
+    changed = tuple(change(entry) if only is None or number in only else entry for number, entry in numbered)
+    size = len(state.history)
+    return evolve(state, history=changed[:size], entries=changed[size:])

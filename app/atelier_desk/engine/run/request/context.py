@@ -6,13 +6,15 @@ again. Order: old tool results are cut, then old turns are summarised, and final
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.provider_data import ProviderData
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, model_key
+from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, model_key, renumbered
 from atelier_desk.engine.run.request.compaction import CUT_MARK, shortened
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
 from atelier_desk.support.i18n import N_
@@ -66,9 +68,7 @@ Plan = ReadyRequest | CutResults | Summarise | Shorten
 
 def entry_tokens(entry: ContextEntry, factor: float) -> float:
     """Return the estimated tokens of one entry, including calls, images and data sent back to the server."""
-    return message_tokens(entry.text, entry.calls, entry.provider_data) * factor + IMAGE_TOKENS * len(
-        entry.shown_images
-    )
+    return entry.tokens * factor + IMAGE_TOKENS * len(entry.shown_images)
 
 
 def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int, int]]:
@@ -100,10 +100,10 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
     def own(data: ProviderData | None) -> ProviderData | None:
         return data if data is not None and data.belongs_to(agent.provider, agent.model) else None
 
-    def entry(each: ContextEntry) -> ContextEntry:
+    def entry(number: int, each: ContextEntry) -> ContextEntry:
         if each.kind is EntryKind.RESULT and each.images and not sees:
             return replace(each, images=())
-        if each.images and (each.seq in state.left_out or model_key(agent) in each.refused):
+        if each.images and (number in state.left_out or model_key(agent) in each.refused):
             word = (
                 f"[Pictures belong here ({_names(each)}), but your server did not accept them. Say so where it "
                 f"matters.]"
@@ -121,7 +121,12 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
         return replace(each, provider_data=own(each.provider_data), calls=calls)
 
-    return tuple(map(entry, state.conversation))
+    return tuple(
+        [
+            entry(number, each) if each.images or each.provider_data is not None or each.calls else each
+            for number, each in zip(state.numbers, state.conversation, strict=True)
+        ]
+    )
 
 
 def _names(entry: ContextEntry) -> str:
@@ -129,8 +134,9 @@ def _names(entry: ContextEntry) -> str:
 
 
 def newest_pictures(state: RunState, *, sees: bool, blind: bool) -> ContextEntry | None:
-    """Return the newest entry whose images are sent to the agent's model; see ``sendable``."""
-    return next((each for each in reversed(sendable(state, sees=sees, blind=blind)) if each.shown_images), None)
+    """Return the newest entry whose images are sent to the agent's model, numbered; see ``sendable``."""
+    sent = renumbered(sendable(state, sees=sees, blind=blind), state.numbers)
+    return next((each for each in reversed(sent) if each.shown_images), None)
 
 
 def groups(entries: tuple[ContextEntry, ...]) -> list[tuple[ContextEntry, ...]]:
@@ -180,10 +186,12 @@ def plan(
             window=window,
         )
     conversation = sendable(state, sees=sees, blind=blind)
-    sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
-    total = sum(sizes.values())
+    total = sum([entry.tokens for entry in conversation]) * factor
+    total += sum([IMAGE_TOKENS * len(entry.shown_images) for entry in conversation if entry.images])
     if total <= room:
         return ReadyRequest(_request(state, conversation, system, tools, window), int(total + fixed), window)
+    conversation = renumbered(conversation, state.numbers)
+    sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
     found = groups(conversation)
     cuttable = _cuttable(found)
     if cuttable:
@@ -275,52 +283,31 @@ def messages(entries: tuple[ContextEntry, ...]) -> list[ChatMessage]:
 
     A call without a result gets a placeholder, and a result without its call is dropped.
     """
+    if not any(map(attrgetter("calls"), entries)) and not any(map(attrgetter("call_id"), entries)):
+        return [entry.message for entry in entries]
     return [message for message, _entry in sources(entries)]
 
 
-def sources(entries: tuple[ContextEntry, ...]) -> list[tuple[ChatMessage, ContextEntry | None]]:
+def sources(entries: tuple[ContextEntry, ...]) -> Iterator[tuple[ChatMessage, ContextEntry | None]]:
     """Return the chat messages, each with its entry; None for the placeholder of a missing result."""
-    out: list[tuple[ChatMessage, ContextEntry | None]] = []
     open_calls: dict[str, str] = {}
 
-    def close() -> None:
+    def close() -> Iterator[tuple[ChatMessage, None]]:
         for call_id, name in open_calls.items():
             text = '{"success": false, "error": "This call was cut off; its effect is unknown."}'
-            out.append(
-                (ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None)
-            )
+            yield ChatMessage(role=Role.TOOL, content=text, tool_call_id=call_id, name=name, success=False), None
         open_calls.clear()
 
     for entry in entries:
+        message = entry.message
         if entry.kind is EntryKind.RESULT:
             if entry.call_id in open_calls:
                 name = open_calls.pop(entry.call_id)
-                result = ChatMessage(
-                    role=Role.TOOL,
-                    content=entry.text,
-                    tool_call_id=entry.call_id,
-                    name=name,
-                    success=entry.success,
-                    images=entry.shown_images,
-                )
-                out.append((result, entry))
+                yield message if message.name == name else message.model_copy(update={"name": name}), entry
             continue
-        close()
-        if entry.kind is EntryKind.REPLY:
-            message = ChatMessage(
-                role=Role.ASSISTANT,
-                content=entry.text,
-                reasoning=entry.reasoning,
-                tool_calls=entry.calls,
-                provider_data=entry.provider_data,
-            )
+        if open_calls:
+            yield from close()
+        if entry.calls:
             open_calls.update({call.id: call.name for call in entry.calls})
-        elif entry.kind is EntryKind.SUMMARY:
-            message = ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{entry.text}")
-        elif entry.kind is EntryKind.NOTE:
-            message = ChatMessage(role=Role.USER, content=f"[Note from the program]\n{entry.text}")
-        else:
-            message = ChatMessage(role=Role.USER, content=entry.text, images=entry.images)
-        out.append((message, entry))
-    close()
-    return out
+        yield message, entry
+    yield from close()

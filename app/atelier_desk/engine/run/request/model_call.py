@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, replace
+from operator import attrgetter
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
 from atelier_desk.domain.base import new_id
@@ -132,8 +133,10 @@ class ModelCall:
                 return
             self._estimated, self._info = ready.tokens, opened.info
             started = self._env.clock.monotonic()
-            self._pictured = any(message.images for message in ready.request.messages)
-            request = await with_pictures(ready.request, self._env.repos.artefacts, state.workflow_id, opened.pictures)
+            request = ready.request
+            self._pictured = any(map(attrgetter("images"), request.messages))
+            if self._pictured:
+                request = await with_pictures(request, self._env.repos.artefacts, state.workflow_id, opened.pictures)
             reply = await self._stream(opened, request)
         except _NoRoomToRetry:
             return  # the run's next step asks again, with what is left, or pauses
@@ -285,14 +288,15 @@ class ModelCall:
 
         def decide(now: RunState) -> list[EventBody]:
             # Meanwhile something may have been pinned, or an older compaction undone, which renumbers entries.
-            gone = [entry for entry in now.conversation if entry.origin in chosen and not entry.held]
-            saved = sum(context.entry_tokens(entry, factor) for entry in gone) - estimate(summary) * factor
+            numbered = zip(now.numbers, now.conversation, strict=True)
+            dropped = {number: entry for number, entry in numbered if entry.origin in chosen and not entry.held}
+            saved = sum(context.entry_tokens(entry, factor) for entry in dropped.values()) - estimate(summary) * factor
             return [
                 ContextCompacted(
                     method="summary" if by_model else "digest",
-                    dropped=tuple(entry.seq for entry in gone),
+                    dropped=tuple(dropped),
                     summary=summary,
-                    covers_history=any(entry.seq < 0 for entry in gone),
+                    covers_history=any(number < 0 for number in dropped),
                     tokens_before=step.tokens,
                     tokens_after=max(0, int(step.tokens - saved)),
                     usage=usage,
