@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.desktop.widgets.tips import wrapped_tip
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.presentation.sources import words
 from atelier_desk.support.i18n import _, ngettext
@@ -55,14 +56,8 @@ class SourcesCard(HeadedCard):
             text = visible(f"{number}. {words(source)}")
             short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, theme().px(SHOWN))
             button.setText(short.replace("&", "&&"))
-            button.setToolTip(f"<p>{_tip(words(source))}<br>{_tip(source.url)}</p>")
+            button.setToolTip(wrapped_tip(words(source), source.url))
             button.setAccessibleName(_("Open the source {name}", name=words(source)))
-
-
-def _tip(text: str) -> str:
-    from html import escape
-
-    return escape(visible(text))
 
 
 def _open(url: str) -> None:
