@@ -349,3 +349,22 @@ async def test_a_failed_overwrite_leaves_the_existing_workflow(
         assert (await atelier.memories.search("deadline", workflow_id=workflow_id)).hits[0].memory.id == older[
             "memories"
         ][0]["id"]
+
+
+@pytest.mark.parametrize("way", ["rename", "overwrite"])
+async def test_an_attachment_of_a_file_names_no_path_of_this_machine(open_atelier: Opener, way: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        file = json.loads(await atelier.workflows.export(await full_workflow(atelier)))
+        said = next(event["body"] for event in file["events"] if event["body"]["type"] == "user_message")
+        attached = {
+            "name": "key",
+            "media_type": "text/plain",
+            "size": 1,
+            "sha256": "0" * 64,
+            "path": "/home/me/.ssh/id",
+        }
+        said["attachments"] = [attached]
+        imported = await atelier.workflows.import_(json.dumps(file), way)
+        text = await atelier.workflows.export(imported.workflow.id)
+        assert '"name": "key"' in text
+        assert ".ssh" not in text

@@ -236,6 +236,7 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
 
 
 def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
+    without: dict[str, Any]
     match body:
         case RunStarted():
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
@@ -253,7 +254,10 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
         case UserMessage():
             agent = _asking(body.agent) if body.agent is not None else None
-            return body.model_copy(update={"agent": agent, "invoked": _nowhere(body.invoked)})
+            # A path names a file of the other machine, and here perhaps another one.
+            attached = tuple(each.model_copy(update={"path": ""}) for each in body.attachments)
+            without = {"agent": agent, "invoked": _nowhere(body.invoked), "attachments": attached}
+            return body.model_copy(update=without)
         case QueueChanged():
             return body.model_copy(update={"invoked": {name: _nowhere(each) for name, each in body.invoked.items()}})
         case ToolCallFinished(skill=SkillUse() as skill):
