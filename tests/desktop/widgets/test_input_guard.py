@@ -1,12 +1,13 @@
-"""A key that was down when a dialog, sheet or menu came does not answer it until it is pressed again."""
+"""Input that began before a dialog, sheet or menu came does not answer it: a key held down, a double click."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
@@ -19,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.widgets.held_keys import HeldKeys
+from atelier_desk.desktop.widgets.input_guard import InputGuard
 from atelier_desk.desktop.widgets.message_box import MessageBox
 
 ENTER, ESCAPE, SPACE = Qt.Key.Key_Return, Qt.Key.Key_Escape, Qt.Key.Key_Space
@@ -48,7 +49,7 @@ def room(qtbot: QtBot) -> Room:
     qtbot.waitUntil(made.isActiveWindow)
     application = QApplication.instance()
     assert isinstance(application, QApplication)
-    HeldKeys(application, made)
+    InputGuard(application, made)
     return made
 
 
@@ -161,3 +162,43 @@ def test_a_held_shortcut_does_not_run_in_a_dialog_that_came_meanwhile(room: Room
     assert window is not None
     QApplication.sendEvent(window, repeated)
     assert repeated.isAccepted()  # Qt then runs no shortcut
+
+
+def click(window: QWidget, at: QPoint) -> None:
+    handle = window.windowHandle()
+    assert handle is not None
+    # A test's clicks are further apart than a double click, unless the delay says otherwise.
+    QTest.mouseClick(handle, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, at, 1)
+
+
+def test_the_second_click_of_a_double_click_answers_no_sheet_that_came_with_the_first(room: Room) -> None:
+    over = QPushButton("Delete", room)
+    over.hide()
+    over.clicked.connect(lambda: room.answers.append("Delete"))
+
+    def show() -> None:
+        over.setGeometry(room.button.geometry())
+        over.show()
+        over.raise_()
+
+    room.button.clicked.connect(show)
+    at = room.button.geometry().center()
+    click(room, at)
+    assert over.isVisible()
+    click(room, at)
+    assert room.answers == []
+    click(room, at)
+    assert room.answers == ["Delete"]
+
+
+def test_a_double_click_on_one_widget_is_one(room: Room) -> None:
+    room.field.setPlainText("word")
+    at = room.field.mapTo(room, room.field.cursorRect().center()) + QPoint(8, 2)
+    click(room, at)
+    click(room, at)
+    assert room.field.textCursor().selectedText() == "word"
+    clicked: list[str] = []
+    room.button.clicked.connect(lambda: clicked.append("x"))
+    for _ in range(4):
+        click(room, room.button.geometry().center())
+    assert len(clicked) == 4

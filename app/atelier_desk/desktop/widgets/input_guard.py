@@ -1,9 +1,9 @@
-"""A key held down acts only where it was pressed, so that its repeats answer no dialog that opens meanwhile."""
+"""Input that began before a dialog opened does not answer it: repeats of held keys, second clicks of double clicks."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QWindow
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QMouseEvent, QWindow
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -25,11 +25,12 @@ _MOVES = frozenset(
 _KEYS = frozenset({QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride})
 
 
-class HeldKeys(QObject):
-    """Stops repeats of keys in widgets other than the one that had the keyboard when the key was pressed.
+class InputGuard(QObject):
+    """Stops repeats of a key in widgets other than the one that had the keyboard when the key was pressed, and second
+    clicks of a double click on another widget than the first.
 
-    Dialogs, sheets, menus and cards may take the keyboard while a key is down. Repeats of Enter and Esc reach only
-    fields: Qt's dialogs and buttons take each repeat for another press.
+    Dialogs, sheets, menus and cards may come while a key is down, or between two clicks. Repeats of Enter and Esc reach
+    only fields: Qt's dialogs and buttons take each repeat for another press.
 
     It watches the system's windows, not the application, which would pass every event through Python.
     """
@@ -39,6 +40,8 @@ class HeldKeys(QObject):
         self._watched: QWindow | None = None
         self._pressed: dict[int, QWidget | None] = {}
         """By scan code, else key: what had the keyboard. Stays after an unseen release, until the next press."""
+        self._clicked: tuple[QWidget | None, QWidget | None] = (None, None)
+        """What the last two presses of a mouse button hit."""
         application.focusWindowChanged.connect(self._watch)
         self._watch(application.focusWindow())
 
@@ -50,6 +53,8 @@ class HeldKeys(QObject):
             window.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QMouseEvent):
+            return self._is_stray_click(event)
         if event.type() not in _KEYS or not isinstance(event, QKeyEvent):
             return False
         code = event.nativeScanCode() or event.key()
@@ -60,6 +65,23 @@ class HeldKeys(QObject):
             return False
         event.accept()  # a shortcut override that is accepted runs no shortcut
         return True
+
+    def _is_stray_click(self, event: QMouseEvent) -> bool:
+        """Whether a press is the second of a double click that began on another widget.
+
+        A window gets both: the press, then the double click; a widget only gets the latter.
+        """
+        if event.type() == QEvent.Type.MouseButtonPress:
+            self._clicked = self._clicked[1], self._hit(event)
+        return event.type() == QEvent.Type.MouseButtonDblClick and self._clicked[0] is not self._clicked[1]
+
+    def _hit(self, event: QMouseEvent) -> QWidget | None:
+        """The widget under the pointer."""
+        place = event.globalPosition().toPoint()
+        shown = QApplication.activePopupWidget() or next(
+            (each for each in QApplication.topLevelWidgets() if each.windowHandle() is self._watched), None
+        )
+        return (shown.childAt(shown.mapFromGlobal(place)) or shown) if shown is not None else None
 
     def _belongs(self, event: QKeyEvent, code: int) -> bool:
         """Whether a repeat goes to what had the keyboard at the press.
