@@ -12,7 +12,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryType
@@ -220,7 +220,9 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
     question = UserQuestion(
         **of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
     )
-    request = ApprovalRequest(**of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool")
+    request = ApprovalRequest(
+        **of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool", status=ApprovalStatus.CANCELLED
+    )
     await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
     file = json.loads(await atelier.workflows.export(workflow_id))
     assert all(file[each] for each in (*LISTS, "executions"))
