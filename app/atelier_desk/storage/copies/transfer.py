@@ -274,7 +274,7 @@ def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
     try:
         with open_plain(path, follow=False) as file:
             file.seek(offset)
-            rows = []
+            rows: list[dict[str, Any]] = []
             while len(rows) < PAGE and file.tell() - offset < PAGE_BYTES and (line := file.readline(LINE_BYTES + 1)):
                 if len(line) > LINE_BYTES:
                     raise ValueError(path.name)
