@@ -426,8 +426,8 @@ def _held(file: WorkflowFile) -> WorkflowFile:
             state = None
         run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
         usage += run.usage
-        for request in state.requests if state is not None else ():
-            waiting_requests[request.id] = _as_called(request, state)
+        if state is not None:
+            waiting_requests |= {each.id: _as_called(each, state) for each in state.requests}
         for request in _allowed(file, state) if state is not None else ():
             event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
             before, state = state, reduce(state, event)
@@ -491,7 +491,7 @@ def _as_called(request: ApprovalRequest, state: RunState) -> ApprovalRequest:
     Its words, values, risk and rules are those of the file, which may say anything, and its timeout could approve it.
     """
     call = state.call(request.call_id)
-    shown = {
+    shown: dict[str, Any] = {
         "kind": ApprovalKind.TOOL,
         "tool": call.call.name if call is not None else request.tool,
         "arguments": call.call.arguments if call is not None else {},
