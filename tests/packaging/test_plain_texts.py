@@ -37,9 +37,7 @@ import pytest
         ("values = {Qt.ItemDataRole.ToolTipRole: plain_tip(name)}", None),
     ],
 )
-def test_a_text_that_may_become_html_is_found(
-    load: Callable[[str], ModuleType], source: str, what: str | None
-) -> None:
+def test_a_text_that_may_become_html_is_found(load: Callable[[str], ModuleType], source: str, what: str | None) -> None:
     assert {each for _line, each in load("plain_texts").places(source)} == ({what} if what else set())
 
 
