@@ -85,6 +85,7 @@ lint: setup
 	$(BIN)/python packaging/notices.py check
 	$(BIN)/python packaging/processes.py
 	$(BIN)/python packaging/delegates.py
+	$(BIN)/python packaging/plain_texts.py
 	$(BIN)/python packaging/pages.py check
 	$(BIN)/python packaging/bindings.py
 	$(BIN)/python packaging/forwarding.py

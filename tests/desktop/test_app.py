@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +24,7 @@ from atelier_desk.desktop.main_window.opening_page import OpeningPage
 from atelier_desk.desktop.panes.base import Pane
 from atelier_desk.desktop.system.crash_handler import CrashHandler, report_text
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
@@ -351,6 +353,34 @@ def test_the_command_lines_language_takes_precedence_over_the_stored_one(
     drive(monkeypatch, then)
     assert desktop.main(tmp_path, ["--lang", "fr"], opener=opener) == 0
     assert seen == ["fr"]
+
+
+def test_a_key_held_down_answers_no_dialog_that_opens(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, answered = Engine(), list[str]()
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        yield engine
+
+    def then(program: desktop.Program) -> bool:
+        if not program.bridge.ready or not engine.calls("resume_pending"):
+            return False
+        program._show_crash("details", "")
+        (box,) = program.window.findChildren(MessageBox, "crash")
+        box.finished.connect(lambda _: answered.append("closed"))
+        for button in box.buttons():
+            button.setFocus()
+            for kind in (QEvent.Type.KeyPress, QEvent.Type.KeyRelease):
+                event = QKeyEvent(kind, Qt.Key.Key_Return, Qt.KeyboardModifier.NoModifier, "\r", True)
+                QApplication.sendEvent(button.window().windowHandle(), event)
+        answered.append("open" if box.isVisible() else "")
+        return True
+
+    drive(monkeypatch, then)
+    assert desktop.main(tmp_path, [], opener=opener) == 0
+    assert answered[0] == "open"
 
 
 def test_a_changed_setting_is_applied_only_by_its_subscribers(

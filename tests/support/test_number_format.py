@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,3 +112,16 @@ def test_no_code_for_people_checks_for_french() -> None:
         *(each for name in ("desktop", "cli", "tools", "engine") for each in (root / name).rglob("*.py")),
     ]
     assert [path.name for path in read if re.search(r"""[!=]= ["']fr["']""", path.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf"), 10**400, None, "x", []])
+def test_a_value_that_cannot_be_written_is_a_question_mark(value: Any) -> None:
+    f = number_format
+    writers = (f.number, f.duration, f.tokens, f.size, f.cost, f.percent, partial(f.cost_bound, up=True))
+    for write in writers:
+        assert f.UNKNOWN in write(value)
+    for at in (datetime.min, datetime.max):
+        for hours in (14, -12):
+            zoned = at.replace(tzinfo=timezone(timedelta(hours=hours)))
+            assert f.day(zoned)
+            assert f.moment(zoned)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.support.text import shorten, visible, visible_json
+from atelier_desk.support.text import filled, shorten, visible, visible_json
+from tests.support.poison import FORMATS
 
 
 @given(st.text(max_size=300), st.integers(min_value=1, max_value=80), st.booleans())
@@ -71,3 +72,12 @@ def test_ordinary_text_is_unchanged(text: str) -> None:
 
 def test_a_line_end_of_two_characters_counts_as_one() -> None:
     assert visible("a\r\nb") == "a\nb"
+
+
+@pytest.mark.parametrize("text", FORMATS)
+def test_only_names_are_filled_in(text: str) -> None:
+    assert filled(text, {"n": 3}) in (text, "{n}")
+
+
+def test_names_are_filled_in_as_values_are_written() -> None:
+    assert filled("{a} of {b}, {{c}} {d}", {"a": 1, "b": "{a}", "c": 2}) == "1 of {a}, {c} {d}"

@@ -19,6 +19,7 @@ from atelier_desk.presentation.run_notices import (
     too_little,
     unfinished_text,
 )
+from atelier_desk.presentation.unreadable import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number
 
@@ -46,6 +47,10 @@ def notice(event: StreamEvent, begun: Calls | None = None) -> Notice:
 
     ``begun`` stores the active calls, so that their ends use the same words.
     """
+    return readable(lambda: _notice(event, begun), lambda: (unreadable(), "dim"))
+
+
+def _notice(event: StreamEvent, begun: Calls | None) -> Notice:
     match said := event.payload:
         case payloads.ToolStart():
             if begun is not None:

@@ -21,6 +21,7 @@ from atelier_desk.desktop.bridge.bridge import Bridge, Opener
 from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
 from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
+from atelier_desk.desktop.widgets.input_guard import InputGuard
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
@@ -100,6 +101,7 @@ class Program(QObject):
         self._accept_loss = "--accept-loss" in argv
         layout = self._load_first_paint()
         self._closing = False
+        self._input_guard = InputGuard(qt, self)
         self.quick = False
         self.painted: Callable[[], object] = lambda: None
         self._watch = EndWatch(0, PROGRAM_ENDS_S) if opener is None else None

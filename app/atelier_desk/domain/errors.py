@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from atelier_desk.support import number_format
-from atelier_desk.support.text import visible
+from atelier_desk.support.text import filled, visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """Left over when a detail in parentheses is empty."""
@@ -42,7 +42,7 @@ class AtelierError(Exception):
             self.recoverable = recoverable
 
     def __str__(self) -> str:
-        return self.template.format(**self.params) if self.params else self.template
+        return filled(self.template, self.params) if self.params else self.template
 
     def localized(self, translate: Callable[..., str]) -> str:
         """Return the sentence in the reader's language, including nested errors.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.model_messages import LOADING, FinishReason
+from atelier_desk.presentation.unreadable import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import cost_bound, number
 
@@ -78,12 +79,20 @@ def retry_reason(reason: str) -> str:
 
 
 def retry_text(reason: str, details: Mapping[str, Any], delay: str = "") -> tuple[str, str]:
-    """Return title and text of a retry.
+    """Return title and text of a retry; the title alone says so if the details are unreadable.
 
     Args:
         details: as in the event: ``attempt``, ``message`` (the server's), ``pictures`` (names of omitted ones).
         delay: the wait before it, in words; empty if none.
     """
+    return readable(lambda: _retry_text(reason, details, delay), _no_text)
+
+
+def _no_text() -> tuple[str, str]:
+    return unreadable(), ""
+
+
+def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[str, str]:
     attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
     if reason == LOADING and delay:
         return _("Loading the model"), _("The server has not finished; retrying in {delay}.", delay=delay)
@@ -170,15 +179,19 @@ class NoticeKind(NamedTuple):
 
     Attributes:
         icon: its name in the window.
-        text: title and text, from the ``details`` of the notice and its ``reason``; the text may be empty.
+        make: returns title and text, from the ``details`` of the notice and its ``reason``; the text may be empty.
         warning: it is a problem.
         lines: the text consists of lines.
     """
 
     icon: str
-    text: Callable[[Mapping[str, Any]], tuple[str, str]]
+    make: Callable[[Mapping[str, Any]], tuple[str, str]]
     warning: bool = False
     lines: bool = False
+
+    def text(self, details: Mapping[str, Any]) -> tuple[str, str]:
+        """Return title and text; the title alone says so if the details are unreadable."""
+        return readable(lambda: self.make(details), _no_text)
 
     def line(self, details: Mapping[str, Any]) -> str:
         """Return title and text together, for the terminal and exports."""

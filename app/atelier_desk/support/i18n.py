@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.support.text import visible
+from atelier_desk.support.text import filled, visible
 
 if TYPE_CHECKING:
     from babel import Locale
@@ -57,7 +57,7 @@ def N_(message: str) -> str:
 def _(message: str, /, **params: object) -> str:
     """Translate a message and fill in its placeholders, with hidden characters made visible."""
     text = _translations().gettext(message) if message else ""
-    return text.format(**_seen(params)) if params else text
+    return filled(text, _seen(params)) if params else text
 
 
 def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
@@ -65,7 +65,7 @@ def ngettext(singular: str, plural: str, /, n: int, **params: object) -> str:
 
     French, for example, uses the singular for 0.
     """
-    return _translations().ngettext(singular, plural, n).format(n=n, **_seen(params))
+    return filled(_translations().ngettext(singular, plural, n), {"n": n, **_seen(params)})
 
 
 def _seen(params: dict[str, object]) -> dict[str, object]:

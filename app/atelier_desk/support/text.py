@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
+from collections.abc import Mapping
 from typing import Any
 
+_PLACEHOLDER = re.compile(r"\{\{|\}\}|\{(?P<name>\w+)\}")
 _HIDDEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs", "Co", "Cn"})
 """Unicode categories of invisible characters and of bidirectional controls."""
 _BLANK = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
@@ -24,6 +26,22 @@ def visible(text: str) -> str:
     if text.isprintable() and _BLANK.search(text) is None:
         return text
     return "\n".join(map(_visible_line, text.replace("\r\n", "\n").split("\n")))
+
+
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """``text`` with ``{name}`` replaced by values, as they are written; ``{{`` and ``}}`` are braces.
+
+    Unlike ``str.format`` it knows nothing else: a text from a stored row or an imported file could ask for a number of
+    a billion digits, or for attributes of a value. A name without a value stays.
+    """
+    return _PLACEHOLDER.sub(lambda found: _placed(found, values), text)
+
+
+def _placed(found: re.Match[str], values: Mapping[str, object]) -> str:
+    name = found["name"]
+    if name is None:
+        return found[0][0]
+    return str(values[name]) if name in values else found[0]
 
 
 def visible_json(value: Any, indent: int | None = None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,9 @@ async def test_a_text_in_another_encoding_is_reported_as_such(tmp_path: Path) ->
     (tmp_path / "notes.txt").write_bytes("été".encode("cp1252"))
     with pytest.raises(UsageError, match="is not UTF-8 text"):
         await read_text(tmp_path / "notes.txt")
+
+
+async def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "agent.json")
+    with pytest.raises(UsageError, match="cannot be read"):
+        await read_text(tmp_path / "agent.json")

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QAction, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTextBrowser
 from pytestqt.qtbot import QtBot
 
+from atelier_desk import desktop
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.markdown.parser import parse
 
 
@@ -85,3 +89,35 @@ def test_a_bare_address_in_a_reply_is_a_link(qtbot: QtBot) -> None:
         found.append((fragments.fragment().text(), fragments.fragment().charFormat().anchorHref()))
         fragments += 1
     assert found == [("See ", ""), ("https://example.com/__init__.py", "https://example.com/__init__.py"), (".", "")]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "file:///etc/passwd",
+        "javascript:alert(1)",
+        "ms-msdt:/id",
+        "smb://host/share",
+        "/bin/sh",
+        "",
+        "HTTP",
+        "vscode://x",
+    ],
+)
+def test_only_web_and_mail_addresses_are_opened(opened: list[str], address: str) -> None:
+    assert not open_address(address)
+    assert opened == []
+    assert open_address("https://example.com/")
+    assert opened == ["https://example.com/"]
+
+
+def test_nothing_else_opens_addresses() -> None:
+    """Local files and folders, which the program chooses, are opened with ``QUrl.fromLocalFile``."""
+    folder = Path(desktop.__file__).parent
+    calls = [
+        f"{path.relative_to(folder)}: {line.strip()}"
+        for path in folder.rglob("*.py")
+        for line in path.read_text("utf-8").splitlines()
+        if "openUrl(" in line and "fromLocalFile(" not in line
+    ]
+    assert calls == ["widgets/links.py: return url.scheme() in OPENABLE and QDesktopServices.openUrl(url)"]

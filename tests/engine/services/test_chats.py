@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import struct
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.model_messages import Role
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import chat_file
+from atelier_desk.engine.services.workflow.chat_file import is_workflow
 from atelier_desk.engine.services.workflow.chat_turns import workflow_id
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
@@ -379,3 +381,8 @@ async def test_an_imported_chat_continues_with_its_complete_conversation(open_at
         added = [gpt_node("u3", "a3", "user", "And oats?"), gpt_node("a4", "u3", "assistant", "Longer.")]
         await atelier.chats.import_(write(tmp_path / "new.json", [bread(*added, current="a4")]))
         assert await shown(atelier, "chatgpt:c1") == kept, "a person went on here: what they see stays in view"
+
+
+def test_a_pipe_is_no_workflow_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "workflow.json")
+    assert not is_workflow(tmp_path / "workflow.json")

@@ -12,7 +12,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.base import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryType
@@ -220,7 +220,9 @@ async def workflow_with_every_row(atelier: Atelier) -> str:
     question = UserQuestion(
         **of_run, call_id="c8", spec=QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
     )
-    request = ApprovalRequest(**of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool")
+    request = ApprovalRequest(
+        **of_run, root_run_id=of_run["run_id"], call_id="c9", tool="TodoTool", status=ApprovalStatus.CANCELLED
+    )
     await atelier.repos.journal.commit(Commit(questions=(question,), approvals=(request,)))
     file = json.loads(await atelier.workflows.export(workflow_id))
     assert all(file[each] for each in (*LISTS, "executions"))
@@ -349,3 +351,22 @@ async def test_a_failed_overwrite_leaves_the_existing_workflow(
         assert (await atelier.memories.search("deadline", workflow_id=workflow_id)).hits[0].memory.id == older[
             "memories"
         ][0]["id"]
+
+
+@pytest.mark.parametrize("way", ["rename", "overwrite"])
+async def test_an_attachment_of_a_file_names_no_path_of_this_machine(open_atelier: Opener, way: str) -> None:
+    async with open_atelier(ScriptedModel(STEPS)) as atelier:
+        file = json.loads(await atelier.workflows.export(await full_workflow(atelier)))
+        said = next(event["body"] for event in file["events"] if event["body"]["type"] == "user_message")
+        attached = {
+            "name": "key",
+            "media_type": "text/plain",
+            "size": 1,
+            "sha256": "0" * 64,
+            "path": "/home/me/.ssh/id",
+        }
+        said["attachments"] = [attached]
+        imported = await atelier.workflows.import_(json.dumps(file), way)
+        text = await atelier.workflows.export(imported.workflow.id)
+        assert '"name": "key"' in text
+        assert ".ssh" not in text

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import json
+import os
 import tarfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -247,3 +250,104 @@ async def test_an_export_of_a_version_whose_folders_are_refused_is_read(
     home = next(path.name for path in (tmp_path / str(version) / "reports").iterdir())
     assert "The train to Lyon leaves at 07:58." in str(await repos.journal.workflow_events(home))
     assert await Repositories(store, datadir).reports.read(home, "journey") == "# Journey\n\nÀ Lyon, 07:58.\n"
+
+
+def changed(folder: Path, **rows: list[dict[str, Any]] | None) -> None:
+    """Write an export's tables anew (None: by hand) and adapt its manifest, as a forger would; no hashes are listed."""
+    manifest = json.loads((folder / transfer.MANIFEST).read_text()) | {"files": {}}
+    for table, found in rows.items():
+        if found is not None:
+            (folder / f"{table}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in found))
+            manifest["counts"][table] = len(found)
+    (folder / transfer.MANIFEST).write_text(json.dumps(manifest))
+
+
+async def refused(folder: Path) -> None:
+    """An import of the folder is refused and changes nothing, in a moment."""
+    async with await Store.open(None) as store:
+        before = await store.query("SELECT * FROM schema_version")
+        async with asyncio.timeout(60):
+            with pytest.raises(StorageError) as caught:
+                await transfer.import_jsonl(store, folder)
+        assert caught.value.code == "damaged"
+        assert await store.query("SELECT * FROM schema_version") == before
+        assert sum(count for table, count in (await store.counts()).items() if table != "schema_version") == 0
+
+
+async def test_an_export_does_not_set_the_version_of_the_data_folder(repos: Repositories, tmp_path: Path) -> None:
+    folder = tmp_path / "out"
+    await transfer.export_jsonl(repos.store, folder)
+    changed(folder, schema_version=[{"id": {"$record": ["schema_version", "current"]}, "version": 1}])
+    await refused(folder)
+
+
+@pytest.mark.parametrize(
+    "id", [{"$record": ["schema_version", "current"]}, {"$record": ["setting", "x"]}, "setting:x", None, 3]
+)
+async def test_a_row_is_written_into_no_other_table(repos: Repositories, tmp_path: Path, id: Any) -> None:
+    folder = tmp_path / "out"
+    await transfer.export_jsonl(repos.store, folder)
+    changed(folder, prompt=[{"id": id, "version": 1}])
+    await refused(folder)
+
+
+@pytest.mark.parametrize("name", ["/etc/hostname", "../secret.txt", "link.txt", "reports/../../secret.txt"])
+async def test_no_file_elsewhere_is_named(repos: Repositories, tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "out"
+    await transfer.export_jsonl(repos.store, folder)
+    (tmp_path / "secret.txt").write_text("secret")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    manifest = json.loads((folder / transfer.MANIFEST).read_text())
+    path = folder / name
+    manifest["files"] = {name: hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""}
+    (folder / transfer.MANIFEST).write_text(json.dumps(manifest))
+    await refused(folder)
+
+
+@pytest.mark.parametrize("name", [transfer.MANIFEST, "prompt.jsonl"])
+@pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+async def test_pipes_and_links_are_not_read(repos: Repositories, tmp_path: Path, name: str, kind: str) -> None:
+    folder = tmp_path / "out"
+    await transfer.export_jsonl(repos.store, folder)
+    changed(folder)
+    (folder / name).rename(tmp_path / "elsewhere")
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    elif kind == "link":
+        (folder / name).symlink_to(tmp_path / "elsewhere")
+    else:
+        (folder / name).mkdir()
+    await refused(folder)
+
+
+@pytest.mark.parametrize(
+    "line", ["[" * 200_000, '{"id":' * 200_000, "[]", "3", '{"id": {"$record": []}}', "{" + " " * 70]
+)
+async def test_rows_of_no_form_are_refused(
+    repos: Repositories, tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "out"
+    await transfer.export_jsonl(repos.store, folder)
+    changed(folder)
+    (folder / "prompt.jsonl").write_text(line + "\n")
+    await refused(folder)
+    monkeypatch.setattr(transfer, "LINE_BYTES", 10)
+    await refused(folder)
+
+
+async def test_links_and_pipes_among_the_files_are_left_out(repos: Repositories, tmp_path: Path) -> None:
+    folder, secret = tmp_path / "out", tmp_path / "secret"
+    await transfer.export_jsonl(repos.store, folder)
+    changed(folder)
+    secret.mkdir()
+    (secret / "key").write_text("secret")
+    (folder / "tools").symlink_to(secret)
+    (folder / "attachments" / "w").mkdir(parents=True)
+    (folder / "attachments" / "a.png").write_bytes(b"picture")
+    (folder / "attachments" / "w" / "b").symlink_to(secret / "key")
+    os.mkfifo(folder / "attachments" / "w" / "c")
+    other = DataDir(tmp_path / "other").ensure()
+    async with await Store.open(other.database) as store, asyncio.timeout(60):
+        await transfer.import_jsonl(store, folder, datadir=other)
+    assert [each.name for each in other.attachments.rglob("*") if each.is_file()] == ["a.png"]
+    assert list(other.tools.iterdir()) == []

@@ -19,6 +19,7 @@ from atelier_desk.desktop.team.state_labels import figures, state_icon, state_te
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ class AgentPage(QWidget):
             self._holding = ""
         self._pill.show_state(_("pausing…") if self._holding else state_text(member), "warn" if self._holding else kind)
         self.pause.setEnabled(not self._holding)
-        self.crumbs.setToolTip(task(member))
+        self.crumbs.setToolTip(plain_tip(task(member)))
         paused = member.held
         self.pause.setVisible(not member.over)
         self.pause.set_icon("play" if paused else "pause")

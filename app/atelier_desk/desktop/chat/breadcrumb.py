@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWi
 from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
 
@@ -51,7 +52,7 @@ class Breadcrumb(QWidget):
             self._parts.append(part)
             self._row.addWidget(part, 1 if last else 0)
             if not last:
-                arrow = QLabel(self)
+                arrow = PlainLabel(parent=self)
                 self._parts.append(arrow)
                 self._row.addWidget(arrow)
         self._show()

@@ -16,6 +16,7 @@ from atelier_desk.desktop.chat.speech import Speaker, no_voice_words
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten
 
@@ -181,7 +182,7 @@ class MessageCommands(QObject):
                 menu.setToolTipsVisible(True)
                 added.setEnabled(False)
                 added.setText(_("Read aloud: no voice is installed"))
-                added.setToolTip(no_voice_words())
+                added.setToolTip(plain_tip(no_voice_words()))
             added.triggered.connect(lambda *_, command=command: self._call(command, entry, host, selected))
 
     def popup(self, entry: Entry, host: TranscriptHost, parent: QWidget, at: QPoint, selected: str = "") -> QMenu:

@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from atelier_desk.desktop.team.state import AgentUsage
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import cost, duration, number, percent, tokens
-from atelier_desk.support.text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel
@@ -165,8 +165,8 @@ class UsageMeter(QWidget):
             _("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part))
             for s in caps
         ]
-        self.setToolTip(visible("\n".join(lines)))
-        self.text.setToolTip("\n".join(lines))
+        self.setToolTip(plain_tip("\n".join(lines)))
+        self.text.setToolTip(plain_tip("\n".join(lines)))
         self.text.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
         if caps:
             self.bar.show_part(caps[0].part)

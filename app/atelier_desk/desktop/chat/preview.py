@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPus
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import number
@@ -56,7 +57,7 @@ class Preview(QDialog):
 
     def _picture(self, picture: QImage, parent: QWidget) -> QLabel:
         """The image at its original size, or scaled down to fit."""
-        shown = QLabel(self)
+        shown = PlainLabel(parent=self)
         shown.setObjectName("preview-picture")
         shown.setAlignment(Qt.AlignmentFlag.AlignCenter)
         room = (parent.window().size() * 0.85) - QSize(48, 100)

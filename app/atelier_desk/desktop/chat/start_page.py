@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.controls import ElidedLabel
+from atelier_desk.desktop.widgets.controls import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.steady_width import SteadyWidth
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -108,7 +108,7 @@ class RecentButton(QPushButton):
         self.setObjectName("recent-workflow")
         self.setAutoDefault(False)
         mark(self, "lane")
-        icon = QLabel(self)
+        icon = PlainLabel(parent=self)
         bind(
             icon.setPixmap,
             lambda: theme().pixmap("message-square", "muted", theme().px(15), icon.devicePixelRatioF()),

@@ -8,11 +8,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
 
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.workflow import RunMode
@@ -62,7 +63,7 @@ class StepBar(QFrame):
         self._busy = False
         self._done = 0
         """Steps taken here; what was asked before the last of them says nothing of what waits now."""
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self._text = control(label("", "muted", self, wrap=True), "step-text")
         self.next = control(QPushButton(self), "step-next", look="primary", on=self.take_step)
         self.on = control(QPushButton(self), "step-run-on", look="ghost", on=self.run_on)

@@ -6,8 +6,7 @@ import asyncio
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -30,6 +29,7 @@ from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Sentence
+from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.local.models import STARTER
@@ -121,7 +121,7 @@ class ModelStep(Step):
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
             link.setAutoDefault(False)
-            link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(keys)))
+            link.clicked.connect(lambda: open_address(keys))
             fill(made.below, fill(QHBoxLayout(), link, 1))
 
     def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:

@@ -20,6 +20,7 @@ from atelier_desk.desktop.settings.language import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGE_CHOICES, THEMES
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -155,7 +156,7 @@ class Fact(QWidget):
 
     def __init__(self, icon: str, title: str, text: str, parent: QWidget) -> None:
         super().__init__(parent)
-        self._icon, self._picture = icon, QLabel(self)
+        self._icon, self._picture = icon, PlainLabel(parent=self)
         texts = fill(QVBoxLayout(), label_of("strong", title, self), label_of("muted", text, self), spacing=2)
         top = Qt.AlignmentFlag.AlignTop
         fill(QHBoxLayout(self), (self._picture, 0, top), (texts, 1), margins=(0, 0, 0, 0), spacing=14)
@@ -179,7 +180,7 @@ class GoalButton(QPushButton):
         super().__init__(parent)
         self.setAutoDefault(False)
         self._glyph = icon
-        self._picture = QLabel(self)
+        self._picture = PlainLabel(parent=self)
         self._title = label("", "strong", self)
         self._goal = label("", "", self, wrap=True)
         self._shows = label("", "small", self, wrap=True)

@@ -13,6 +13,7 @@ from atelier_desk.desktop.folders.rows import short_path
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.picker import Picker
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.presentation.file_changes import GONE, trust_text
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.text import visible
@@ -75,7 +76,7 @@ class FolderButton(Picker):
             shown = visible(short_path(folder)).replace("&", "&&")
             menu.addAction(
                 theme().icon("history", "muted"), shown, partial(self._controller.grant, [folder])
-            ).setToolTip(visible(folder))
+            ).setToolTip(plain_tip(folder))
         menu.addSeparator()
         menu.addAction(theme().icon("plus", "muted"), _("Grant folder access…"), self._controller.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.support.i18n import N_, _
 
 TITLES = {
@@ -50,7 +51,7 @@ class StartupErrorPage(QWidget):
         self._card = Card(self, "card-raised", (28, 26, 28, 22))
         bind(self._card.setFixedWidth, lambda: theme().px(560), on="look")
         self._card.body.setSpacing(12)
-        self._icon = QLabel(self._card)
+        self._icon = PlainLabel(parent=self._card)
         self._title = label("", "title", self._card, wrap=True)
         self._text = label("", "", self._card, wrap=True)
         self._advice = label("", "muted", self._card, wrap=True)

@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.controls import show_pixmap
+from atelier_desk.desktop.widgets.controls import PlainLabel, show_pixmap
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class OfferBar(QFrame):
         """What the engine may not have stored yet."""
         self.folder = ""
         self._seen: tuple[str, ...] = ()
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self._text = control(label("", "muted", self, wrap=True), "project-offer-text")
         self.yes = control(QPushButton(self), "project-offer-yes", N_("Index"), on=self.accept)
         self.no = control(QPushButton(self), "project-offer-no", N_("Do not index"), look="ghost", on=self.refuse)
@@ -74,7 +75,7 @@ class OfferBar(QFrame):
                 _("Index “{folder}” so agents can search it?", folder=Path(folder).name or folder) if folder else ""
             ),
         )
-        self._text.setToolTip(folder)
+        self._text.setToolTip(plain_tip(folder))
 
     def accept(self) -> None:
         """Create a project from the folder and index it."""

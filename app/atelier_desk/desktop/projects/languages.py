@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.presentation.projects import language_word
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import NARROW, percent
@@ -131,7 +132,7 @@ class LanguageBar(QWidget):
                 x += self.width() * count / total
                 if event.pos().x() <= x:
                     words = ngettext("{n} file", "{n} files", count)
-                    QToolTip.showText(event.globalPos(), f"{self._name(name, at)}: {words}", self)
+                    QToolTip.showText(event.globalPos(), plain_tip(f"{self._name(name, at)}: {words}"), self)
                     break
             return True
         return super().event(event)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, fill
+from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import _
@@ -65,7 +67,7 @@ class AnswerField(QWidget):
         self.editor = _Editor(self)
         self.editor.setObjectName("question-answer")
         self.editor.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._counter = QLabel(self)
+        self._counter = PlainLabel(parent=self)
         self._counter.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._counter.hide()
         fill(QVBoxLayout(self), self.editor, self._counter, margins=(0, 0, 0, 0), spacing=4)
@@ -94,7 +96,9 @@ class AnswerField(QWidget):
             " ".join(self._placeholder.split()), Qt.TextElideMode.ElideRight, max(room, 0)
         )
         self.editor.setPlaceholderText(cut)
-        self.editor.setToolTip(self._placeholder if cut.endswith("…") and not self._placeholder.endswith("…") else "")
+        self.editor.setToolTip(
+            plain_tip(self._placeholder if cut.endswith("…") and not self._placeholder.endswith("…") else "")
+        )
 
     def over_limit(self) -> bool:
         """Whether the text exceeds the limit."""

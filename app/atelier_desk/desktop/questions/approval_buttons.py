@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -79,7 +80,7 @@ class ApprovalButtons(QWidget):
         """Enable what can be pressed now; approving is enabled after ``unsettled`` seconds."""
         self._texts[self.approve] = text
         self.approve.setAccessibleName(visible(text))
-        self.approve.setToolTip(visible(tip))
+        self.approve.setToolTip(plain_tip(tip))
         self.unsettled = unsettled
         for button in (self.approve, self.run, self.scope):
             # A focused button keeps the focus: its presses are ignored meanwhile.
@@ -119,7 +120,7 @@ class ApprovalButtons(QWidget):
             if button.text() != cut:
                 button.setText(cut)
             if button is self.run:
-                button.setToolTip(shown if cut != shown else _("Allow more than this call"))
+                button.setToolTip(plain_tip(shown if cut != shown else _("Allow more than this call")))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ignore keys until the card has been visible long enough."""

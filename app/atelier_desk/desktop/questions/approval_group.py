@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.panes.times import ago, number
 from atelier_desk.desktop.questions import approval_text as wording
@@ -31,6 +31,8 @@ from atelier_desk.desktop.widgets import (
     fill,
     label,
 )
+from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.presentation.undo import undo_text
 from atelier_desk.support.i18n import N_, _
@@ -112,7 +114,7 @@ class ApprovalGroup(ApprovalFrame):
         bind(self._show)
 
     def _build(self) -> None:
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self._title = control(label("", "strong", self, wrap=True), "approval-group-title")
         self._lineage = control(label("", "small", self, wrap=True), "approval-group-lineage")
         for text in (self._title, self._lineage):
@@ -193,7 +195,7 @@ class ApprovalGroup(ApprovalFrame):
         left = self.unsettled()
         self.allow.setEnabled(not self._busy and not self._begun() and (not left or self.allow.hasFocus()))
         tip = _("First decide on the call you edited") if self._begun() else _("Allow each of these calls once")
-        self.allow.setToolTip(tip)
+        self.allow.setToolTip(plain_tip(tip))
 
     def _show(self) -> None:
         requests = self.requests

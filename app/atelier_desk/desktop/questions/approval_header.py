@@ -10,6 +10,8 @@ from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.presentation.undo import undo_text
 from atelier_desk.support.i18n import N_
@@ -41,7 +43,7 @@ class ApprovalHeader(QWidget):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._waits = True
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self._title = control(label("", "strong", self, wrap=True), "approval-title")
         self._call = control(label("", "muted", self, wrap=True), "approval-summary")
         self._lineage = control(label("", "small", self, wrap=True), "approval-lineage")
@@ -108,7 +110,7 @@ class ApprovalHeader(QWidget):
         if left is not None:
             text, tip = wording.time_left(left, then)
             self._time.show_state(text, "err" if left <= WARN_S else "")
-            self._time.setToolTip(tip)
+            self._time.setToolTip(plain_tip(tip))
         return was != self._time.isHidden()
 
     def arrange(self, width: int) -> None:

@@ -51,7 +51,12 @@ class ApprovalChoice:
 
 def agent_name(request: ApprovalRequest) -> str:
     """The name of the agent that asks."""
-    return request.agent_name or _("The agent")
+    return _one_line(request.agent_name) or _("The agent")
+
+
+def _one_line(name: str) -> str:
+    """A name that a model may have chosen: lines of its own would look like the card's."""
+    return " ".join(name.split())
 
 
 def tool_name(request: ApprovalRequest) -> str:
@@ -129,9 +134,9 @@ def group_title(requests: Sequence[ApprovalRequest]) -> str:
 def _team_title(agent: str, details: dict[str, Any]) -> str:
     """The title of calls that start agents or propose a plan; empty for others."""
     if details.get("sub_agent_name"):
-        return _("{agent} wants to start the agent {name}", agent=agent, name=details["sub_agent_name"])
+        return _("{agent} wants to start the agent {name}", agent=agent, name=_one_line(str(details["sub_agent_name"])))
     if details.get("target_agent_name"):
-        return _("{agent} wants to delegate to {name}", agent=agent, name=details["target_agent_name"])
+        return _("{agent} wants to delegate to {name}", agent=agent, name=_one_line(str(details["target_agent_name"])))
     if details.get("task_count"):
         count = int(details["task_count"])
         return ngettext(
@@ -173,7 +178,7 @@ def is_high(request: ApprovalRequest) -> bool:
 
 def lineage(above: Iterable[Ancestor], agent: str) -> str:
     """Root → child → …; empty for a root run."""
-    names = [ancestor.agent_name for ancestor in above]
+    names = [_one_line(ancestor.agent_name) for ancestor in above]
     return " → ".join([*names, agent]) if names else ""
 
 

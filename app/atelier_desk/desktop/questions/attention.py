@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.announce import announce
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
@@ -73,8 +74,9 @@ class Attention(QObject):
     def _by_tray(self, notice: Notice) -> None:
         self._then = notice.open
         if QSystemTrayIcon.isSystemTrayAvailable() and QSystemTrayIcon.supportsMessages():
+            # Desktops of Linux take a message for markup, as Qt does a tool tip.
             self._tray_icon().showMessage(
-                notice.title, shorten(notice.text, _EXCERPT), self._window.window().windowIcon()
+                notice.title, plain_tip(shorten(notice.text, _EXCERPT)), self._window.window().windowIcon()
             )
 
     def click(self) -> None:

@@ -34,6 +34,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.enter import handle_enter, is_enter, show_enter, types_text
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.support.i18n import N_, _
@@ -367,7 +368,7 @@ class QuestionDialog(QDialog):
         mark(self._hint, "muted")
         if problem is not None and self._hint.isHidden():
             self._refit()
-        self._submit.setToolTip(hint if problem else _("Send the answer (Enter)"))
+        self._submit.setToolTip(plain_tip(hint if problem else _("Send the answer (Enter)")))
 
     def _press_submit(self) -> None:
         if self._problem() is not None:

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
@@ -29,6 +28,7 @@ from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedR
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.system.notification_answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
@@ -373,7 +373,7 @@ class QuestionPresenter(QObject):
         self._closed(question_id, "answered" if answer is not None else "skipped")
         if asked is not None and asked.spec.url and answer is not None and ACCEPT in answer.selected_options:
             # The user has seen the host and wants the page opened; the program never reads it.
-            QDesktopServices.openUrl(QUrl(asked.spec.url))
+            open_address(asked.spec.url)
 
     def tick(self) -> None:
         """Once a second while a dialog is open: count visible time and show the time left."""

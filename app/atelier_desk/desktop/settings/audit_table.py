@@ -14,6 +14,7 @@ from atelier_desk.desktop.panes.times import date_time
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.tables import style_table
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.audit import AuditLine, AuditPage
 from atelier_desk.presentation.audit import decision, why
 from atelier_desk.support.i18n import N_, _, language
@@ -113,7 +114,7 @@ class AuditModel(QAbstractTableModel):
             texts = (f"{tool_title(one.tool)}  {one.detail}\n{who}", f"{decision(one)}\n{why(one)}", when)
             return visible(texts[index.column()])
         if role == Qt.ItemDataRole.ToolTipRole:
-            return full_text(line, self.today(line))
+            return plain_tip(full_text(line, self.today(line)))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return full_text(line, self.today(line)).replace("\n", "; ")
         return line if role == LINE else None

@@ -15,6 +15,7 @@ from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
+from atelier_desk.support.plain_files import open_plain
 
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:
@@ -91,7 +92,7 @@ async def read_text(path: Path, most: int = limits.IMPORT_FILE) -> str:
 
 def _begin(path: Path, most: int) -> bytes:
     """The file's content; of a longer file, one byte more than allowed."""
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         return file.read(most + 1)
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, 
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.controls import PillKind
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.presentation.mcp import HINTS, TOOL_STATES, why_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import shorten, visible
@@ -41,7 +42,7 @@ class McpToolRow(QWidget):
         tool = row.tool
         self.setObjectName(f"mcp-tool-{tool}")
         self._name = control(ElidedLabel(row.title, self), look="strong")
-        self._name.setToolTip(row.name or tool)
+        self._name.setToolTip(plain_tip(row.name or tool))
         self._pill = Pill(_(TOOL_STATES[row.state]), _PILLS[row.state], self)
         self.on = control(
             QCheckBox(self), f"mcp-tool-on-{tool}", N_("Enabled"), name=lambda: _("Enable {name}", name=row.title)

@@ -22,6 +22,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import FramedDelegate, style_table
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -149,7 +150,7 @@ class ModelTable(QTableWidget):
         item = QTableWidgetItem(visible(_name(info)) if column == TITLE else self._text(getattr(info, field)))
         if column == TITLE:
             facts = (info.name, abilities(info), _cache_prices(info), _source(info), _learned(info))
-            item.setToolTip(visible("\n".join(filter(None, facts))))
+            item.setToolTip(plain_tip("\n".join(filter(None, facts))))
             item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEditable)
             item.setData(AbilitiesRole, abilities(info))
             item.setData(
@@ -210,7 +211,7 @@ class ModelTable(QTableWidget):
         for field, words in about.items():
             header = self.horizontalHeaderItem(COLUMNS.index(field))
             if header is not None:
-                header.setToolTip(_(words))
+                header.setToolTip(plain_tip(_(words)))
 
     @staticmethod
     def _text(value: Any) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.panes.times import number
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind_text
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -27,14 +28,14 @@ _SAVED = {
 }
 
 
-class PromptCostNote(QLabel):
+class PromptCostNote(PlainLabel):
     """``agent-prompt-cost``: estimated tokens by mode, with the savings compared to all definitions at once.
 
     If tools are searched instead of listed, also their number and the tokens saved.
     """
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self.setObjectName("agent-prompt-cost")
         mark(self, "small")
         self.setWordWrap(True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLabel, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.desktop.widgets.inputs import ComboBox
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.engine.services.tools import ToolInfo
@@ -58,7 +59,7 @@ class RiskTable(RowList):
         self._apply_style()
 
     def _add(self, grid: QGridLayout, row: int, tool: ToolInfo) -> None:
-        name = bind_text(QLabel(self), lambda: tool_title(tool.name), tip=tool.name)
+        name = bind_text(PlainLabel(parent=self), lambda: tool_title(tool.name), tip=tool.name)
         name.setTextFormat(Qt.TextFormat.PlainText)
         name.setWordWrap(True)
         box = control(ComboBox(self), f"risk-{tool.name}")

@@ -18,6 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.matching import fits
 from atelier_desk.desktop.widgets.tables import style_table
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 from atelier_desk.workspace.commands.command_list import Does, SafeCommand, safe_commands
@@ -63,7 +64,7 @@ class SafeCommands(QWidget):
         for row, each in enumerate(self.shown):
             for column, text in enumerate((each.name, _(each.about), _(DOES[each.does]))):
                 item = QTableWidgetItem(visible(text))
-                item.setToolTip(visible("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options)))))
+                item.setToolTip(plain_tip("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options)))))
                 item.setData(
                     Qt.ItemDataRole.AccessibleTextRole,
                     f"{each.name}: {_(each.about)}; {_(DOES[each.does])}; {each.options}",

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBo
 
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.support.i18n import N_, _
@@ -62,7 +63,7 @@ class SkillRow(QWidget):
         what = label(f"{text.description}\n{who}" if text is not None else "", "muted", self, wrap=True)
         what.setVisible(text is not None)
         place = control(ElidedLabel(where(row), self, Qt.TextElideMode.ElideMiddle), look="small")
-        place.setToolTip(file)
+        place.setToolTip(plain_tip(file))
         wrong = label("\n".join(remarks(row)), "error" if text is None else "small", self, wrap=True)
         wrong.setVisible(bool(wrong.text()))
         line = fill(QHBoxLayout(), (name, 1), pill, on, show, spacing=10)
@@ -84,7 +85,7 @@ class PlaceCard(QWidget):
         heading = control(
             ElidedLabel(place.folder or _("Your own"), self, Qt.TextElideMode.ElideMiddle), look="heading"
         )
-        heading.setToolTip(place.folder)
+        heading.setToolTip(plain_tip(place.folder))
         trust = control(
             QPushButton(self),
             f"skills-trust-{place.folder}",

@@ -12,6 +12,8 @@ from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -28,8 +30,8 @@ class ToolFold(QWidget):
         self._body: QWidget | None = None
         self.head = control(QPushButton(self), f"tool-fold-{info.name}", look="row", on=self.toggle)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._chevron = QLabel(self.head)
-        self._icon = QLabel(self.head)
+        self._chevron = PlainLabel(parent=self.head)
+        self._icon = PlainLabel(parent=self.head)
         summary = control(ElidedLabel(self._summary(), self.head), look="muted")
         name = control(ElidedLabel(self._title(), self.head), look="strong")
         name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
@@ -37,7 +39,7 @@ class ToolFold(QWidget):
         for part in (self._chevron, self._icon, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
-        self.head.setToolTip(self._title())
+        self.head.setToolTip(plain_tip(self._title()))
         theme().changed.connect(self._apply_style)
         self._apply_style()
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.tables import style_table
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.presentation.usage import cost_text, saved_text
 from atelier_desk.support.i18n import N_, _
@@ -70,7 +71,7 @@ class UsageTable(QTableWidget):
             for column, (text, tip) in enumerate(zip(shown, exact, strict=True)):
                 item = QTableWidgetItem(visible(text))
                 item.setTextAlignment(RIGHT if column else LEFT)
-                item.setToolTip(visible(tip))
+                item.setToolTip(plain_tip(tip))
                 item.setData(Qt.ItemDataRole.AccessibleTextRole, visible(tip))
                 self.setItem(row, column, item)
         self._fit()
@@ -111,7 +112,7 @@ class UsageTable(QTableWidget):
             name = self.item(row, 0)
             if name is not None:
                 tip = [name.text(), *(self._figure(row, column) for column in sorted(hidden))]
-                name.setToolTip("\n".join(tip))
+                name.setToolTip(plain_tip("\n".join(tip)))
                 name.setData(Qt.ItemDataRole.AccessibleTextRole, " · ".join(tip))
 
     def _figure(self, row: int, column: int) -> str:

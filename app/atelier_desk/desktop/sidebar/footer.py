@@ -6,10 +6,11 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.support.i18n import N_, _
 
 Work = Literal["ready", "waiting", "working"]
@@ -54,7 +55,7 @@ class SidebarFoot(QWidget):
         self._palette_keys = "Ctrl+K"
         self.palette_button = control(QPushButton(self._palette_keys, self), "open-palette", look="quiet")
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
-        self._dot = QLabel(self)
+        self._dot = PlainLabel(parent=self)
         self._words = control(label("", "small", self), "connection-state")
         first = fill(QHBoxLayout(), self.settings, 1, self.palette_button, self.menu, spacing=2)
         second = fill(QHBoxLayout(), self._dot, self._words, 1, margins=(10, 2, 8, 4), spacing=8)

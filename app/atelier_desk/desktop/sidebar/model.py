@@ -11,6 +11,7 @@ from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, 
 
 from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.hover_gate import moved
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.text import visible
 
@@ -245,7 +246,9 @@ class WorkflowModel(QAbstractListModel):
             return row.workflow is not None and row.workflow.unread
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return visible(_spoken(row))
-        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole, Qt.ItemDataRole.ToolTipRole}:
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tip(_text(row, role) or "")
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
             text = _text(row, role)
             return visible(text) if text and role != Qt.ItemDataRole.EditRole else text
         return None

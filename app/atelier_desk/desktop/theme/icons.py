@@ -10,6 +10,9 @@ from PySide6.QtSvg import QSvgRenderer
 
 from atelier_desk.desktop.theme.assets import resource_dir
 
+LONGEST = 100
+"""Maximum characters of a name, which becomes one of a file."""
+
 
 @cache
 def _source(name: str) -> str:
@@ -18,8 +21,8 @@ def _source(name: str) -> str:
 
 
 def known(name: str, instead: str = "terminal") -> str:
-    """``name`` if such an icon is bundled, else ``instead``: external tools may name any."""
-    return name if name.replace("-", "").isalnum() and _there(name) else instead
+    """``name`` if such an icon is bundled, else ``instead``: external tools and imported files may name any."""
+    return name if len(name) < LONGEST and name.replace("-", "").isalnum() and _there(name) else instead
 
 
 @cache
@@ -30,10 +33,11 @@ def _there(name: str) -> bool:
 @cache
 def _shape(name: str, size: int, ratio: float) -> QPixmap:
     """The icon in black, to be painted over with colours: rendering the file again takes ten times as long."""
+    source = _source(name)  # an exception while painting would end the process
     image = QPixmap(round(size * ratio), round(size * ratio))
     image.fill(Qt.GlobalColor.transparent)
     painter = QPainter(image)
-    QSvgRenderer(QByteArray(_source(name).encode())).render(painter, QRectF(image.rect()))
+    QSvgRenderer(QByteArray(source.encode())).render(painter, QRectF(image.rect()))
     painter.end()
     return image
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
 
@@ -193,7 +194,7 @@ def _apply_texts(widget: QWidget | QAction, parts: Set[str]) -> None:
             text = visible(text_of(bound[part]))
             if part == "tip" and bound.get("keys"):
                 text = f"{text} ({QKeySequence(bound['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
-            getattr(widget, setter)(text)
+            getattr(widget, setter)(plain_tip(text) if part == "tip" else text)
     if "items" in parts:
         for row, text in enumerate(bound.get("items", ())):
             widget.setItemText(row, visible(text_of(text)))  # type: ignore[union-attr]

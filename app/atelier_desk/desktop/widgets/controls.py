@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.bindings import Text, bind, bind_text
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.text import visible
 
 L = TypeVar("L", bound=QBoxLayout)
@@ -53,16 +54,17 @@ class Line(QFrame):
 
 
 class PlainLabel(QLabel):
-    """A label for untrusted texts: invisible and reordering characters are made visible."""
+    """A label for untrusted texts: no HTML, and invisible and reordering characters are made visible."""
 
     def __init__(self, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(visible(text), parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
 
     def setText(self, text: str) -> None:
         super().setText(visible(text))
 
     def setToolTip(self, text: str) -> None:
-        super().setToolTip(visible(text))
+        super().setToolTip(plain_tip(text))
 
     def setAccessibleName(self, text: str) -> None:
         super().setAccessibleName(visible(text))
@@ -73,7 +75,6 @@ class Pill(PlainLabel):
 
     def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
         super().__init__(text, parent)
-        self.setTextFormat(Qt.TextFormat.PlainText)
         self.setIndent(0)  # a label with a frame has one of its own at the left
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
         self.set_kind(kind)
@@ -131,7 +132,6 @@ class ElidedLabel(PlainLabel):
         self._fitted: tuple[str, int, QFontMetrics] | None = None
         self._measured: tuple[str, QFontMetrics, int] | None = None
         self._shown = ""
-        self.setTextFormat(Qt.TextFormat.PlainText)
         self.setIndent(0)  # that of a label with a frame is not painted here
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self.setText(text)
@@ -158,7 +158,7 @@ class ElidedLabel(PlainLabel):
         if self._fitted != (text, box.width(), metrics):
             self._fitted = (text, box.width(), metrics)
             self._shown = metrics.elidedText(text, self._mode, box.width())
-            self.setToolTip(text if self._shown != text else "")
+            self.setToolTip(plain_tip(text) if self._shown != text else "")
         painter = QPainter(self)  # uses the pen of the label's foreground
         painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self._shown)
         painter.end()
@@ -217,7 +217,6 @@ def native_keys(shortcut: str) -> str:
 def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:
     """A plain-text label with a style variant."""
     made = PlainLabel(text, parent)
-    made.setTextFormat(Qt.TextFormat.PlainText)
     made.setWordWrap(wrap)
     if variant:
         mark(made, variant)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.bindings import Text, bind, bind_text
-from atelier_desk.desktop.widgets.controls import fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel, fill, label
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 
 MARGIN = 24
@@ -43,7 +44,7 @@ class EmptyState(QWidget):
         super().__init__(parent)
         self._fills_page, self._waits = whole, False
         self._icon_name = icon
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self._title = label("", "strong", self, wrap=True)
         self._hint = label("", "muted", self, wrap=True)
         self.button = QPushButton(self)
@@ -107,7 +108,7 @@ class EmptyState(QWidget):
         self._icon.setVisible(icon and not self._waits)
         self._title.setHidden(self._waits)
         self._hint.setVisible(hint and bool(self._hint.text()))
-        self.setToolTip("" if hint else self._hint.text())
+        self.setToolTip("" if hint else plain_tip(self._hint.text()))
 
     def _needed(self, margin: int, icon: bool, hint: bool) -> int:
         """The height of an arrangement at the current width."""

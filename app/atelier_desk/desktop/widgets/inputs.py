@@ -24,9 +24,10 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.controls import IconButton
+from atelier_desk.desktop.widgets.controls import IconButton, PlainLabel
 from atelier_desk.desktop.widgets.format import locale
 from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.text import visible
 
@@ -74,7 +75,7 @@ class ComboBox(_Steady, QComboBox):
             labels = around.findChildren(QLabel, options=Qt.FindChildOption.FindDirectChildrenOnly)
             if any(each.buddy() is self for each in labels):
                 return
-            self._caption = QLabel(around)
+            self._caption = PlainLabel(parent=around)
             self._caption.setBuddy(self)
         elif self._caption.parent() is not around:
             self._caption.setParent(around)
@@ -95,9 +96,9 @@ class ComboBox(_Steady, QComboBox):
         painter.drawComplexControl(style.ComplexControl.CC_ComboBox, option)
         painter.drawControl(style.ControlElement.CE_ComboBoxLabel, option)
         cut = self.currentText() if option.currentText != self.currentText() else ""
-        if cut != self._cut and self.toolTip() == self._cut:  # a tool tip of its own stays
+        if cut != self._cut and self.toolTip() == plain_tip(self._cut):  # a tool tip of its own stays
             self._cut = cut
-            self.setToolTip(cut)
+            self.setToolTip(plain_tip(cut))
 
     def showPopup(self) -> None:
         super().showPopup()

@@ -14,6 +14,15 @@ _SHOWN = 480
 """Maximum pixels of an address at 100 %: it is elided in the middle, so that host and end are visible."""
 
 
+def open_address(address: str) -> bool:
+    """Open a web or mail address in its program; whether one accepted it.
+
+    Other schemes may start any program with a file of a stranger's choice, and are refused.
+    """
+    url = QUrl(address)
+    return url.scheme() in OPENABLE and QDesktopServices.openUrl(url)
+
+
 def follow(url: QUrl, text: QTextBrowser) -> None:
     """Show the menu of a link activated in ``text``; schemes other than ``OPENABLE`` are ignored.
 
@@ -43,7 +52,7 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
 
 def _open(url: QUrl, text: QTextBrowser) -> None:
     """Open the address; if no program accepts it, copy it for use elsewhere."""
-    if QDesktopServices.openUrl(url):
+    if open_address(url.toString(QUrl.ComponentFormattingOption.FullyEncoded)):
         return
     QGuiApplication.clipboard().setText(
         url.toString(QUrl.ComponentFormattingOption.FullyEncoded).removeprefix("mailto:")

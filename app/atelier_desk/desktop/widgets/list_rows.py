@@ -45,6 +45,7 @@ from atelier_desk.desktop.widgets.row_paint import (
     paint_text,
     quiet,
 )
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.text import visible
 
 RowRole = Qt.ItemDataRole.UserRole + 100
@@ -141,7 +142,7 @@ def show_row(item: QListWidgetItem | QTreeWidgetItem | QStandardItem, row: ListR
     """Show a row in an item: its title as text, everything as accessible text and tool tip."""
     values = {
         Qt.ItemDataRole.DisplayRole: visible(row.title or row.heading),
-        Qt.ItemDataRole.ToolTipRole: visible(row.tip or "\n".join(filter(None, (row.title, row.facts)))),
+        Qt.ItemDataRole.ToolTipRole: plain_tip(row.tip or "\n".join(filter(None, (row.title, row.facts)))),
         Qt.ItemDataRole.AccessibleTextRole: visible(row.spoken),
         RowRole: row,
     }

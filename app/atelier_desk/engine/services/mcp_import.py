@@ -14,6 +14,7 @@ from atelier_desk.engine.services.common.mcp_status import McpStatus
 from atelier_desk.mcp.config_import import bundle, documents, locations
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
 from atelier_desk.support.i18n import N_
+from atelier_desk.support.plain_files import open_plain
 from atelier_desk.support.threads import in_tool_thread
 
 
@@ -151,9 +152,11 @@ def asked(found: FoundServer) -> tuple[Ask, ...]:
 
 def _text(path: Path) -> str:
     try:
-        if path.stat().st_size > documents.LONGEST:
+        with open_plain(path) as file:
+            content = file.read(documents.LONGEST + 1)
+        if len(content) > documents.LONGEST:
             raise UsageError(N_("{file} is too large to be read."), file=str(path))
-        return path.read_text(encoding="utf-8", errors="replace")
+        return content.decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:
         raise UsageError(
             N_("{file} cannot be read: {detail}"), file=str(path), detail=error.strerror or error

@@ -18,6 +18,7 @@ from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.policy.permissions import glob, pattern
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
+from atelier_desk.support.plain_files import open_plain
 from atelier_desk.support.threads import in_tool_thread
 
 # Judging calls imports most of the run engine, which listing rules does not need.
@@ -396,7 +397,7 @@ def _intent(
 
 
 def _read(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_plain(path) as file:
         content = file.read(limits.RULE_FILE + 1)
     if len(content) > limits.RULE_FILE:
         raise LimitError(N_("{path} is too long: at most {most} bytes are read."), path=path, most=limits.RULE_FILE)

@@ -203,7 +203,7 @@ class TeamBroker:
                 valid = ", ".join(parent.mcp_servers) or "none"
                 raise ToolError(f"Unknown MCP server {', '.join(unknown)}. Yours: {valid}.", code="unknown_mcp_server")
         changes = {
-            "name": request.name.strip()[: limits.AGENT_NAME],
+            "name": " ".join(request.name.split())[: limits.AGENT_NAME],
             "system_prompt": request.system_prompt or DEFAULT_PROMPT,
             "provider": request.provider or parent.provider,
             "model": request.model or parent.model,

@@ -28,11 +28,16 @@ from atelier_desk.storage.rows import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
+from atelier_desk.support.plain_files import open_plain
 from atelier_desk.support.threads import in_storage_thread
 
 MANIFEST = "manifest.json"
 PAGE = 500
+PAGE_BYTES = 16 * 1024**2
+LINE_BYTES = 256 * 1024**2
+"""Maximum bytes of a row, and of the manifest, which are read into memory."""
 LEFT_OUT = frozenset({"schema_version"})
+"""Tables that belong to the data folder: neither exported nor imported."""
 HASHED = frozenset({"workflow", "run", "run_event", "message", "tool_execution", "prompt_frame"})
 HASHES = frozenset({"hash", "prev_hash", "wrote", "last_hash"})
 """Tables whose rows have hashes or are linked by them, and the columns for that."""
@@ -44,6 +49,8 @@ ADDED: dict[str, dict[str, Any]] = {
     "workflow": {"draft_attachments": "[]"},
 }
 """Required columns that exports of versions 1 to 3 lack, with the values of rows from before them."""
+_BROKEN = (OSError, ValueError, KeyError, TypeError, RecursionError, IndexError, AttributeError)
+"""What reading a file that is none of an export raises."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
     "{path} is not as it was exported: it is damaged or was changed. If it was changed on purpose, remove its line "
@@ -113,7 +120,7 @@ async def import_jsonl(
         if present.get(table):
             raise ConflictError(NOT_EMPTY, table=table)
     for table in manifest["counts"]:
-        if table not in present:
+        if table not in present or table in LEFT_OUT:
             raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=table)
     await in_storage_thread(_check_hashes, source, manifest["files"])
     if datadir is not None:
@@ -183,6 +190,8 @@ async def _import_table(
         rows, offset = await in_storage_thread(_read_rows, path, offset)
         if not rows:
             return count
+        if (other := next((row for row in rows if not _belongs(row, table)), None)) is not None:
+            raise StorageError(NOT_AN_EXPORT, code="damaged", path=path, detail=str(other.get("id"))[:80])
         if without and table in HASHED:
             rows = [{name: value for name, value in row.items() if name not in without} for row in rows]
         rows = [packed(table, {**added, **row}) for row in rows]
@@ -190,6 +199,14 @@ async def _import_table(
         count += len(rows)
         if progress:
             progress(before + count)
+
+
+def _belongs(row: dict[str, Any], table: str) -> bool:
+    """Whether a row's id is one of this table: the engine would write it into the table that the id names."""
+    from surrealdb import RecordID
+
+    id = row.get("id")
+    return isinstance(id, RecordID) and id.table_name == table
 
 
 async def _computed_columns(store: Store, table: str) -> frozenset[str]:
@@ -200,19 +217,26 @@ async def _computed_columns(store: Store, table: str) -> frozenset[str]:
 
 def _copy_folders(source: Path, target: Path) -> None:
     for name in FOLDERS[1:]:  # without the database
-        if (source / name).is_dir():
-            shutil.copytree(source / name, target / name, dirs_exist_ok=True, ignore=_links)
+        if (source / name).is_dir() and not (source / name).is_symlink():
+            shutil.copytree(source / name, target / name, dirs_exist_ok=True, ignore=_special)
 
 
-def _links(folder: str, names: list[str]) -> list[str]:
-    """Return symbolic links, which are skipped: they may point to anything on this machine."""
-    return [name for name in names if (Path(folder) / name).is_symlink()]
+def _special(folder: str, names: list[str]) -> list[str]:
+    """Return what is neither a file nor a folder, and is skipped.
+
+    A symbolic link may point to anything on this machine, and a pipe is never read to its end.
+    """
+    paths = ((name, Path(folder) / name) for name in names)
+    return [name for name, path in paths if path.is_symlink() or not (path.is_file() or path.is_dir())]
 
 
 def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
     """Refuse files that are missing or changed; those that the manifest does not list may be anything."""
+    inside = source.resolve()
     for name, digest in wanted.items():
         path = source / name
+        if not (real := path.resolve()).is_relative_to(inside) or real != inside / name:  # elsewhere, or by a link
+            raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=name)
         if not path.is_file() or sha256_of(path) != digest:
             raise StorageError(CHANGED, code="damaged", path=path, manifest=MANIFEST)
 
@@ -223,7 +247,11 @@ def _in_use(target: Path) -> bool:
 
 def _read_manifest(source: Path) -> dict[str, Any]:
     try:
-        manifest: dict[str, Any] = json.loads((source / MANIFEST).read_text(encoding="utf-8"))
+        with open_plain(source / MANIFEST, follow=False) as file:
+            content = file.read(LINE_BYTES + 1)
+        if len(content) > LINE_BYTES:
+            raise ValueError(MANIFEST)
+        manifest: dict[str, Any] = json.loads(content)
         counts = manifest["counts"]
         if (
             not isinstance(manifest["format"], int)
@@ -237,22 +265,25 @@ def _read_manifest(source: Path) -> dict[str, Any]:
         if not isinstance(manifest.setdefault("files", {}), dict):
             raise TypeError(MANIFEST)
         return manifest
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except _BROKEN as error:
         raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=str(error)) from error
 
 
 def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
-    """Return up to ``PAGE`` rows from a byte offset, and the offset after them."""
+    """Return up to ``PAGE`` rows, or about ``PAGE_BYTES``, from a byte offset, and the offset after them."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path, follow=False) as file:
             file.seek(offset)
-            rows = []
-            for line in iter(file.readline, b""):
-                rows.append(from_plain(json.loads(line), top=True))
-                if len(rows) >= PAGE:
-                    break
+            rows: list[dict[str, Any]] = []
+            while len(rows) < PAGE and file.tell() - offset < PAGE_BYTES and (line := file.readline(LINE_BYTES + 1)):
+                if len(line) > LINE_BYTES:
+                    raise ValueError(path.name)
+                row = from_plain(json.loads(line), top=True)
+                if not isinstance(row, dict):
+                    raise TypeError(path.name)
+                rows.append(row)
             return rows, file.tell()
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except _BROKEN as error:
         raise StorageError(NOT_AN_EXPORT, code="damaged", path=path, detail=str(error)) from error
 
 

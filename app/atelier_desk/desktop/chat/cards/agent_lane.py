@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.pending_requests import PendingRequests
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
@@ -14,6 +14,7 @@ from atelier_desk.desktop.team.state import Member
 from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_icon, state_text, task
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, show_pixmap
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Lane(QWidget):
     def _build(self) -> None:
         self.head = control(QPushButton(self), "lane-open", look="lane", on=self._open)
         self.head.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._icon = QLabel(self.head)
+        self._icon = PlainLabel(parent=self.head)
         self._name = control(ElidedLabel("", self.head), look="strong")
         self._title = control(ElidedLabel("", self.head), look="muted")
         self._figures = control(ElidedLabel("", self.head), look="small")
@@ -62,7 +63,7 @@ class Lane(QWidget):
             "lane-stop",
             on=lambda: self._host.stop_requested.emit(self.run_id),
         )
-        self._chevron = QLabel(self.head)
+        self._chevron = PlainLabel(parent=self.head)
         upper, lower = QHBoxLayout(), QHBoxLayout()
         upper.setSpacing(8)
         lower.setSpacing(0)

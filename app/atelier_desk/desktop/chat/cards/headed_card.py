@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import Card, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
 
 
 class HeadedCard(Card):
@@ -19,7 +20,7 @@ class HeadedCard(Card):
 
     def __init__(self, parent: QWidget | None = None, variant: str = "card") -> None:
         super().__init__(parent, variant)
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self.title = label("", "strong", self, wrap=True)
         self.text = label("", "muted", self, wrap=True)
         self.words = words = fill(QVBoxLayout(), self.title, self.text, spacing=4)

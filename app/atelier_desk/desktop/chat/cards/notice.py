@@ -16,9 +16,11 @@ from atelier_desk.desktop.chat.transcript.spacing import INSIDE
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
 from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
+from atelier_desk.presentation.unreadable import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
 
@@ -143,7 +145,11 @@ _ENDED = {
 
 
 def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
-    """Icon, colour, card variant, title and text of a notice."""
+    """Icon, colour, card variant, title and text of a notice; the title says so if its details are unreadable."""
+    return readable(lambda: _notice_words(entry), lambda: ("info", "muted", "card", unreadable(), entry.content))
+
+
+def _notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     details = entry.details
     role: Role
     if entry.topic == "error":
@@ -175,9 +181,9 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         if not after:  # results are shortened before the remaining tokens are counted
             text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
-    if (known := notice_kind(entry.topic, details)) is not None:
-        role, variant = ("warn", "card-warn") if known.warning else ("muted", "card")
-        return known.icon, role, variant, *known.text(details)
+    if (kind_of := notice_kind(entry.topic, details)) is not None:
+        role, variant = ("warn", "card-warn") if kind_of.warning else ("muted", "card")
+        return known(kind_of.icon, "info"), role, variant, *kind_of.text(details)
     if entry.topic == "run_interrupted":
         return (
             "power",

@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QDialog,
     QHBoxLayout,
-    QLabel,
     QMenu,
     QPushButton,
     QScrollArea,
@@ -34,6 +33,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, control, fill
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
@@ -68,11 +68,11 @@ def picture_menu(
     return made
 
 
-class PictureLabel(QLabel):
+class PictureLabel(PlainLabel):
     """``result-picture``. Enter or a click enlarges it, the copy shortcut copies it, dragging exports a file."""
 
     def __init__(self, title: str, image: ImagePart, pixmap: QPixmap, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(parent=parent)
         self.setObjectName("result-picture")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -170,7 +170,7 @@ class PictureDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowTitle(visible(title or _("Image")))
         self._picture, self._ratio, self._zoom = picture, label.ratio, 1.0
-        self._shown = QLabel(self)
+        self._shown = PlainLabel(parent=self)
         self._shown.setObjectName("picture-large")
         self._shown.setScaledContents(True)
         self._shown.setPixmap(picture)

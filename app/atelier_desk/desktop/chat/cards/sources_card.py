@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.desktop.widgets.links import open_address
+from atelier_desk.desktop.widgets.tips import wrapped_tip
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.presentation.sources import words
 from atelier_desk.support.i18n import _, ngettext
@@ -40,7 +41,8 @@ class SourcesCard(HeadedCard):
                 self._flow.removeWidget(button)
                 button.deleteLater()
             self.buttons = [
-                control(QPushButton(self), "source", look="ghost", on=partial(_open, each.url)) for each in sources
+                control(QPushButton(self), "source", look="ghost", on=partial(open_address, each.url))
+                for each in sources
             ]
             for button in self.buttons:
                 self._flow.addWidget(button)
@@ -55,17 +57,5 @@ class SourcesCard(HeadedCard):
             text = visible(f"{number}. {words(source)}")
             short = button.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, theme().px(SHOWN))
             button.setText(short.replace("&", "&&"))
-            button.setToolTip(f"<p>{_tip(words(source))}<br>{_tip(source.url)}</p>")
+            button.setToolTip(wrapped_tip(words(source), source.url))
             button.setAccessibleName(_("Open the source {name}", name=words(source)))
-
-
-def _tip(text: str) -> str:
-    from html import escape
-
-    return escape(visible(text))
-
-
-def _open(url: str) -> None:
-    where = QUrl(url)
-    if where.scheme() in ("http", "https"):
-        QDesktopServices.openUrl(where)

@@ -19,7 +19,7 @@ from atelier_desk.desktop.questions.approval_text import rejection
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, bind_text, control, label
-from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.desktop.widgets.controls import PillKind, PlainLabel
 from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
@@ -50,12 +50,12 @@ class ToolCard(QFrame):
         self._head.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click, also on a child, leaves the focus in the composer
         self._head.setCursor(Qt.CursorShape.PointingHandCursor)
         self._head.clicked.connect(self.toggle)
-        self._icon = QLabel(self._head)
+        self._icon = PlainLabel(parent=self._head)
         self._name = label(call.tool, "strong", self._head)
         self._summary = ElidedLabel("", self._head)
         mark(self._summary, "muted")
         self._pill = Pill("", "", self._head)
-        self._chevron = QLabel(self._head)
+        self._chevron = PlainLabel(parent=self._head)
         row = QHBoxLayout(self._head)
         row.setContentsMargins(13, 0, 11, 0)
         row.setSpacing(10)

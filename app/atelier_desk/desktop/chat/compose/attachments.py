@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, bind_text, fill
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.pictures import STORED_LIMITS
 from atelier_desk.support.i18n import N_, _
@@ -164,7 +165,7 @@ class Chip(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.item = item
-        self.shown = QLabel(self)
+        self.shown = PlainLabel(parent=self)
         self.name = ElidedLabel("", self, Qt.TextElideMode.ElideMiddle)
         self.facts = ElidedLabel("", self)
         mark(self.facts, "small")

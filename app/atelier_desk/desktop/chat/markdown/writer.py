@@ -35,6 +35,7 @@ from PySide6.QtGui import (
 from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.markdown.dialect import ALERTS
 from atelier_desk.support.i18n import _
 from atelier_desk.support.text import visible
@@ -102,7 +103,7 @@ def show_formula(
     form.setMaximumWidth(QTextLength(QTextLength.Type.PercentageLength, 100))
     form.setFont(font)
     form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignBaseline)
-    form.setToolTip(source)
+    form.setToolTip(plain_tip(source))
     form.setProperty(FORMULA, source)
     form.setProperty(FORMULA_PX, px)
     cursor = QTextCursor(document)
@@ -436,7 +437,7 @@ class Writer:
         if path is not None:
             picture = QTextImageFormat()
             picture.setName(path)
-            picture.setToolTip(alternative)
+            picture.setToolTip(plain_tip(alternative))
             self._cursor.insertImage(picture)
             return
         form = self._char()
@@ -469,7 +470,7 @@ class Writer:
             form.setAnchorHref(href)
             form.setForeground(QColor(style.tokens.accent))
             form.setFontUnderline(True)
-            form.setToolTip(href)
+            form.setToolTip(plain_tip(href))
         else:
             _formats[key] = QTextCharFormat(form)
         return form

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill, label
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class _QuietButton(IconButton):
             super().paintEvent(event)
 
 
-class _QuietNote(QLabel):
+class _QuietNote(PlainLabel):
     """A label visible together with the buttons."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -72,7 +73,7 @@ class ActionsRow(QWidget):
 
     def add_note(self, *, first: bool = False) -> QLabel:
         """Add a label at the end of the row, or before its buttons."""
-        self._note = control(_QuietNote(self), "message-note", look="small")
+        self._note = control(_QuietNote(parent=self), "message-note", look="small")
         self._row.insertWidget(0 if first else self._row.count() - 1, self._note)
         return self._note
 

@@ -13,6 +13,7 @@ from atelier_desk.desktop.chat.compose.attachments import ICONS, SOURCES, opened
 from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import number, size
 from atelier_desk.support.text import visible
@@ -87,7 +88,7 @@ class AttachedChips(QWidget):
         for each, button in zip(self.entries, self.buttons, strict=True):
             words, shown = self.words(each), ""
             button.setAccessibleName(_("Attached: {name}, {facts}", name=each["name"], facts=words))
-            button.setToolTip(_("{name}\n{facts}", name=each["name"], facts=words))
+            button.setToolTip(plain_tip(_("{name}\n{facts}", name=each["name"], facts=words)))
             if not each.get("width"):
                 name = button.fontMetrics().elidedText(each["name"], Qt.TextElideMode.ElideMiddle, theme().px(_WIDE))
                 shown = visible(f"{name} · {words}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from atelier_desk.presentation.unreadable import unreadable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.result_parts import ResultPart, SourcePart
     from atelier_desk.domain.stream.payloads import Attachment
-    from atelier_desk.domain.workflow import ToolExecution
+    from atelier_desk.domain.workflow import Message, ToolExecution
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry
 
@@ -221,9 +223,9 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         calls=_calls(stored),
         asked=tuple(map(asked_from, stored.questions)),
         details=dict(message.details),
-        images=tuple(message.details.get("images", ())) if message.role.value == "user" else (),
-        files=tuple(message.details.get("files", ())) if message.role.value == "user" else (),
-        attachments=tuple(message.details.get("attachments", ())) if message.role.value == "user" else (),
+        images=_sent(message, "images"),
+        files=_sent(message, "files"),
+        attachments=_sent(message, "attachments"),
         agent_name=message.agent_name,
         model=message.model,
         provider=message.provider,
@@ -231,6 +233,21 @@ def entry_from(stored: TranscriptEntry) -> Entry:
         branch=stored.branch,
         pinned=message.pinned,
     )
+
+
+def _sent(message: Message, name: str) -> tuple[dict[str, Any], ...]:
+    """What the user sent with a message; what is no list of objects is left out."""
+    found = message.details.get(name)
+    if message.role.value != "user" or not isinstance(found, list | tuple):
+        return ()
+    return tuple(each for each in found if isinstance(each, dict))
+
+
+def leave_out_unreadable(entry: Entry) -> None:
+    """Reduce an entry whose data cannot be displayed to its texts and a sentence that says so."""
+    entry.details, entry.images, entry.files, entry.attachments = {}, (), (), ()
+    entry.calls, entry.asked, entry.sources = [], (), ()
+    entry.content = "\n\n".join(filter(None, (entry.content, unreadable())))
 
 
 def attachment_of(streamed: Attachment, before: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from atelier_desk.desktop.chat.transcript.agent_message import AgentMessage
 from atelier_desk.desktop.chat.transcript.attachments import AttachedChips
 from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
-from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.entries import Call, Entry, leave_out_unreadable
 from atelier_desk.desktop.chat.transcript.host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.json_answer import as_code
@@ -34,7 +34,9 @@ from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, bind, bind_text, control
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.desktop.widgets.format import short_moment
+from atelier_desk.presentation.unreadable import readable
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -45,7 +47,16 @@ _THUMBNAIL = 120
 
 
 def make_widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWidget:
-    """Create the widget of an entry, by its kind."""
+    """Create the widget of an entry; one whose stored data cannot be displayed is reduced to its texts."""
+
+    def reduced() -> EntryWidget:
+        leave_out_unreadable(entry)
+        return _widget(entry, host, parent)
+
+    return readable(lambda: _widget(entry, host, parent), reduced)
+
+
+def _widget(entry: Entry, host: TranscriptHost, parent: QWidget) -> EntryWidget:
     if entry.topic in {"prompt", "from_parent", "agent_report"}:
         return AgentMessage(entry, host, parent)
     if entry.kind == "user":
@@ -443,7 +454,7 @@ def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:
     """An image of a sent message, at most 120 px high."""
     picture = QPixmap()
     picture.loadFromData(QByteArray.fromBase64(QByteArray(image.get("data", "").encode())))
-    shown = bind_text(QLabel(parent), name=N_("Attached image"))
+    shown = bind_text(PlainLabel(parent=parent), name=N_("Attached image"))
     side = theme().px(_THUMBNAIL)
     ratio = QGuiApplication.primaryScreen().devicePixelRatio()
     if not picture.isNull():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
 from atelier_desk.desktop.team.state import AgentUsage, Member
 from atelier_desk.desktop.team.state_labels import doing, figures, spoken, state_icon, state_text, task
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label, show_pixmap
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.support.i18n import _
 
 
@@ -56,7 +57,7 @@ class AgentRow(QWidget):
         self.chosen = False
         self._paused = False
         self._member = Member(run_id)
-        self._icon = QLabel(self)
+        self._icon = PlainLabel(parent=self)
         self._name = control(ElidedLabel("", self), look="strong-small")
         self._doing = control(ElidedLabel("", self), look="small")
         self._state = label("", "small", self)

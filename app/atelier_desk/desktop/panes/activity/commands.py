@@ -9,6 +9,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, tint
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.command import RunningCommand
 from atelier_desk.support.i18n import N_, _
@@ -59,7 +60,7 @@ class CommandRows(QWidget):
         for command in self.commands:
             line = self._outputs[command.id]
             line.setText(visible(command.output.rpartition("\n")[2]))
-            line.setToolTip(visible(command.output))
+            line.setToolTip(plain_tip(command.output))
             line.setVisible(bool(command.output))
 
     def _fill(self) -> None:

@@ -15,13 +15,16 @@ from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
 from atelier_desk.desktop.team.state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
+from atelier_desk.presentation.unreadable import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
 from atelier_desk.support.text import shorten, visible, visible_json
@@ -113,6 +116,10 @@ def call_words(entry: LogEntry) -> tuple[str, str]:
 
 def entry_title(entry: LogEntry) -> str:
     """What happened, in a few words."""
+    return readable(lambda: _entry_title(entry), unreadable)
+
+
+def _entry_title(entry: LogEntry) -> str:
     if entry.is_call:
         title = call_words(entry)[0] or _(entry.presentation.title) or bare_tool(entry.tool)
         server = str(entry.data.get("server", ""))
@@ -144,7 +151,8 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
     if entry.is_call:
         # Also of a failed call: its error is written for the model and is in the details.
         return shorten(" ".join(call_words(entry)[1].split()), most, at_word=True)
-    return visible(shorten(one_line(_activity_text(entry.payload) or entry.error), most, at_word=True))
+    text = readable(lambda: _activity_text(entry.payload), unreadable)
+    return visible(shorten(one_line(text or entry.error), most, at_word=True))
 
 
 def _activity_text(payload: payloads.Payload | None) -> str:
@@ -195,8 +203,8 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
     if not entry.is_call:
         if isinstance(entry.payload, payloads.WorkflowComplete):
             return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
-        if isinstance(entry.payload, payloads.Notice) and (known := notice_kind(entry.kind, entry.payload.details)):
-            return known.icon, "warn" if known.warning else "muted"
+        if isinstance(entry.payload, payloads.Notice) and (kind := notice_kind(entry.kind, entry.payload.details)):
+            return known(kind.icon, "info"), "warn" if kind.warning else "muted"
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {
         "running": ("loader-circle", "accent"),
@@ -285,7 +293,7 @@ class ActivityModel(QAbstractListModel):
         if role == EntryRole:
             return entry
         if role == Qt.ItemDataRole.ToolTipRole:
-            return "\n".join(filter(None, (_teller(entry), entry_title(entry), entry_summary(entry, FULL))))
+            return plain_tip("\n".join(filter(None, (_teller(entry), entry_title(entry), entry_summary(entry, FULL)))))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = _(CALL_WORDS[_state(entry)]) if _state(entry) in CALL_WORDS else ""
             return ", ".join(

@@ -19,6 +19,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.bindings import bind
 from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.change import Change
 from atelier_desk.presentation.file_changes import ACTIONS, mark_text, path_text, state_text
 from atelier_desk.support.i18n import _, ngettext
@@ -127,7 +128,9 @@ class ChangeTree(QTreeWidget):
         sources = self._marks.get(marked_path(change), ())
         role: Role = "warn" if sources else "accent" if change.undoable else "muted"
         item = self._item(parent, key, title, details, "triangle-alert" if sources else ICONS[change.action], role)
-        item.setToolTip(0, "\n".join(filter(None, (path_text(change), details, mark_text(sources) if sources else ""))))
+        item.setToolTip(
+            0, plain_tip("\n".join(filter(None, (path_text(change), details, mark_text(sources) if sources else ""))))
+        )
         return item
 
     @staticmethod

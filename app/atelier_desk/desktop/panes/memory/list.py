@@ -15,6 +15,7 @@ from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.format import day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.text import visible
@@ -149,7 +150,7 @@ class MemoryModel(QAbstractListModel):
         if role == MemoryRole:
             return row
         if role == Qt.ItemDataRole.ToolTipRole:
-            return score_parts(row.hit) if row.hit is not None else None
+            return plain_tip(score_parts(row.hit)) if row.hit is not None else None
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return visible(", ".join(filter(None, (row.day, row.memory.content[:200], facts(row)))))
         return None

@@ -24,6 +24,7 @@ from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.support.i18n import N_, _
@@ -95,7 +96,7 @@ class TaskModel(QAbstractListModel):
         if role == TaskRole:
             return row
         if role == Qt.ItemDataRole.ToolTipRole:
-            return visible("\n".join(filter(None, (row.task.name, row.task.description, waits_text(row)))))
+            return plain_tip("\n".join(filter(None, (row.task.name, row.task.description, waits_text(row)))))
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return visible(", ".join(filter(None, (row.task.name, _(STATUS_WORDS[row.shown_status]), waits_text(row)))))
         return None

@@ -27,6 +27,7 @@ from atelier_desk.desktop.panes.times import duration
 from atelier_desk.desktop.replay.labels import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.base import utc_now
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
@@ -239,7 +240,7 @@ class TimelineView(QAbstractScrollArea):
             bar = self.bar_at(event.pos())
             lane = self.lane_at(event.pos()) if event.pos().x() < self.gutter else None
             text = self.describe(bar, "\n") if bar is not None else lane.run.name if lane is not None else ""
-            QToolTip.showText(event.globalPos(), text, self.viewport())
+            QToolTip.showText(event.globalPos(), plain_tip(text), self.viewport())
             return True
         if event.type() == QEvent.Type.Leave:
             self._hover(None)

@@ -21,6 +21,7 @@ from atelier_desk.desktop.theme import icons, mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.bindings import Text
 from atelier_desk.desktop.widgets.steady_width import OverlayBar
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.project import Entity, EntityKind
 from atelier_desk.presentation.projects import describe, kind_word, place_word, title_word
 from atelier_desk.support.i18n import N_, _
@@ -71,7 +72,7 @@ class Outline(QTreeWidget):
             item.setText(0, visible(each.name))
             item.setData(0, KeyRole, each.id)
             item.setData(0, Qt.ItemDataRole.AccessibleTextRole, visible(describe(each)))
-            item.setToolTip(0, visible(each.signature or f"{kind_word(each)} {title_word(each)}"))
+            item.setToolTip(0, plain_tip(each.signature or f"{kind_word(each)} {title_word(each)}"))
             self._items[each.id], self._entities[each.id] = item, each
         if len(parts) <= 60:
             self.expandAll()

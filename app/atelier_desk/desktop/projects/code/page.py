@@ -7,8 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
@@ -19,6 +19,7 @@ from atelier_desk.desktop.projects.code.text import SourceText
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.find_bar import FindBar
+from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
 from atelier_desk.presentation.projects import describe, place_word
@@ -271,7 +272,7 @@ class CodePage(QWidget):
     def open_in_editor(self) -> None:
         """Open the file in the system's editor, or a fetched page in the browser."""
         if self._address:
-            QDesktopServices.openUrl(QUrl(self._address))
+            open_address(self._address)
         elif self.path is not None and not open_text(self.path):
             toast(self, _("No program could be started for {name}.", name=self.path.name))
 

@@ -22,6 +22,7 @@ from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.presentation.projects import describe
 from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.text import visible
@@ -223,7 +224,9 @@ class GraphView(QWidget):
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             node = self.node_at(QPointF(event.pos()))
-            QToolTip.showText(event.globalPos(), describe(self.model.entities[node]) if node >= 0 else "", self)
+            QToolTip.showText(
+                event.globalPos(), plain_tip(describe(self.model.entities[node]) if node >= 0 else ""), self
+            )
             return True
         if event.type() == QEvent.Type.Leave:
             self._hover(-1)

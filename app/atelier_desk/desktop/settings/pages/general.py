@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Number, Toggle, bounds
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets.controls import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.inputs import Slider
 from atelier_desk.domain.settings import Settings
@@ -34,7 +35,7 @@ class ScaleSlider(QWidget):
         self.slider.setPageStep(2)
         self.slider.setTracking(False)  # restyling the program at every pixel of a drag would stutter
         self.slider.setFixedWidth(200)
-        self.percent = QLabel(self)
+        self.percent = PlainLabel(parent=self)
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         fill(QHBoxLayout(self), self.slider, self.percent, margins=(0, 0, 0, 0), spacing=10)
         self.saving = Debouncer(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))

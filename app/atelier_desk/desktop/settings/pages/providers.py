@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton, QWidget
 from shiboken6 import isValid
 
@@ -25,6 +23,7 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.domain.imported_data import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.registry import find
@@ -364,7 +363,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         bind_text(self.get_key, lambda: _("Get an API key: {place}", place=self._keys.removeprefix("https://")))
 
     def _open_keys(self) -> None:
-        QDesktopServices.openUrl(QUrl(self._keys))
+        open_address(self._keys)
 
     def _ask_preset(self) -> None:
         """Show the presets, and servers found on this machine once known."""

@@ -18,6 +18,7 @@ from typing import IO, Any, NamedTuple
 
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
+from atelier_desk.support.plain_files import open_plain
 
 FILE_MOST = 2 * 1024**3
 """Maximum uncompressed bytes of JSON per file."""
@@ -52,7 +53,7 @@ _HEAD = 65_536
 def is_workflow(path: Path) -> bool:
     """Whether a file begins like an exported workflow; False if unreadable."""
     try:
-        with path.open("rb") as file:
+        with open_plain(path) as file:
             return _WORKFLOW.match(file.read(_HEAD)) is not None
     except OSError:
         return False

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal
 
 from pydantic import Base64Bytes, Field
 
@@ -20,6 +21,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, Tool
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.run_notices import notice_kind, retry_text, unfinished_text
 from atelier_desk.presentation.sources import used, words
+from atelier_desk.presentation.unreadable import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 
 
@@ -81,11 +83,11 @@ def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[
     called: dict[str, list[ResultPart]] = {}
     for entry in entries:
         parts = called.setdefault(entry.message.run_id, [])
-        lines += _turn(entry)
+        lines += _each(_turn, [entry])
         if entry.calls:
             parts += (part for call in entry.calls for part in call.parts)
         elif entry.message.role is MessageRole.ASSISTANT:
-            lines += _sources(used(entry.message.content, parts))
+            lines += _each(_sources, [used(entry.message.content, parts)])
     if tasks:
         lines += ["## " + _("Tasks"), ""]
         lines += [
@@ -106,13 +108,10 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     lines = [f"## {_plain(who)} · {when}" + (" · " + _("pinned") if message.pinned else ""), ""]
     if message.content:
         lines += [message.content, ""]
-    lines += ["- " + _("Attached file: {name}", name=_plain(file["name"])) for file in message.details.get("files", [])]
-    lines += [
-        "- " + _("Attached file: {name}", name=_plain(each["name"])) for each in message.details.get("attachments", [])
-    ]
-    lines += [
-        "- " + _("Attached image") for _image in message.details.get("images", []) if message.role is MessageRole.USER
-    ]
+    lines += _each(_attached, message.details.get("files"))
+    lines += _each(_attached, message.details.get("attachments"))
+    if message.role is MessageRole.USER:
+        lines += _each(lambda _image: ["- " + _("Attached image")], message.details.get("images"))
     if len(lines) > 2 and lines[-1]:
         lines.append("")
     finish = str(message.details.get("finish_reason", ""))
@@ -120,11 +119,22 @@ def _turn(entry: TranscriptEntry) -> list[str]:
     if title:
         said = _("{title}. {text}", title=title, text=text)
         lines += [f"> {said}", ""]
-    for call in entry.calls:
-        lines += _call(call)
-    for asked in entry.questions:
-        lines += _question(asked)
+    lines += _each(_call, entry.calls)
+    lines += _each(_question, entry.questions)
     return lines
+
+
+def _each(lines: Callable[[Any], list[str]], rows: Iterable[Any] | None) -> list[str]:
+    """Return the lines of rows; a line stands for a row that cannot be read, or for rows that are none."""
+    otherwise = [f"> {unreadable()}", ""]
+    found = readable(lambda: list(rows or ()), lambda: None)
+    if found is None:
+        return otherwise
+    return [line for row in found for line in readable(partial(lines, row), lambda: otherwise)]
+
+
+def _attached(file: Mapping[str, Any]) -> list[str]:
+    return ["- " + _("Attached file: {name}", name=_plain(file["name"]))]
 
 
 def _sources(found: Sequence[SourcePart]) -> list[str]:

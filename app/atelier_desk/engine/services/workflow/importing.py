@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import (
+    ApprovalKind,
     ApprovalPolicy,
     ApprovalRequest,
     ApprovalScope,
@@ -236,6 +237,7 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
 
 
 def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: tuple[str, ...]) -> EventBody:
+    without: dict[str, Any]
     match body:
         case RunStarted():
             rules = tuple(rule.bare() for rule in approvals.rules if rule.scope is RuleScope.ALWAYS)
@@ -253,7 +255,10 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
             return body.model_copy(update={"scope": ApprovalScope.ONCE, "rules": ()})
         case UserMessage():
             agent = _asking(body.agent) if body.agent is not None else None
-            return body.model_copy(update={"agent": agent, "invoked": _nowhere(body.invoked)})
+            # A path names a file of the other machine, and here perhaps another one.
+            attached = tuple(each.model_copy(update={"path": ""}) for each in body.attachments)
+            without = {"agent": agent, "invoked": _nowhere(body.invoked), "attachments": attached}
+            return body.model_copy(update=without)
         case QueueChanged():
             return body.model_copy(update={"invoked": {name: _nowhere(each) for name, each in body.invoked.items()}})
         case ToolCallFinished(skill=SkillUse() as skill):
@@ -409,6 +414,7 @@ def _held(file: WorkflowFile) -> WorkflowFile:
     added: list[RunEvent] = []
     asked: list[ApprovalRequest] = []
     begun: set[tuple[str, str]] = set()
+    waiting_requests: dict[str, ApprovalRequest] = {}
     over: dict[str, UserQuestion] = {}
     ended: dict[tuple[str, str], ToolExecution] = {}
     usage = Usage()
@@ -420,6 +426,8 @@ def _held(file: WorkflowFile) -> WorkflowFile:
             state = None
         run = run.model_copy(update={"usage": state.usage if state is not None else Usage()})
         usage += run.usage
+        if state is not None:
+            waiting_requests |= {each.id: _as_called(each, state) for each in state.requests}
         for request in _allowed(file, state) if state is not None else ():
             event = _next_event(run, stream_seq, ApprovalRequested(approval=request))
             before, state = state, reduce(state, event)
@@ -450,7 +458,10 @@ def _held(file: WorkflowFile) -> WorkflowFile:
         else:
             run = run.model_copy(update={"status": state.status})
         runs.append(run)
-    approvals = (*file.approvals, *asked)
+    open_rows = (each for each in file.approvals if each.id not in waiting_requests)
+    # One without a call of the journal waits for nothing: it could only mislead.
+    shown = (each for each in open_rows if each.status is not ApprovalStatus.PENDING)
+    approvals = (*shown, *waiting_requests.values(), *asked)
     pending = sum(each.status is ApprovalStatus.PENDING for each in approvals)
     questions = tuple(over.get(each.id, each) for each in file.questions)
     waiting = sum(each.status is QuestionStatus.PENDING for each in questions)
@@ -459,12 +470,37 @@ def _held(file: WorkflowFile) -> WorkflowFile:
     kept = {
         "workflow": workflow,
         "runs": tuple(runs),
-        "events": (*(_not_again(event, begun) for event in file.events), *added),
+        "events": (*(_with_requests(_not_again(event, begun), waiting_requests) for event in file.events), *added),
         "approvals": approvals,
         "questions": questions,
         "executions": tuple(ended.get((each.run_id, each.call_id), each) for each in file.executions),
     }
     return file.model_copy(update=kept)
+
+
+def _with_requests(event: RunEvent, waiting: Mapping[str, ApprovalRequest]) -> RunEvent:
+    body = event.body
+    if isinstance(body, ApprovalRequested) and body.approval.id in waiting:
+        return event.model_copy(update={"body": body.model_copy(update={"approval": waiting[body.approval.id]})})
+    return event
+
+
+def _as_called(request: ApprovalRequest, state: RunState) -> ApprovalRequest:
+    """Return a request that shows the call as the journal has it, which is what an approval would run.
+
+    Its words, values, risk and rules are those of the file, which may say anything, and its timeout could approve it.
+    """
+    call = state.call(request.call_id)
+    shown: dict[str, Any] = {
+        "kind": ApprovalKind.TOOL,
+        "tool": call.call.name if call is not None else request.tool,
+        "arguments": call.call.arguments if call is not None else {},
+        "risk": "high",
+        "timeout_s": state.approvals.timeout_s,
+        "on_timeout": state.approvals.on_timeout,
+    }
+    kept = ("id", "workflow_id", "run_id", "root_run_id", "call_id", "agent_id", "lineage", "round", "created_at")
+    return ApprovalRequest(**{name: getattr(request, name) for name in kept}, **shown, agent_name=state.agent.name)
 
 
 def _not_again(event: RunEvent, begun: set[tuple[str, str]]) -> RunEvent:
@@ -512,7 +548,8 @@ def _allowed(file: WorkflowFile, state: RunState) -> list[ApprovalRequest]:
         and event.body.approval.call_id in calls
     }
     return [
-        each.model_copy(update={"id": new_id(), "round": each.round + 1, "seen_ms": 0}) for each in requests.values()
+        _as_called(each.model_copy(update={"id": new_id(), "round": each.round + 1}), state)
+        for each in requests.values()
     ]
 
 
