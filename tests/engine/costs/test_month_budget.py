@@ -447,3 +447,18 @@ async def test_a_file_from_elsewhere_counts_in_memory_as_it_does_in_the_store(
         month = (await atelier.usage.month()).spent
         await atelier.month_budget.prepare()
         assert atelier.month_budget._left() == pytest.approx(10.0 - month)
+
+
+async def test_a_request_left_by_a_run_that_is_over_is_given_to_it_too(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        run_id = await ask(atelier)
+        assert await settled(atelier, run_id) is RunStatus.COMPLETED
+        run = await atelier.repos.runs.get(run_id)
+        lost = Usage(tokens_output=500, cost=0.5, cost_estimated=0.5, estimated=True)
+        left = UsageRecord(run.workflow_id, "Tester", "p", "m", START, lost, 1, 0)
+        await atelier.repos.journal.save_partial(run_id, run.workflow_id, "message", "A", "", lost, left)
+    async with opened(open_atelier, model, ManualClock(START + timedelta(seconds=9))) as atelier:
+        assert (await atelier.usage.month()).spent == pytest.approx(1.5)
+        assert (await atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(1.5), "its run has it"
+        assert await atelier.repos.used.sent() == []

@@ -86,11 +86,11 @@ def _row(record: UsageRecord) -> dict[str, Any]:
 
 
 def _record(
-    id: Any, workflow: str, agent: str, provider: str, model: str, time: Any, usage: str, *counts: int
+    id: Any, workflow: str, agent: str, provider: str, model: str, time: Any, usage: str, requests: int, ms: int
 ) -> UsageRecord:
     used = Usage.model_validate_json(usage)
     number = id[-1] if isinstance(id, list) and id[:1] == [SINGLE_PREFIX] else None
-    return UsageRecord(workflow, agent, provider, model, plain_time(time), used, *counts, number)
+    return UsageRecord(workflow, agent, provider, model, plain_time(time), used, requests, ms, number)
 
 
 def _sent_key(id: Any) -> SentKey | None:
