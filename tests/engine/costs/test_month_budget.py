@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.errors import ToolError
+from atelier_desk.domain.errors import LimitError, ToolError
 from atelier_desk.domain.events.run import LimitKind, PauseReason, TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
 from atelier_desk.domain.provider import ModelInfo
@@ -462,3 +462,59 @@ async def test_a_request_left_by_a_run_that_is_over_is_given_to_it_too(open_atel
         assert (await atelier.usage.month()).spent == pytest.approx(1.5)
         assert (await atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(1.5), "its run has it"
         assert await atelier.repos.used.sent() == []
+
+
+async def test_a_slow_commit_counts_at_once(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        journal = atelier.repos.journal
+        commit = journal.commit
+
+        async def slow(*commits: Any) -> None:
+            await commit(*commits)
+            await clock.advance(120)
+
+        monkeypatch.setattr(journal, "commit", slow)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        await atelier.month_budget.prepare()
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
+        assert atelier.month_budget._left() == pytest.approx(4.0)
+
+
+async def test_beyond_a_lowered_limit_only_what_is_free_is_sent(open_atelier: Opener) -> None:
+    async with opened(open_atelier, Model(), monthly_cost_limit=5.0) as atelier:
+        assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        await atelier.settings.update(monthly_cost_limit=0.5)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.PAUSED
+        async with atelier.outside_costs.paying("own", "", 0.0, ""):
+            pass
+        with pytest.raises(LimitError):
+            async with atelier.outside_costs.paying("brave", "", 0.01, ""):
+                pass
+
+
+async def test_what_is_sent_and_committed_while_the_month_is_read_counts_once(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=9.0) as atelier:
+        month = atelier.month_budget
+        await month.prepare()
+        month.reread()
+        read, reads = month.cost_since, 0
+
+        async def slow(since: datetime) -> float:
+            nonlocal reads
+            reads += 1
+            if reads == 1:
+                async with atelier.outside_costs._counted("x", "x", "", 0.5, Usage(cost=0.5), lambda: Usage(cost=0.25)):
+                    pass
+            return await read(since)
+
+        async def prepared() -> None:
+            """Nobody waits for the month while it is read."""
+
+        month.cost_since = slow
+        prepare = month.prepare
+        month.prepare = prepared  # type: ignore[method-assign]
+        await prepare()
+        month.prepare = prepare  # type: ignore[method-assign]
+        assert (month._left(), reads) == (pytest.approx(9.0 - 0.25), 2)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import (
     ChatReply,
@@ -313,3 +313,28 @@ async def test_a_server_that_counts_no_tokens_of_vectors_is_not_free(opened: Any
         await made.embed(["a text of many words"])
         await made.aclose()
         assert await spent(paid) > 5 * TOKENS / 1_000_000
+
+
+async def test_a_refusal_that_cannot_be_noted_counts_in_memory_as_it_does_in_the_store(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+
+        async def broken(_key: object) -> None:
+            raise StorageError("The disk is full.")
+
+        monkeypatch.setattr(paid.atelier.repos.used, "withdraw", broken)
+        with pytest.raises(StorageError):
+            async with paid.atelier.outside_costs.paying("brave", "", 0.25, ""):
+                raise ProviderError("No.", code="auth")
+        assert await spent(paid) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("code", ["truncated", "overloaded"])
+async def test_a_broken_off_request_outside_runs_is_shown_as_estimated(opened: Any, code: str) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        with pytest.raises(ProviderError):
+            async with paid.atelier.outside_costs.paying("brave", "", 0.25, ""):
+                raise ProviderError("No.", code=code, charged=True)
+        assert await spent(paid) == pytest.approx(0.25)
+        assert (await paid.atelier.usage.month()).estimated == pytest.approx(0.25)

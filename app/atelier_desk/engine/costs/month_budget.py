@@ -199,6 +199,7 @@ class MonthBudget:
     def reread(self) -> None:
         """Read this month's cost again before the next request."""
         self._month = ""
+        self._changes += 1
 
     def count(self, cost: float) -> None:
         """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""

@@ -38,7 +38,9 @@ if TYPE_CHECKING:
 
 
 class SentRequests:
-    """Notes requests and settles them. What a request holds of the monthly limit is freed with it."""
+    """Notes requests and settles them. What a request holds of the monthly limit is freed with it; while its row is
+    there, it counts by that.
+    """
 
     def __init__(self, month: MonthBudget, used: UsedRepository, clock: Clock) -> None:
         self._month = month
@@ -63,19 +65,29 @@ class SentRequests:
         try:
             cancelled = await to_the_end(self._used.send(key, self.record(provider, model, most, state)))
         except BaseException:
-            self.over(hold)
+            self._month.free(hold)
             raise
         if cancelled:
             await self.refused(hold)
             raise asyncio.CancelledError
 
     async def refused(self, hold: Hold) -> None:
-        """The request cost nothing: it was refused, or not sent."""
+        """The request cost nothing: it was refused, or not sent.
+
+        Raises:
+            StorageError: this cannot be noted, so it goes on counting by the most it may have used.
+        """
+        cancelled = False
         try:
-            if hold.key is not None and await to_the_end(self._used.withdraw(hold.key)):
-                raise asyncio.CancelledError
+            if hold.key is not None:
+                cancelled = await to_the_end(self._used.withdraw(hold.key))
+        except BaseException:
+            self._month.count(hold.most)
+            raise
         finally:
-            self.over(hold)
+            self._month.free(hold)
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def settle(
         self,
@@ -99,7 +111,7 @@ class SentRequests:
             self._month.count(hold.most)
             raise
         finally:
-            self.over(hold)
+            self._month.free(hold)
         if cancelled:
             raise asyncio.CancelledError
 
@@ -112,8 +124,4 @@ class SentRequests:
             self._month.count(hold.most)
             raise
         finally:
-            self.over(hold)
-
-    def over(self, hold: Hold) -> None:
-        """Free what the request holds; while its row is there, it counts by that."""
-        self._month.free(hold)
+            self._month.free(hold)
