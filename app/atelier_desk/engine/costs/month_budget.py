@@ -222,7 +222,8 @@ class MonthBudget:
         of the journal.
         """
         self._held = [each for each in self._held if each.key not in settled]
-        self.count(cost)
+        if cost or settled:
+            self.count(cost)
 
     def _hold(self, hold: Hold, cost: float) -> None:
         hold.cost = cost
