@@ -15,6 +15,8 @@ from atelier_desk.support.text import filled, visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """Left over when a detail in parentheses is empty."""
+CHARGED = frozenset({"timeout", "truncated", "bad_response", "server_error"})
+"""Codes of errors after which a service may have done what it was asked, unless the error says otherwise."""
 
 
 class AtelierError(Exception):
@@ -111,6 +113,8 @@ class ProviderError(AtelierError):
     Attributes:
         status: HTTP status, None without an answer.
         retry_after_s: seconds to wait as requested by the server, None if it did not say.
+        charged: whether the service may have done, and charge for, what it was asked: not if it refused it, or was not
+            reached.
     """
 
     code = "provider"
@@ -124,11 +128,13 @@ class ProviderError(AtelierError):
         status: int | None = None,
         retry_after_s: float | None = None,
         recoverable: bool | None = None,
+        charged: bool | None = None,
         **params: object,
     ) -> None:
         super().__init__(template, code=code, recoverable=recoverable, **params)
         self.status = status
         self.retry_after_s = retry_after_s
+        self.charged = self.code in CHARGED if charged is None else charged
 
 
 class ContextOverflowError(ProviderError):
@@ -146,7 +152,9 @@ class ContextOverflowError(ProviderError):
         status: int | None = None,
         **params: object,
     ) -> None:
-        super().__init__(template, code=None, status=status, retry_after_s=None, recoverable=None, **params)
+        super().__init__(
+            template, code=None, status=status, retry_after_s=None, recoverable=None, charged=False, **params
+        )
         self.n_ctx = n_ctx
         self.n_prompt = n_prompt
 

@@ -251,13 +251,15 @@ LOADING = "loading"
 class RetryDelta(Model):
     """The provider waits ``delay_s`` seconds before attempt number ``attempt``.
 
-    Nothing was shown before. ``reason`` is an error's code, ``LOADING``, or a sentence.
+    Nothing was shown before. ``reason`` is an error's code, ``LOADING``, or a sentence; ``charged``: the service may
+    charge for the attempt before, see ``ProviderError``.
     """
 
     kind: Literal["retry"] = "retry"
     attempt: int
     delay_s: float
     reason: str
+    charged: bool = False
 
 
 class ReplyDone(Model):

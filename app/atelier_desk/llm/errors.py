@@ -307,6 +307,8 @@ def _classified(
         and NAMED_WAIT_S[0] < wait <= NAMED_WAIT_S[1]
     ):
         say, later = f"{code}_until", {"moment": (now + timedelta(seconds=wait)).replace(microsecond=0)}
+    if "timeout_error" in (body.type, body.code):
+        later["charged"] = True  # it says that it is busy, but worked on it
     return provider_error(where, code, detail, status=status, retry_after_s=wait, field=body.field, say=say, **later)
 
 

@@ -5,16 +5,20 @@ warned in time.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.events.run import LimitKind, PauseReason
+from atelier_desk.domain.errors import LimitError, ToolError
+from atelier_desk.domain.events.run import LimitKind, PauseReason, TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, Usage
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.workflow import RunStatus
@@ -319,3 +323,199 @@ async def test_an_odd_row_of_usage_prevents_neither_a_start_nor_a_request(
     async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
         assert (await atelier.usage.month()).spent == (0.5 if readable else 0.0)
         assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+
+
+@pytest.mark.parametrize("again", [False, True])
+@pytest.mark.parametrize("order", list(permutations(("original", "copy", "fork"))))
+async def test_the_month_is_the_same_whichever_copy_is_deleted_for_good(
+    open_atelier: Opener, order: tuple[str, ...], again: bool
+) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=10.0) as atelier:
+        await settled(atelier, await ask(atelier))
+        [workflow] = await atelier.workflows.list()
+        await clock.advance(5)
+        copy = await atelier.workflows.duplicate(workflow.id)
+        fork = await atelier.runs.fork(workflow.id, at=workflow.stream_seq)
+        await settled(atelier, await atelier.runs.send(copy.id, "Go on", agent=AGENT))
+        ids = {"original": workflow.id, "copy": copy.id, "fork": fork.id}
+        file = await atelier.workflows.export(ids[order[0]])
+
+        async def spent() -> float:
+            month = (await atelier.usage.month()).spent
+            await atelier.month_budget.prepare()
+            assert atelier.month_budget._left() == pytest.approx(10.0 - month), "counted as stored"
+            return month
+
+        assert await spent() == pytest.approx(2.0)
+        for name in order:
+            await atelier.workflows.purge(ids[name])
+            assert await spent() == pytest.approx(2.0), name
+            if again and name == order[1]:
+                await atelier.workflows.import_(file)
+                assert await spent() == pytest.approx(2.0), "the first comes back"
+                await atelier.workflows.import_(file, "rename")
+                assert await spent() == pytest.approx(2.0)
+    async with opened(open_atelier, model, clock) as atelier:
+        assert (await atelier.usage.month()).spent == pytest.approx(2.0)
+
+
+async def test_what_one_run_has_twice_counts_twice_when_it_is_deleted_for_good(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=10.0) as atelier:
+        run_id = await ask(atelier)
+        await settled(atelier, run_id)
+        [handle] = await atelier.runs.team_of(run_id)
+        spending = CallSpending(atelier.environment, handle, "c1")
+        for _ in range(3):
+            async with spending.paying("painter", "m", 0.5, "a picture", "Settings"):
+                pass
+        [workflow] = await atelier.workflows.list()
+        await atelier.workflows.duplicate(workflow.id)
+        for each in await atelier.workflows.list():
+            await atelier.workflows.purge(each.id)
+            assert (await atelier.usage.month()).spent == pytest.approx(2.5)
+        assert sum(row.total.requests for row in await atelier.usage.rows()) == 8, "each workflow has its own"
+
+
+async def test_a_request_holds_its_cost_as_long_as_it_takes(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    model.gate.clear()
+    async with opened(open_atelier, model, clock, monthly_cost_limit=1.2) as atelier:
+        atelier.environment.inactivity_s = 1e9
+        first = await ask(atelier)
+        while not model.asked:
+            await asyncio.sleep(0)
+        await clock.advance(7_200)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.PAUSED
+        model.gate.set()
+        assert await settled(atelier, first) is RunStatus.COMPLETED
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
+
+
+async def test_a_commit_frees_what_its_own_request_held(open_atelier: Opener) -> None:
+    async with opened(open_atelier, Model(), monthly_cost_limit=10.0) as atelier:
+        run_id = await ask(atelier)
+        await settled(atelier, run_id)
+        [handle] = await atelier.runs.team_of(run_id)
+        spending = CallSpending(atelier.environment, handle, "c1")
+        async with spending.paying("painter", "small", 0.25, "a picture", "Settings"):
+            async with spending.paying("painter", "large", 2.0, "a picture", "Settings"):
+                pass
+            assert spending._env.month.held_by(run_id) == 0.25, "not that of the request that is not over"
+            # A title costs less than each of them, and frees neither.
+            await atelier.journal.append(handle, TitleGenerated(title="x", usage=Usage(tokens_output=1, cost=0.1)))
+            assert spending._env.month.held_by(run_id) == 0.25
+
+
+@pytest.mark.skipif(not hasattr(time, "tzset"), reason="the system cannot be told another time zone")
+@pytest.mark.parametrize("zone", ["Asia/Kolkata", "Asia/Kathmandu", "America/New_York", "Pacific/Kiritimati"])
+async def test_what_is_used_outside_runs_counts_in_the_month_of_the_person(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        april = datetime(2026, 4, 1, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+        clock = ManualClock(april - timedelta(minutes=1))
+        async with opened(open_atelier, Model(), clock, monthly_cost_limit=10.0) as atelier:
+            for cost in (0.5, 2.0):
+                async with atelier.outside_costs.paying("brave", "web search", cost, ""):
+                    pass
+                await clock.advance(120)
+            month = await atelier.usage.month()
+            assert (month.month, month.spent) == ("2026-04", pytest.approx(2.0))
+            await atelier.month_budget.prepare()
+            assert atelier.month_budget._left() == pytest.approx(8.0)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+async def test_a_file_from_elsewhere_counts_in_memory_as_it_does_in_the_store(
+    open_atelier: Opener, tmp_path: Path
+) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock) as atelier:
+        await settled(atelier, await ask(atelier))
+        [workflow] = await atelier.workflows.list()
+        file = await atelier.workflows.export(workflow.id)
+    (tmp_path / "data").rename(tmp_path / "elsewhere")
+    async with opened(open_atelier, model, clock, monthly_cost_limit=10.0) as atelier:
+        await clock.advance(1)
+        await settled(atelier, await ask(atelier))
+        await atelier.workflows.import_(file)
+        month = (await atelier.usage.month()).spent
+        await atelier.month_budget.prepare()
+        assert atelier.month_budget._left() == pytest.approx(10.0 - month)
+
+
+async def test_a_request_left_by_a_run_that_is_over_is_given_to_it_too(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        run_id = await ask(atelier)
+        assert await settled(atelier, run_id) is RunStatus.COMPLETED
+        run = await atelier.repos.runs.get(run_id)
+        lost = Usage(tokens_output=500, cost=0.5, cost_estimated=0.5, estimated=True)
+        left = UsageRecord(run.workflow_id, "Tester", "p", "m", START, lost, 1, 0)
+        await atelier.repos.journal.save_partial(run_id, run.workflow_id, "message", "A", "", lost, left)
+    async with opened(open_atelier, model, ManualClock(START + timedelta(seconds=9))) as atelier:
+        assert (await atelier.usage.month()).spent == pytest.approx(1.5)
+        assert (await atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(1.5), "its run has it"
+        assert await atelier.repos.used.sent() == []
+
+
+async def test_a_slow_commit_counts_at_once(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=5.0) as atelier:
+        journal = atelier.repos.journal
+        commit = journal.commit
+
+        async def slow(*commits: Any) -> None:
+            await commit(*commits)
+            await clock.advance(120)
+
+        monkeypatch.setattr(journal, "commit", slow)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        await atelier.month_budget.prepare()
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
+        assert atelier.month_budget._left() == pytest.approx(4.0)
+
+
+async def test_beyond_a_lowered_limit_only_what_is_free_is_sent(open_atelier: Opener) -> None:
+    async with opened(open_atelier, Model(), monthly_cost_limit=5.0) as atelier:
+        assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
+        await atelier.settings.update(monthly_cost_limit=0.5)
+        assert await settled(atelier, await ask(atelier)) is RunStatus.PAUSED
+        async with atelier.outside_costs.paying("own", "", 0.0, ""):
+            pass
+        with pytest.raises(LimitError):
+            async with atelier.outside_costs.paying("brave", "", 0.01, ""):
+                pass
+
+
+async def test_what_is_sent_and_committed_while_the_month_is_read_counts_once(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    async with opened(open_atelier, model, clock, monthly_cost_limit=9.0) as atelier:
+        month = atelier.month_budget
+        await month.prepare()
+        month.reread()
+        read, reads = month.cost_since, 0
+
+        async def slow(since: datetime) -> float:
+            nonlocal reads
+            reads += 1
+            if reads == 1:
+                async with atelier.outside_costs._counted("x", "x", "", 0.5, Usage(cost=0.5), lambda: Usage(cost=0.25)):
+                    pass
+            return await read(since)
+
+        async def prepared() -> None:
+            """Nobody waits for the month while it is read."""
+
+        month.cost_since = slow
+        prepare = month.prepare
+        month.prepare = prepared  # type: ignore[method-assign]
+        await prepare()
+        month.prepare = prepare  # type: ignore[method-assign]
+        assert (month._left(), reads) == (pytest.approx(9.0 - 0.25), 2)

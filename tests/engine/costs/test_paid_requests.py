@@ -35,6 +35,7 @@ from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.policy.budget import ReachedLimit
+from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from atelier_desk.tools.calls.context import ToolContext
 from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.web.search import SearchInput, SearchWeb
@@ -438,7 +439,7 @@ async def test_the_reservation_for_a_title_stays_when_the_run_sends_its_next_req
         waiting = asyncio.create_task(title(paid))
         await asked.wait()
         held = paid.atelier.month_budget._left()
-        paid.atelier.month_budget.release(paid.run_id)
+        paid.atelier.month_budget.committed(0.0, [SentKey(paid.run_id, OWN)])
         assert paid.atelier.month_budget._left() == held < 1_000.0 - FIRST
         gate.set()
         await waiting

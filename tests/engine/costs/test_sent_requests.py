@@ -9,10 +9,19 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError
 from atelier_desk.domain.events.run import LimitKind
-from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone, RetryDelta, TextDelta, Usage
+from atelier_desk.domain.model_messages import (
+    ChatReply,
+    ChatRequest,
+    ReplyDone,
+    RetryDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.attachments.image_descriptions import MAX_TOKENS
 from tests.engine.costs.test_paid_requests import (
     AGENT,
     FIRST,
@@ -47,14 +56,20 @@ class Endings:
 
     async def stream(self, _request: ChatRequest) -> Any:
         self.requests += 1
+        if self._how == "a call":
+            self.asked.set()
+            yield ToolCallDelta(index=0, name="x", arguments="{")
+            raise ProviderError("No.", code="overloaded", recoverable=False)
+        if self._how == "withdrawn later":
+            yield TextDelta(content="A word")
         self.asked.set()
-        if self._how == "withdrawn":
+        if self._how.startswith("withdrawn"):
             await asyncio.Event().wait()
         if self._how == "endless":
             for _ in range(1_000):
                 yield TextDelta(content="word after word ")
         if self._how == "again":
-            yield RetryDelta(attempt=2, delay_s=0.0, reason="truncated")
+            yield RetryDelta(attempt=2, delay_s=0.0, reason="truncated", charged=True)
             self.requests += 1
             yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10)))
         elif self._how != "endless":
@@ -70,25 +85,30 @@ async def spent(paid: Paid) -> float:
     return month - FIRST
 
 
-@pytest.mark.parametrize("ask", [title, sampling, description])
+@pytest.mark.parametrize(("ask", "reply_tokens"), [(title, 20), (sampling, 20), (description, MAX_TOKENS)])
 @pytest.mark.parametrize(
-    ("how", "least"),
+    ("how", "free"),
     [
-        ("timeout", 0.001),
-        ("truncated", 0.001),
-        ("withdrawn", 0.001),
-        ("endless", 0.05),
-        ("again", 0.001),
-        ("auth", 0.0),
-        ("unreachable", 0.0),
+        ("timeout", False),
+        ("truncated", False),
+        ("server_error", False),
+        ("withdrawn", False),
+        ("withdrawn later", False),
+        ("a call", False),
+        ("endless", False),
+        ("again", False),
+        ("auth", True),
+        ("unreachable", True),
     ],
 )
-async def test_a_request_next_to_a_run_counts(opened: Any, ask: Any, how: str, least: float) -> None:
+async def test_a_request_next_to_a_run_counts_as_the_most_it_may_cost(
+    opened: Any, ask: Any, reply_tokens: int, how: str, free: bool
+) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, how)
         task = asyncio.create_task(ask(paid))
         await asyncio.wait_for(endings.asked.wait(), 10)
-        if how == "withdrawn":
+        if how.startswith("withdrawn"):
             task.cancel()
         with pytest.raises((AtelierError, asyncio.CancelledError)):
             await task
@@ -96,23 +116,34 @@ async def test_a_request_next_to_a_run_counts(opened: Any, ask: Any, how: str, l
             raise asyncio.CancelledError
         assert endings.requests == 1, "room for one was reserved"
         cost = await spent(paid)
-        assert cost >= least
-        assert bool(cost) == bool(least)
+        assert cost == 0.0 if free else cost >= reply_tokens * TOKENS / 1_000_000
+        assert (await paid.atelier.usage.month()).estimated == pytest.approx(cost), "and is shown as such"
 
 
 @pytest.mark.parametrize(
-    ("how", "free"), [("timeout", False), ("truncated", False), ("withdrawn", False), ("auth", True)]
+    ("how", "free"),
+    [
+        ("timeout", False),
+        ("truncated", False),
+        ("server_error", False),
+        ("withdrawn", False),
+        ("withdrawn later", False),
+        ("a call", False),
+        ("auth", True),
+    ],
 )
-async def test_a_reply_without_its_first_word_counts(opened: Any, how: str, free: bool) -> None:
+async def test_a_reply_that_breaks_off_counts_as_the_most_it_may_cost(opened: Any, how: str, free: bool) -> None:
     async with opened(monthly_cost_limit=LIMIT) as paid:
         endings = Endings(paid, how)
         workflow = await paid.atelier.workflows.create("y")
         run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
         await asyncio.wait_for(endings.asked.wait(), 10)
-        if how == "withdrawn":
+        if how.startswith("withdrawn"):
             await paid.atelier.runs.cancel(run_id)
         await paid.atelier.runs.wait(run_id)
-        assert ((await spent(paid)) == 0.0) == free
+        cost, most = await spent(paid), AGENT.max_tokens * TOKENS / 1_000_000
+        assert cost == 0.0 if free else cost > most
+        assert (await paid.atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(cost), "its run has it"
 
 
 async def test_each_attempt_counts_and_is_made_only_within_the_limit(opened: Any) -> None:
@@ -122,9 +153,9 @@ async def test_each_attempt_counts_and_is_made_only_within_the_limit(opened: Any
         run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
         await paid.atelier.runs.wait(run_id)
         lost = (await spent(paid)) - REPLY
-        assert (endings.requests, lost > 0) == (2, True)
-        reserved = lost + AGENT.max_tokens / 1_000
-        await paid.atelier.settings.update(monthly_cost_limit=FIRST + lost + REPLY + reserved + lost / 2)
+        assert endings.requests == 2
+        assert lost > AGENT.max_tokens * TOKENS / 1_000_000
+        await paid.atelier.settings.update(monthly_cost_limit=FIRST + lost + REPLY + 1.5 * lost)
         run_id = await paid.atelier.runs.send((await paid.atelier.workflows.create("z")).id, "Go", agent=AGENT)
         await paid.atelier.runs.wait(run_id)
         month = await paid.atelier.usage.month()
@@ -282,3 +313,28 @@ async def test_a_server_that_counts_no_tokens_of_vectors_is_not_free(opened: Any
         await made.embed(["a text of many words"])
         await made.aclose()
         assert await spent(paid) > 5 * TOKENS / 1_000_000
+
+
+async def test_a_refusal_that_cannot_be_noted_counts_in_memory_as_it_does_in_the_store(
+    opened: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+
+        async def broken(_key: object) -> None:
+            raise StorageError("The disk is full.")
+
+        monkeypatch.setattr(paid.atelier.repos.used, "withdraw", broken)
+        with pytest.raises(StorageError):
+            async with paid.atelier.outside_costs.paying("brave", "", 0.25, ""):
+                raise ProviderError("No.", code="auth")
+        assert await spent(paid) == pytest.approx(0.25)
+
+
+@pytest.mark.parametrize("code", ["truncated", "overloaded"])
+async def test_a_broken_off_request_outside_runs_is_shown_as_estimated(opened: Any, code: str) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        with pytest.raises(ProviderError):
+            async with paid.atelier.outside_costs.paying("brave", "", 0.25, ""):
+                raise ProviderError("No.", code=code, charged=True)
+        assert await spent(paid) == pytest.approx(0.25)
+        assert (await paid.atelier.usage.month()).estimated == pytest.approx(0.25)

@@ -8,13 +8,16 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.model_messages import ToolCall, Usage
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
+from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.storage.rows import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from tests.engine.conftest import Opener, Recorder
+from tests.support.clock import ManualClock
 from tests.support.runs import agent
 from tests.support.teams import ask_user, leader, scripts, spawn
 
@@ -149,3 +152,16 @@ async def test_a_sub_agent_ends_although_its_parent_cannot_be_read(open_atelier:
         assert (await atelier.runs.wait(asked.run_id)).status is RunStatus.COMPLETED
         await atelier.workflows.stop(workflow.id)
         await over(atelier, workflow.id, run_id)
+
+
+async def test_what_its_request_may_have_cost_goes_on_counting(open_atelier: Opener, tmp_path: Path) -> None:
+    workflow_id, run_id = await damaged(open_atelier, tmp_path, "question", "all lost")
+    clock = ManualClock()
+    async with open_atelier([], clock=clock) as atelier:
+        lost = UsageRecord(workflow_id, "A", "p", "m", clock.now(), Usage(tokens_output=500, cost=0.5), 1, 0)
+        await atelier.repos.used.send(SentKey(run_id, OWN), lost)
+        await atelier.workflows.stop(workflow_id)
+        await over(atelier, workflow_id, run_id)
+        assert (await atelier.usage.month()).spent == 0.5
+    async with open_atelier([], clock=clock) as atelier:
+        assert (await atelier.usage.month()).spent == 0.5, "no event can have it"

@@ -268,7 +268,7 @@ async def test_usage_of_deleted_runs_counts_once_whatever_the_index_knows(open_a
         index = atelier.datadir.history_index
     older = index.read_bytes()
     async with open_atelier() as atelier:
-        await atelier.repos.runs.purge([gone.run_id], await usage_of(atelier.repos, [gone.run_id]))
+        await atelier.repos.runs.purge([gone.run_id], await usage_of(atelier.repos, [gone.run_id], atelier.clock.now()))
         assert summed(await atelier.usage.rows()).usage.tokens_input == 18
     index.write_bytes(older)
     async with open_atelier() as atelier:

@@ -142,8 +142,8 @@ async def test_purging_deletes_every_row_and_the_report_files(open_atelier: Open
         path = await atelier.reports.path(workflow_id, "Findings")
         assert path.read_text("utf-8").startswith("# Findings")
         await atelier.workflows.purge(workflow_id)
-        # Only its cost and the time of the newest change of memories remain.
-        assert await atelier.store.counts() == before | {"spent": 1, "setting": before["setting"] + 1}
+        # Only what its requests cost and the time of the newest change of memories remain.
+        assert await atelier.store.counts() == before | {"spent": 2, "setting": before["setting"] + 1}
         assert not path.exists()
 
 

@@ -301,6 +301,23 @@ async def test_a_reused_connection_that_sends_nothing_is_replaced(clock: ManualC
     server.close()
 
 
+async def test_what_a_silent_service_may_work_on_for_money_is_not_sent_again(clock: ManualClock) -> None:
+    dropping = Dropping(silent=True)
+    server = await asyncio.start_server(dropping.serve, "127.0.0.1", 0)
+    client = HttpClient(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", provider="Server", clock=clock)
+    assert await client.json("GET", "/a") == {}
+    second = asyncio.create_task(client.json("POST", "/b"))
+    while len(dropping.asked) < 2:
+        await asyncio.sleep(0)
+    await clock.advance(client.timeouts.call_s)
+    with pytest.raises(ProviderError) as silent:
+        await second
+    assert (silent.value.code, silent.value.charged, dropping.asked) == ("timeout", True, [1, 1])
+    assert await client.json("POST", "/b") == {}, "over a new connection"
+    await client.aclose()
+    server.close()
+
+
 async def test_a_new_connection_that_sends_nothing_is_not_retried(clock: ManualClock) -> None:
     asked: list[bytes] = []
 

@@ -208,3 +208,44 @@ async def test_calls_are_retried_too(clock: ManualClock) -> None:
     await clock.settle()
     await clock.advance(0.5)
     assert await task == 5
+
+
+@pytest.mark.parametrize(
+    ("failure", "charged"),
+    [
+        # The request arrived, and the service may have worked on it.
+        (Failure(drop=True), True),
+        (Reply(text="Hello", cut_after=1), True),
+        (Failure(500, {"error": "x"}), True),
+        (Failure(502, "<html>"), True),
+        (Failure(504, ""), True),
+        (Failure(408), True),
+        # It was refused.
+        (Failure(429), False),
+        (Failure(409), False),
+        (Failure(503, {"error": "busy"}), False),
+        (LOADING, False),
+    ],
+)
+async def test_an_attempt_that_may_be_charged_for_is_announced(
+    openai_server: FakeOpenAI, chat: Any, clock: ManualClock, failure: Any, charged: bool
+) -> None:
+    openai_server.script(failure, Reply(text="ok"))
+    deltas = await run(clock, chat.stream(ask()))
+    assert [delta.charged for delta in deltas if isinstance(delta, RetryDelta)] == [charged]
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 402, 403, 404, 413, 422])
+async def test_a_refusal_is_not_charged_for(openai_server: FakeOpenAI, chat: Any, status: int) -> None:
+    openai_server.script(Failure(status, {"error": "no"}))
+    with pytest.raises(ProviderError) as refused:
+        await collect(chat.stream(ask()))
+    assert not refused.value.charged
+
+
+async def test_a_server_that_is_not_reached_charges_nothing(clock: ManualClock) -> None:
+    async with FakeOpenAI() as gone:
+        url = gone.url
+    with pytest.raises(ProviderError) as unreachable:
+        await collect(provider("openai", url, clock).stream(ask(retry=False)))
+    assert (unreachable.value.code, unreachable.value.charged) == ("unreachable", False)

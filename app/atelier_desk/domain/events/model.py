@@ -51,7 +51,8 @@ class ReplyCutOff(Event):
     """A reply was cut off by a stop, a redirecting message, an error or a kill; it is shown, but not sent to the model
     again.
 
-    ``usage`` is an estimate of the request and the received part: servers report counts only at the end.
+    ``usage`` has the estimated tokens of the request and the received part, and the most that the request may cost:
+    servers report counts only at the end.
     """
 
     type: Literal["reply_cut_off"] = "reply_cut_off"

@@ -232,7 +232,7 @@ class MediaPaid(Event):
 class RequestLost(Event):
     """A paid request was sent beside the run's own replies, and its result did not arrive or was not stored.
 
-    ``usage`` is the most it may have used when Atelier was killed meanwhile, otherwise an estimate of what came.
+    The cost of ``usage`` is the most that it may be.
     """
 
     type: Literal["request_lost"] = "request_lost"

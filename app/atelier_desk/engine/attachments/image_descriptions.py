@@ -12,9 +12,9 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
-from atelier_desk.engine.run.request.replies import ReceivedReply, counted
+from atelier_desk.engine.run.request.replies import ReceivedReply
 from atelier_desk.llm.registry import picture_limits
-from atelier_desk.llm.tokens import estimate_request, priced
+from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.media.prepare import UnusablePicture
 from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
@@ -97,14 +97,11 @@ class ImageDescriber:
 
                     async def used(
                         received: ReceivedReply = received,
-                        room: int = room,
                         began: float = began,
                         settle: Used = settle,
                     ) -> None:
-                        reply = received.reply
-                        usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), info)
                         duration_ms = round((self._clock.monotonic() - began) * 1000)
-                        await settle(reply.model or model, usage, duration_ms)
+                        await settle(received.reply.model or model, received.usage(prompt_tokens, info), duration_ms)
 
                     asked = request.model_copy(update={"max_tokens": room})
                     try:

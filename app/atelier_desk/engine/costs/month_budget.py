@@ -2,27 +2,24 @@
 extraction, pictures, 3D models, embeddings.
 
 What was spent is read from the journal, so it holds after a restart, and counted on as events are committed. What a
-request may still cost is held from the moment it is allowed until its usage is committed: two runs at once never exceed
-the limit together. A request whose price nobody knows cannot be held against the limit: it is refused, until the person
-enters a price or allows such requests for the month.
+request may still cost is held from the moment it is allowed until its usage is committed, however long that takes: two
+runs at once never exceed the limit together. A request whose price nobody knows cannot be held against the limit: it is
+refused, until the person enters a price or allows such requests for the month.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.stream import payloads
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.usage import month_of, month_start
-from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy import budget
@@ -31,10 +28,8 @@ from atelier_desk.support import background
 
 log = logging.getLogger(__name__)
 
-HOLD_S = 3_600.0
-"""Seconds after which a request without further news counts as over."""
-COPIED = timedelta(minutes=1)
-"""Commits are faster: older usage was not spent now."""
+READS = 5
+"""How often the month is read again because something was committed meanwhile."""
 LEAST_PART = 1e-9
 """US dollars that sums of binary fractions may be wrong by."""
 WARN_AT = 0.8
@@ -53,12 +48,11 @@ async def _ignore_month(_month: str) -> None:
 @dataclass(slots=True, eq=False)
 class Hold:
     """What a request may cost, in US dollars, set aside until ``free``. ``own``: it is the run's next reply, of which
-    there is one at a time; the run's end frees it too. ``key``: its row, by which it counts as ``most`` until it is
-    settled, see ``SentRequests``."""
+    there is one at a time. ``key``: its row, by which it counts as ``most`` from before it is sent until it is settled,
+    see ``SentRequests``."""
 
     run_id: str = ""
     cost: float = 0.0
-    since: float = 0.0
     own: bool = False
     key: SentKey | None = None
     most: float = 0.0
@@ -71,7 +65,6 @@ class MonthBudget:
         limit: US dollars a month; 0 for no limit.
         unpriced: whether requests whose price is not known are allowed this month.
         cost_since: what was spent since then, from the journal, without what is ``in_flight``.
-        in_flight: requests of this process that were sent and are not settled: what they may cost is held.
         warn: is told the month, once, when most of the limit is used.
         raise_limit: adds US dollars to the limit.
         allow_unpriced: allows requests whose price is not known until the month ends.
@@ -79,11 +72,10 @@ class MonthBudget:
 
     def __init__(self, clock: Clock, bus: EventBus) -> None:
         self._clock = clock
-        self._bus = bus
+        self._failed = bus.failed
         self.limit = 0.0
         self.cost_since: Callable[[datetime], Awaitable[float]] = no_cost
         self.warn: Callable[[str], Coroutine[Any, Any, None]] = _ignore_month
-        self.in_flight: set[SentKey] = set()
         self.raise_limit: Callable[[float], Awaitable[object]] | None = None
         self.allow_unpriced: Callable[[], Awaitable[object]] | None = None
         self._unpriced = ""
@@ -92,8 +84,8 @@ class MonthBudget:
         self._total = 0.0
         self._held: list[Hold] = []
         self._not_free: set[tuple[str, str]] = set()
+        self._changes = 0
         self._reading = asyncio.Lock()
-        bus.subscribe(self._on_commit)
 
     def apply(self, limit: float, warned: str, unpriced: str) -> None:
         """Follow the settings: the limit, the month in which the person was warned, and that in which requests without
@@ -110,9 +102,12 @@ class MonthBudget:
             async with self._reading:
                 month = self._now()
                 if self._month != month:
-                    # Commits made during the read may count twice until a restart, but are never missed.
-                    self._total = 0.0
-                    cost = await self.cost_since(month_start(self._clock.now()))
+                    for _time in range(READS):
+                        # What is committed during the last read may count twice until a restart, but is never missed.
+                        self._total, changes = 0.0, self._changes
+                        cost = await self.cost_since(month_start(self._clock.now()))
+                        if changes == self._changes:
+                            break
                     self._total += cost
                     self._month = month
                     self._check()
@@ -185,7 +180,7 @@ class MonthBudget:
         if cost is None:
             return None if self.unpriced else budget.ReachedLimit(LimitKind.UNPRICED, self._month_cost(), self.limit)
         left = self._left()
-        if cost > left + LEAST_PART:
+        if cost and cost > left + LEAST_PART:
             return budget.ReachedLimit(
                 LimitKind.MONTH, self._month_cost(), self.limit, needed=cost, left=max(0.0, left)
             )
@@ -197,13 +192,6 @@ class MonthBudget:
         if hold in self._held:
             self._held.remove(hold)
 
-    def settling(self, hold: Hold, cost: float) -> None:
-        """The usage of a request is about to be committed. Its own reservation is then the first of the smallest that
-        cover the cost, so that none of another request is freed for it.
-        """
-        hold.cost = cost
-        self._held.sort(key=lambda each: each is not hold)
-
     def held_by(self, run_id: str) -> float:
         """US dollars set aside for requests beside this run's own replies."""
         return sum(each.cost for each in self._held if each.run_id == run_id and not each.own)
@@ -211,48 +199,41 @@ class MonthBudget:
     def reread(self) -> None:
         """Read this month's cost again before the next request."""
         self._month = ""
+        self._changes += 1
 
     def count(self, cost: float) -> None:
         """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""
+        self._changes += 1
         self._total = max(0.0, self._total + cost)
         self._check()
 
-    def release(self, run_id: str) -> None:
-        """The run's own request is over without a word of what it used."""
-        self._held = [each for each in self._held if not (each.own and each.run_id == run_id)]
+    def sending(self, hold: Hold, key: SentKey, most: float) -> None:
+        """The request is about to be sent, and counts as ``most`` until it is settled."""
+        hold.key, hold.most = key, most
+        self._changes += 1
+
+    @property
+    def in_flight(self) -> set[SentKey]:
+        """Requests of this process that are sent and not settled: what they may cost is held."""
+        return {each.key for each in self._held if each.key is not None}
+
+    def committed(self, cost: float, settled: Collection[SentKey]) -> None:
+        """Count what was committed, in US dollars, and free what these requests held; called directly after each commit
+        of the journal.
+        """
+        self._held = [each for each in self._held if each.key not in settled]
+        if cost or settled:
+            self.count(cost)
 
     def _hold(self, hold: Hold, cost: float) -> None:
-        hold.cost, hold.since = cost, self._clock.monotonic()
+        hold.cost = cost
         self._held.append(hold)
 
     def _month_cost(self) -> float:
         return self._total if self._month == self._now() else 0.0
 
     def _left(self) -> float:
-        oldest = self._clock.monotonic() - HOLD_S
-        self._held = [each for each in self._held if each.since >= oldest]
         return self.limit - self._month_cost() - sum(each.cost for each in self._held)
-
-    def _on_commit(self, event: StreamEvent) -> None:
-        """Update the cost from a committed event, directly after each commit."""
-        if not event.durable or event.chunk_type not in (ChunkType.USAGE, ChunkType.RUN_STATUS):
-            return
-        if self._clock.now() - event.time > COPIED:
-            return  # a fork repeats past events, and paid nothing for them
-        payload = event.payload
-        if isinstance(payload, payloads.UsageUpdated):
-            cost = payload.cost or 0.0
-            # One beside the run's own replies that was free holds nothing.
-            held = [each for each in self._held if each.run_id == event.run_id and (cost or each.own)]
-            if held and cost >= 0:
-                # Among several it was the smallest reservation that covers this cost.
-                fits = [each for each in held if each.cost >= cost]
-                self.free(min(fits, key=lambda each: each.cost) if fits else max(held, key=lambda each: each.cost))
-            self.count(cost)
-        elif isinstance(payload, payloads.RunStatusChanged):
-            status = RunStatus(payload.status)
-            if status.final or status.held:
-                self.release(event.run_id)
 
     def _check(self) -> None:
         if (
@@ -262,7 +243,7 @@ class MonthBudget:
             and self._month == self._now()
         ):
             self._warned = self._month
-            background.start(self.warn(self._month), "warning of the monthly limit", self._bus.failed)
+            background.start(self.warn(self._month), "warning of the monthly limit", self._failed)
 
     def _now(self) -> str:
         return month_of(self._clock.now())

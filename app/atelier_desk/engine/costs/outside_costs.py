@@ -1,5 +1,5 @@
 """What paid requests outside runs cost, embeddings by a server and a person's own web searches: held against the
-monthly limit, and counted by the hour beside what runs use."""
+monthly limit, and counted by the quarter of an hour beside what runs use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold, MonthBudget
 from atelier_desk.engine.costs.sent_requests import SentRequests
-from atelier_desk.engine.run.request.replies import SENT
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
 from atelier_desk.llm.registry import find
@@ -97,20 +96,21 @@ class OutsideCosts:
         self, name: str, provider: str, model: str, cost: float | None, most: Usage, used: Callable[[], Usage]
     ) -> AsyncIterator[None]:
         """Within it one request is sent, which may cost ``cost`` (None: nobody knows) and counts as ``most`` until it
-        is counted by what it ``used``.
+        is counted by what it ``used``; also when it breaks off.
         """
         hold = await self._held(name, cost)
         await self._sent.send(hold, provider, model, most)
-        refused = False
+        refused = ended = False
         try:
             yield
+            ended = True
         except ProviderError as error:
-            refused = error.code not in SENT
+            refused = not error.charged
             raise
         finally:
             if refused:
                 await self._sent.refused(hold)
-            elif await to_the_end(self._count(hold, provider, model, used())):
+            elif await to_the_end(self._count(hold, provider, model, used() if ended else most)):
                 raise asyncio.CancelledError
 
     async def _held(self, name: str, cost: float | None) -> Hold:
@@ -144,9 +144,11 @@ class OutsideCosts:
         return hold
 
     async def _count(self, hold: Hold, provider: str, model: str, usage: Usage) -> None:
-        hour = self._clock.now().replace(minute=0, second=0, microsecond=0)
+        now = self._clock.now()
+        # A month begins at a quarter of an hour everywhere, but not at a full hour of UTC.
+        slot = now.replace(minute=now.minute // 15 * 15, second=0, microsecond=0)
         async with self._writing:
-            await self._sent.settle_outside(hold, UsageRecord("", "", provider, model, hour, usage, 1, 0))
+            await self._sent.settle_outside(hold, UsageRecord("", "", provider, model, slot, usage, 1, 0))
 
 
 def _embedded(info: ModelInfo, use: EmbeddingUse) -> Usage:

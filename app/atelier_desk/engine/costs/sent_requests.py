@@ -1,7 +1,7 @@
 """Paid requests from before they are sent until what they used is committed.
 
 Each counts by the most it may use from before it leaves. The commit that has its usage, an event of its run or the
-total of its hour, ends that; so does a refusal. What a kill leaves goes on counting: ``recovery`` gives it to its run.
+total of its time, ends that; so does a refusal. What a kill leaves goes on counting: ``recovery`` gives it to its run.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.base import new_id
-from atelier_desk.domain.errors import AtelierError
 from atelier_desk.engine.journal.journal import nothing_follows
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.storage.writing.sent_requests import SentKey
@@ -39,7 +38,9 @@ if TYPE_CHECKING:
 
 
 class SentRequests:
-    """Notes requests and settles them. What a request holds of the monthly limit is freed with it."""
+    """Notes requests and settles them. What a request holds of the monthly limit is freed with it; while its row is
+    there, it counts by that.
+    """
 
     def __init__(self, month: MonthBudget, used: UsedRepository, clock: Clock) -> None:
         self._month = month
@@ -60,24 +61,33 @@ class SentRequests:
         if not most.cost:
             return
         key = SentKey(state.run_id if state is not None else "", new_id())
-        hold.key, hold.most = key, most.cost
-        self._month.in_flight.add(key)
+        self._month.sending(hold, key, most.cost)
         try:
             cancelled = await to_the_end(self._used.send(key, self.record(provider, model, most, state)))
         except BaseException:
-            self.over(hold)
+            self._month.free(hold)
             raise
         if cancelled:
             await self.refused(hold)
             raise asyncio.CancelledError
 
     async def refused(self, hold: Hold) -> None:
-        """The request cost nothing: it was refused, or not sent."""
+        """The request cost nothing: it was refused, or not sent.
+
+        Raises:
+            StorageError: this cannot be noted, so it goes on counting by the most it may have used.
+        """
+        cancelled = False
         try:
-            if hold.key is not None and await to_the_end(self._used.withdraw(hold.key)):
-                raise asyncio.CancelledError
+            if hold.key is not None:
+                cancelled = await to_the_end(self._used.withdraw(hold.key))
+        except BaseException:
+            self._month.count(hold.most)
+            raise
         finally:
-            self.over(hold)
+            self._month.free(hold)
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def settle(
         self,
@@ -94,30 +104,24 @@ class SentRequests:
         Raises:
             AtelierError: as ``Journal.append``; the request goes on counting by the most it may have used.
         """
-        self._month.settling(hold, body.usage.cost)
         settles = (hold.key,) if hold.key is not None else ()
         try:
-            if await to_the_end(journal.append(handle, body, follow=follow, rename=rename, settles=settles)):
-                raise asyncio.CancelledError
-        except AtelierError:
+            cancelled = await to_the_end(journal.append(handle, body, follow=follow, rename=rename, settles=settles))
+        except BaseException:
             self._month.count(hold.most)
             raise
         finally:
-            self.over(hold)
+            self._month.free(hold)
+        if cancelled:
+            raise asyncio.CancelledError
 
     async def settle_outside(self, hold: Hold, record: UsageRecord) -> None:
-        """Add the usage of a request outside runs to the total of its hour."""
+        """Add the usage of a request outside runs to the total of its time."""
         try:
             await self._used.count(record, hold.key)
             self._month.count(record.usage.cost)
-        except AtelierError:
+        except BaseException:
             self._month.count(hold.most)
             raise
         finally:
-            self.over(hold)
-
-    def over(self, hold: Hold) -> None:
-        """Free what the request holds; while its row is there, it counts by that."""
-        if hold.key is not None:
-            self._month.in_flight.discard(hold.key)
-        self._month.free(hold)
+            self._month.free(hold)

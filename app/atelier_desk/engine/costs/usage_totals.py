@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.storage.repositories.usage_totals import UsageFigures, UsageRecord
+from atelier_desk.storage.repositories.usage_totals import UsageFigures, UsageRecord, request_of
 from atelier_desk.storage.search.changes import micros
 from atelier_desk.storage.search.requests import Request, RunAgent, RunModel, of_commit
 
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 RUNS_AT_ONCE = 100
 """Runs whose events one query reads."""
+SINGLE_DAYS = 32
+"""Days for which each request of a deleted run is kept by itself: no month is longer, and in its sum a request counts
+once that a copy of the run has too."""
 
 
 async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageFigures]:
@@ -45,26 +49,38 @@ async def requests_of(repos: Repositories, run_ids: Sequence[str]) -> list[Usage
     return found
 
 
-async def usage_of(repos: Repositories, run_ids: Sequence[str]) -> list[UsageRecord]:
-    """What is kept of these runs when they are deleted for good: their sums by agent, model and hour."""
+async def usage_of(repos: Repositories, run_ids: Sequence[str], now: datetime) -> list[UsageRecord]:
+    """What is kept of these runs when they are deleted for good: their newer requests, and sums of the others by agent,
+    model and hour.
+    """
     runs = {run.id: run for run in await repos.used.runs(run_ids)}
-    found = [(runs[each.run_id], each) for each in await requests_of(repos, list(runs))]
-    return list(
-        _sums(
-            UsageRecord(
-                run.workflow_id, run.agent_name, each.provider, each.model, each.time, each.usage, 1, each.duration_ms
-            )
-            for run, each in found
-        ).values()
-    )
+    found = await requests_of(repos, list(runs))
+    # A refund, as earlier versions had, is taken from what its run spent.
+    refunded = {each.run_id for each in found if each.usage.cost < 0}
+    single: list[UsageRecord] = []
+    older: list[UsageRecord] = []
+    numbers: Counter[tuple[str, tuple[float, ...]]] = Counter()
+    for each in found:
+        run = runs[each.run_id]
+        record = UsageRecord(
+            run.workflow_id, run.agent_name, each.provider, each.model, each.time, each.usage, 1, each.duration_ms
+        )
+        if each.run_id in refunded or each.time < now - timedelta(days=SINGLE_DAYS):
+            older.append(record)
+            continue
+        key = (each.run_id, request_of(record).identity)
+        single.append(replace(record, number=numbers[key]))
+        numbers[key] += 1
+    return [*single, *_sums(older).values()]
 
 
-async def usage_not_in(repos: Repositories, file: Commit, workflow_id: str) -> list[UsageRecord]:
+async def usage_not_in(repos: Repositories, file: Commit, workflow_id: str, now: datetime) -> list[UsageRecord]:
     """What a workflow, deleted or not, used here beyond what the journals of a file that replaces it have: money that
     was spent is spent.
     """
     runs = [run.id for run in await repos.runs.list(workflow_id)]
-    kept = _sums([*await repos.used.of_deleted_runs(workflow_id), *await usage_of(repos, runs)])
+    here = [*await repos.used.of_deleted_runs(workflow_id), *await usage_of(repos, runs, now)]
+    kept = _sums(each for each in here if each.number is None)
     agents: dict[str, str] = {}
     models: dict[str, tuple[str, str]] = {}
     requests: list[Request] = []
@@ -89,7 +105,14 @@ async def usage_not_in(repos: Repositories, file: Commit, workflow_id: str) -> l
         )
         for each in requests
     )
-    return [left for key, each in kept.items() if (left := _less(each, brought.get(key))).usage.was_used]
+    again: dict[tuple[float, ...], int] = {}
+    for (_run, same), count in Counter((each.run_id, each.identity) for each in requests).items():
+        again[same] = max(count, again.get(same, 0))
+    single = [
+        each for each in here if each.number is not None and each.number >= again.get(request_of(each).identity, 0)
+    ]
+    left = [_less(each, brought.get(key)) for key, each in kept.items()]
+    return [*single, *(each for each in left if each.usage.was_used)]
 
 
 def _less(record: UsageRecord, part: UsageRecord | None) -> UsageRecord:

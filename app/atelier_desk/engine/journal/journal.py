@@ -6,7 +6,7 @@ An event is committed, with all its rows, before anything follows from it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -53,8 +53,10 @@ from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.search.changes import micros
+from atelier_desk.storage.search.requests import Request, of_commit
 from atelier_desk.storage.writing.commit import Commit, Rename
-from atelier_desk.storage.writing.sent_requests import SentKey
+from atelier_desk.storage.writing.sent_requests import OWN, SentKey
 from atelier_desk.support.background import to_the_end
 from atelier_desk.support.i18n import N_
 
@@ -74,6 +76,10 @@ PAGE = 1000
 
 def no_fault(point: str) -> None:
     """Fault hook that does nothing, outside the chaos tests."""
+
+
+def _uncounted(cost: float, settled: Collection[SentKey]) -> None:
+    """Count nothing: no budget."""
 
 
 def nothing_follows(state: RunState) -> Sequence[EventBody]:
@@ -149,7 +155,8 @@ class Journal:
 
     A cancelled append has either not begun or is complete: the state in memory always equals the state on disk.
     ``fault`` is called with ``before_commit:TYPE`` and ``after_commit:TYPE`` around every write, for each type in it;
-    the chaos tests kill the process there.
+    the chaos tests kill the process there. ``on_paid`` is called directly after a commit with what its requests cost,
+    in US dollars, and which are settled.
     """
 
     def __init__(self, repos: Repositories, bus: EventBus, clock: Clock, fault: FaultPoint = no_fault) -> None:
@@ -158,6 +165,7 @@ class Journal:
         self._bus = bus
         self.clock = clock
         self._heads: dict[str, BatchHead] = {}
+        self.on_paid: Callable[[float, Collection[SentKey]], None] = _uncounted
 
     async def append(
         self,
@@ -244,7 +252,8 @@ class Journal:
                 self._append_following(batch, part)
             rows = {run_id: self._row(handle, batch.state(run_id)) for run_id, handle in touched.items()}
             partial = [part.handle.run_id for part in parts if part.clear_partial]
-            settled = [key for part in parts for key in part.settles]
+            settled = [SentKey(each, OWN) for each in partial]
+            settled += [key for part in parts for key in part.settles]
             commit = replace(batch.commit(list(rows.values()), partial, frames, settled), rename=rename)
             try:
                 cancelled = await self._commit(head, batch, commit)
@@ -254,6 +263,10 @@ class Journal:
                 raise
             for run_id, handle in touched.items():
                 handle.state, handle.row = batch.states[run_id], rows[run_id]
+            # Past events, of a copy or from elsewhere, cost nothing now.
+            now = batch.events if all(part.time is None for part in parts) else ()
+            paid = [each.usage.cost for each in of_commit(now, (), micros) if isinstance(each, Request)]
+            self.on_paid(sum(paid), settled)
             if not live:
                 batch.streams.clear()
                 head.totals = replace(head.totals, teams={})  # totals needed again are read again
@@ -347,7 +360,7 @@ class Journal:
         async with head.lock:
             runs = await self._repos.runs.list(workflow_id)
             gone = [run.id for run in runs if run.deleted_at is not None and run.deleted_at <= oldest]
-            usage = await usage_of(self._repos, gone)
+            usage = await usage_of(self._repos, gone, self.clock.now())
             head.known = False
             await to_the_end(self._repos.runs.purge(gone, usage))
             await self._repos.snapshots.remove(workflow_id)

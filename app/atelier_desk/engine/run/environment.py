@@ -121,6 +121,7 @@ class RunEnvironment:
     def __post_init__(self, budget: MonthBudget | None) -> None:
         self.month = budget or MonthBudget(self.clock, self.bus)
         self.sent = SentRequests(self.month, self.repos.used, self.clock)
+        self.journal.on_paid = self.month.committed
 
     def publish(self, state: RunState, said: Payload) -> None:
         """Publish a transient stream event.

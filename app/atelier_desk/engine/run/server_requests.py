@@ -30,10 +30,10 @@ from atelier_desk.engine.journal.journal import Follow, RunHandle, nothing_follo
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.blank_replies import watched
-from atelier_desk.engine.run.request.replies import ReceivedReply, counted
+from atelier_desk.engine.run.request.replies import ReceivedReply
 from atelier_desk.engine.run.results import call_finished
 from atelier_desk.engine.run.sanitize import sanitized
-from atelier_desk.llm.tokens import at_most, estimate, highest_input_price, priced
+from atelier_desk.llm.tokens import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support import background
 from atelier_desk.support.i18n import N_
@@ -256,7 +256,7 @@ async def sample(
             stop_reason=_REASONS.get(reply.finish_reason, "endTurn"),
             provider=opened.info.provider,
             model=reply.model or state.agent.model,
-            usage=priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info),
+            usage=received.usage(prompt_tokens, opened.info),
             duration_ms=round((env.clock.monotonic() - began) * 1000),
         )
 

@@ -13,7 +13,6 @@ from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.request.replies import SENT
 from atelier_desk.llm.tokens import at_most, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
@@ -96,16 +95,19 @@ class CallSpending:
         usage, payment = Usage(cost=cost or 0.0), Payment()
         most = usage.model_copy(update={"cost_estimated": usage.cost})
         await sent.send(hold, provider, model, most, state)
+        ended = False
         try:
             yield payment
+            ended = True
         except ProviderError as error:
-            payment.returned = payment.returned or (not payment.accepted and error.code not in SENT)
+            payment.returned = payment.returned or not (payment.accepted or error.charged)
             raise
         finally:
             if payment.returned:
                 await sent.refused(hold)
             else:
-                paid = MediaPaid(call_id=self._call_id, provider=provider, model=model, usage=usage)
+                used = usage if ended else most
+                paid = MediaPaid(call_id=self._call_id, provider=provider, model=model, usage=used)
                 await sent.settle(self._env.journal, self._handle, hold, paid)
 
 

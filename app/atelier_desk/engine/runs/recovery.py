@@ -34,8 +34,8 @@ class Recovery:
                 continue
             try:
                 live = await self._runs.load(key.run_id)
-                own = key.name == OWN
-                lost: list[EventBody] = await lost_reply(self._env.repos, key.run_id) if own else []
+                own, over = key.name == OWN, live.handle.current.status.final
+                lost: list[EventBody] = await lost_reply(self._env.repos, key.run_id) if own and not over else []
                 lost = lost or [RequestLost(provider=sent.provider, model=sent.model, usage=sent.usage)]
                 last = live.handle.current.last_time
                 time = max(sent.time, last) if last is not None else sent.time

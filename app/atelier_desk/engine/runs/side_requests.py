@@ -21,10 +21,10 @@ from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.run.environment import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.blank_replies import watched
-from atelier_desk.engine.run.request.replies import ReceivedReply, counted
+from atelier_desk.engine.run.request.replies import ReceivedReply
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
-from atelier_desk.llm.tokens import at_most, estimate, highest_input_price, priced
+from atelier_desk.llm.tokens import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support.background import to_the_end
 
@@ -97,7 +97,7 @@ class SideRequests:
 
         def made() -> SideRequest:
             reply = received.reply
-            usage = priced(counted(reply, tokens_input=prompt_tokens, most_output=room), opened.info)
+            usage = received.usage(prompt_tokens, opened.info)
             duration_ms = round((self._env.clock.monotonic() - began) * 1000)
             return SideRequest(
                 sanitized(reply.content),

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
 from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.storage.repositories.usage_totals import request_of
 from atelier_desk.storage.writing.sent_requests import SentKey
 from atelier_desk.support.i18n import _
 
@@ -67,14 +68,17 @@ class UsageService:
         """Return the cost of requests since then in US dollars, as far as prices are known, including deleted ones and
         those that are not settled, except ``without``.
 
-        Copied workflows cost nothing: usage with equal time and figures counts once. A refund lowers only its own run.
+        Copied workflows cost nothing, also when either is deleted for good: usage with equal time and figures counts
+        once. A refund lowers only its own run.
         """
         return (await self._cost(since, without))[0]
 
     async def _cost(self, since: datetime, without: Collection[SentKey] = frozenset()) -> tuple[float, float]:
         """Return the cost since then, and how much of it is estimated."""
-        usage = [each.usage for each in await self._context.repos.used.used_since(since, without)]
-        cost, estimated = await self._context.repos.history.cost(since)
+        used = await self._context.repos.used.used_since(since, without)
+        gone = [request_of(each) for each in used if each.number is not None]
+        cost, estimated = await self._context.repos.history.cost(since, gone)
+        usage = [each.usage for each in used if each.number is None]
         return cost + sum(max(0.0, each.cost) for each in usage), estimated + sum(each.cost_estimated for each in usage)
 
     async def month(self) -> MonthUsage:

@@ -313,7 +313,8 @@ class WorkflowService:
         await self._stop(workflow_id)
         repos = self._context.repos
         removed = await repos.workflows.purge(
-            workflow_id, await usage_of(repos, [run.id for run in await repos.runs.list(workflow_id)])
+            workflow_id,
+            await usage_of(repos, [run.id for run in await repos.runs.list(workflow_id)], self._context.clock.now()),
         )
         self._drop_caches(workflow_id)
         self._context.gate.forget(workflow_id)

@@ -196,7 +196,8 @@ class HttpClient:
         connection.
 
         ``path`` is appended to the base URL, or is a whole URL of the same server. If a reused connection gives no
-        byte, the request is sent once more over a new one.
+        byte, the request is sent once more over a new one; not by POST after silence, during which a service may work
+        for money.
 
         Raises:
             ProviderError: no answer, or an unsuccessful one.
@@ -211,6 +212,8 @@ class HttpClient:
                 if opened.new or error.status is not None or error.code not in ("unreachable", "proxy", "timeout"):
                     raise
                 client = await self._renewed(where, client)
+                if error.code == "timeout" and method == "POST":
+                    raise
                 watchdog.restart()
                 response = await self._send(client, watchdog, method, payload, where, opened)
             try:
@@ -313,7 +316,7 @@ class HttpClient:
             )
             say = "redirect" if location else ""
             return provider_error(
-                where, "bad_response", detail, say=say, status=response.status_code, location=location
+                where, "bad_response", detail, say=say, status=response.status_code, location=location, charged=False
             )
         if response.status_code == 407 and self._proxy is not None:
             return proxy_refusal(where, self._proxy, response.status_code)

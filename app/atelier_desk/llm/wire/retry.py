@@ -141,8 +141,8 @@ async def stream_with_retries(
             delay = None if shown else policy.delay(error, failed.next(error), rng)
             if delay is None:
                 raise
-            reason = error.code
-        yield RetryDelta(attempt=number, delay_s=delay, reason=reason)
+            reason, charged = error.code, error.charged
+        yield RetryDelta(attempt=number, delay_s=delay, reason=reason, charged=charged)
         await clock.sleep(delay)
 
 

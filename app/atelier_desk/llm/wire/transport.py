@@ -242,7 +242,21 @@ def check_ca_file(provider: str, file: str) -> None:
 def transport_error(
     where: ErrorLocation, error: Exception, *, answered: bool, proxy: ProxyUse | None = None
 ) -> ProviderError:
-    """Return the error for a failure below HTTP; anything else is a programming error and re-raised."""
+    """Return the error for a failure below HTTP; anything else is a programming error and re-raised.
+
+    A service may charge for a request when its connection is lost after it was established.
+    """
+    import httpx
+
+    failure = _transport_error(where, error, answered=answered, proxy=proxy)
+    lost = (httpx.ReadError, httpx.WriteError, httpx.ReadTimeout, httpx.WriteTimeout, httpx.RemoteProtocolError)
+    failure.charged = failure.charged or isinstance(error, lost)
+    return failure
+
+
+def _transport_error(
+    where: ErrorLocation, error: Exception, *, answered: bool, proxy: ProxyUse | None
+) -> ProviderError:
     import httpx
     from socksio.exceptions import SOCKSError
 

@@ -224,9 +224,9 @@ class HistoryRepository:
             partial(self._sum, lambda db: requests.totals(db, micros(since) if since is not None else 0, day_of))
         )
 
-    async def cost(self, since: datetime) -> tuple[float, float]:
-        """US dollars that requests of runs that are there cost since then, and how much of it is estimated; those of a
-        copy of a workflow count once.
+    async def cost(self, since: datetime, gone: Sequence[requests.Request] = ()) -> tuple[float, float]:
+        """US dollars that requests of runs that are there, and those of ``gone``, cost since then, and how much of it
+        is estimated; those of a copy of a workflow count once.
 
         It does not wait for an index that lacks much, as after an upgrade: then the journal is asked for the requests
         of that time alone.
@@ -235,10 +235,10 @@ class HistoryRepository:
             StorageError: as ``search``.
         """
         if not self._current and len(await self._repaired(self._unread)) > FEW_UNREAD:
-            return await self._cost_in_journal(since)
-        return await self._repaired(partial(self._sum, lambda db: requests.cost(db, micros(since))))
+            return await self._cost_in_journal(since, gone)
+        return await self._repaired(partial(self._sum, lambda db: requests.cost(db, micros(since), gone)))
 
-    async def _cost_in_journal(self, since: datetime) -> tuple[float, float]:
+    async def _cost_in_journal(self, since: datetime, gone: Sequence[requests.Request]) -> tuple[float, float]:
         changed = await self._store.query(
             "SELECT VALUE record::id(id) FROM workflow WHERE updated_at >= $since", since=since - CLOCKS_DIFFER
         )
@@ -247,7 +247,7 @@ class HistoryRepository:
             for workflow_id in changed:
                 for change in await requests_of_workflow(self._store, workflow_id, since):
                     requests.apply(db, change)
-            return requests.cost(db, micros(since))
+            return requests.cost(db, micros(since), gone)
 
     async def _sum(self, ask: Callable[[sqlite3.Connection], T]) -> T:
         await self.bring_up_to_date()

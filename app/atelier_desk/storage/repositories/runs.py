@@ -365,7 +365,7 @@ class JournalRepository:
         spent: UsageRecord | None = None,
     ) -> None:
         """Save the part of a reply received so far, with an estimate of its usage; one per run. It counts as ``spent``
-        until ``Commit.clear_partial``.
+        until ``Commit.settled``.
 
         Raises:
             NotFoundError: the workflow is gone.

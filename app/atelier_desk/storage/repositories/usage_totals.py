@@ -22,6 +22,8 @@ from atelier_desk.storage.writing.sent_requests import ID_PREFIX, SentKey, sent_
 _log = logging.getLogger(__name__)
 
 EVENTS_AT_ONCE = 500
+SINGLE_PREFIX = "request"
+"""First part of the ids of rows of single requests."""
 _ALL_SENT = f"spent:['{ID_PREFIX}']..['{ID_PREFIX}', []]"
 
 
@@ -49,7 +51,10 @@ class UsageFigures:
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
     """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money
-    that was spent is spent. Without workflow and agent it is what was used outside runs."""
+    that was spent is spent. Without workflow and agent it is what was used outside runs.
+
+    With a ``number`` it is a single request, which a copy of the run may have too, and which of several equal ones of
+    its run."""
 
     workflow_id: str
     agent_name: str
@@ -59,6 +64,7 @@ class UsageRecord:
     usage: Usage
     requests: int
     duration_ms: int
+    number: int | None = None
 
 
 def save_sent(key: SentKey, spent: UsageRecord) -> Statement:
@@ -79,8 +85,12 @@ def _row(record: UsageRecord) -> dict[str, Any]:
     }
 
 
-def _record(workflow: str, agent: str, provider: str, model: str, time: Any, usage: str, *counts: int) -> UsageRecord:
-    return UsageRecord(workflow, agent, provider, model, plain_time(time), Usage.model_validate_json(usage), *counts)
+def _record(
+    id: Any, workflow: str, agent: str, provider: str, model: str, time: Any, usage: str, requests: int, ms: int
+) -> UsageRecord:
+    used = Usage.model_validate_json(usage)
+    number = id[-1] if isinstance(id, list) and id[:1] == [SINGLE_PREFIX] else None
+    return UsageRecord(workflow, agent, provider, model, plain_time(time), used, requests, ms, number)
 
 
 def _sent_key(id: Any) -> SentKey | None:
@@ -93,8 +103,30 @@ def _sent_key(id: Any) -> SentKey | None:
 
 def save_usage(spent: Sequence[UsageRecord]) -> list[Statement]:
     """Statements for the transaction that deletes the runs."""
-    rows = [_row(each) for each in spent]
-    return [Statement("INSERT INTO spent $rows RETURN NONE", {"rows": rows})] if rows else []
+    rows = [_row(each) for each in spent if each.number is None]
+    single = [{"id": _single(each), **_row(each)} for each in spent if each.number is not None]
+    insert = Statement("INSERT INTO spent $rows RETURN NONE", {"rows": rows})
+    upsert = Statement("FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }", {"rows": single})
+    return [*([insert] if rows else []), *([upsert] if single else [])]
+
+
+def _single(record_: UsageRecord) -> Any:
+    """Return the id of the row of a single request: the same when the workflow comes back, and is deleted again."""
+    same = [str(each) for each in request_of(record_).identity]
+    return record("spent", [SINGLE_PREFIX, record_.workflow_id, *same, record_.number])
+
+
+def request_of(record_: UsageRecord) -> Request:
+    """Return the request that a record with a number is of; in place of its run it has the workflow."""
+    return Request(
+        record_.workflow_id,
+        record_.number or 0,
+        micros(record_.time),
+        record_.provider,
+        record_.model,
+        record_.usage,
+        record_.duration_ms,
+    )
 
 
 class UsedRepository:
@@ -119,7 +151,7 @@ class UsedRepository:
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
     async def count(self, record: UsageRecord, settles: SentKey | None = None) -> None:
-        """Add to what was used outside of runs: one row for an hour, provider and model. One at a time.
+        """Add to what was used outside of runs: one row for a time, provider and model. One at a time.
 
         ``settles`` is the request whose usage it is, which no longer counts by itself.
         """
@@ -175,7 +207,7 @@ class UsedRepository:
         for id, *columns in rows:
             # A backup from elsewhere may have any row, and one that cannot be read must not block all requests.
             try:
-                found.append((_sent_key(id), _record(*columns)))
+                found.append((_sent_key(id), _record(id, *columns)))
             except (TypeError, ValueError) as error:
                 _log.warning("a row of usage cannot be read and does not count: %s", type(error).__name__)
         return found

@@ -4,6 +4,7 @@ that the database cannot add up, and reads at some 10 000 a second."""
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import date, datetime
 from functools import lru_cache
@@ -31,6 +32,8 @@ FIGURES = (
     "estimated",
     "cost_estimated",
 )
+SAME = ("time", "duration_ms", "tokens_input", "tokens_output", "cost", "cost_estimated")
+"""Columns that a copy of a request has too."""
 MOST = 2**53
 """Largest figure; of larger ones not every integer has a float."""
 TABLES = f"""
@@ -76,6 +79,13 @@ class Request(NamedTuple):
     model: str
     usage: Usage
     duration_ms: int
+
+    @property
+    def identity(self) -> tuple[float, ...]:
+        """What a copy of the request has too: the columns ``SAME``."""
+        used = self.usage
+        figures = (self.duration_ms, used.tokens_input, used.tokens_output, used.cost, used.cost_estimated)
+        return (self.time, *map(_storable, figures))
 
 
 class RequestsRemoved(NamedTuple):
@@ -182,18 +192,29 @@ def runs(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT id FROM run")}
 
 
-def cost(db: sqlite3.Connection, since: int) -> tuple[float, float]:
+def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tuple[float, float]:
     """US dollars since then, and how much of it is estimated. A request that was copied with its workflow counts once;
     a refund lowers what its own run spent.
 
     What one run has twice at the same time is two requests: pictures ordered together have no tokens to tell them apart
     by.
+
+    Args:
+        gone: requests of deleted runs since then, with the workflow in place of the run.
     """
-    same = "time, duration_ms, tokens_input, tokens_output, cost, cost_estimated"
+    same = ", ".join(SAME)
     each = f"SELECT run, {same}, count(*) AS times FROM request WHERE time >= ? GROUP BY run, {same}"  # noqa: S608
     sums = "max(times) * cost AS cost, max(times) * cost_estimated AS estimated"
     once = f"SELECT min(run) AS run, {sums} FROM ({each}) GROUP BY {same}"  # noqa: S608
     of_run = f"SELECT max(sum(cost), 0) AS cost, sum(estimated) AS estimated FROM ({once}) GROUP BY run"  # noqa: S608
     query = f"SELECT coalesce(sum(cost), 0), coalesce(sum(estimated), 0) FROM ({of_run})"  # noqa: S608
     spent, estimated = db.execute(query, (since,)).fetchone()
+    lost: dict[tuple[float, ...], int] = {}
+    for (_workflow, identity), times in Counter((each.run_id, each.identity) for each in gone).items():
+        lost[identity] = max(times, lost.get(identity, 0))
+    there = f"SELECT count(*) FROM request WHERE {' AND '.join(f'{name} = ?' for name in SAME)} GROUP BY run"  # noqa: S608
+    for identity, times in lost.items():
+        copies = max((count for (count,) in db.execute(there, identity)), default=0)
+        spent += max(0, times - copies) * identity[-2]
+        estimated += max(0, times - copies) * identity[-1]
     return float(spent), float(estimated)

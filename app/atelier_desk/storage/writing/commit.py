@@ -38,8 +38,8 @@ class Commit:
         events: appended; a number that already exists in its run is refused.
         runs: the rows of the runs the events belong to; all of one workflow.
         workflow: changed fields of the workflow's row, including ``stream_seq``.
-        clear_partial: ids of runs whose partial reply is no longer needed, and whose request is settled.
-        settled: other requests whose usage an event has now.
+        clear_partial: ids of runs whose partial reply is no longer needed.
+        settled: requests whose usage an event has now, or that used nothing.
         deleted_tasks, deleted_messages: ids of deleted rows.
         rename: of the workflow.
         audit: decisions about calls, one entry per event.

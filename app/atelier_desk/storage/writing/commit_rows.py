@@ -13,7 +13,7 @@ from atelier_desk.storage.search.requests import of_commit
 from atelier_desk.storage.writing import chain
 from atelier_desk.storage.writing.commit import Commit
 from atelier_desk.storage.writing.event_table import EVENTS
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey, sent_row
+from atelier_desk.storage.writing.sent_requests import sent_row
 from atelier_desk.storage.writing.writer import Statement
 
 _UPSERT = "FOR $row IN $rows { UPSERT $row.id CONTENT $row RETURN NONE }"
@@ -56,7 +56,6 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     gone = [record("task", each) for each in commit.deleted_tasks]
     gone += [record("message", each) for each in commit.deleted_messages]
     gone += [record("partial_reply", each) for each in commit.clear_partial]
-    gone += [sent_row(SentKey(each, OWN)) for each in commit.clear_partial]
     gone += [sent_row(each) for each in commit.settled]
     removed = (RemovedDocument("message", tuple(commit.deleted_messages)),) if commit.deleted_messages else ()
     seq = (commit.workflow or {}).get("stream_seq")

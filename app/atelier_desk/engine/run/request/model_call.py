@@ -45,6 +45,7 @@ from atelier_desk.domain.model_messages import (
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.gateways.gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
@@ -54,7 +55,7 @@ from atelier_desk.engine.run.request import context, prompt, tool_search
 from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
-from atelier_desk.engine.run.request.replies import SENT, Length, ReceivedReply, counted, judged, unique_calls
+from atelier_desk.engine.run.request.replies import Length, ReceivedReply, counted, judged, unended, unique_calls
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.run.sanitize import sanitized
@@ -109,6 +110,9 @@ class ModelCall:
         self._reasoning_ms = 0
         self._saved_at = env.clock.monotonic()
         self._estimated = 0
+        self._most = Usage()
+        self._unended = False
+        self._hold = Hold(own=True)
         self._frame: PromptFrame | None = None
         self._with_tools = True
         self._searched: tool_search.ToolSearchState | None = None
@@ -145,7 +149,7 @@ class ModelCall:
             await self._overflowed(error)
         except ProviderError as error:
             log.warning("model request failed: %s", error.code)
-            self._sent = self._sent and error.code in SENT
+            self._sent = self._sent and error.charged
             await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
@@ -154,7 +158,7 @@ class ModelCall:
                 return
             await self._commit(opened, ready, reply, duration_ms)
         finally:
-            self._env.month.in_flight.discard(SentKey(state.run_id, OWN))
+            self._release()
 
     async def _open(self, state: RunState) -> OpenModel:
         """Return the agent's model; if its server refused tools, in the dialect that needs none."""
@@ -174,10 +178,10 @@ class ModelCall:
         return [cut]
 
     def _used(self) -> Usage:
-        """Return the estimated usage so far: servers report counts only at the end."""
+        """Return the usage if the reply ends here: servers report counts only at the end."""
         written = estimate(self.content + self.reasoning + self._called)
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
-        return priced(usage, self._info)
+        return unended(priced(usage, self._info), self._most)
 
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.ReadyRequest:
         """Compact until the request fits; each compaction is committed before the next is planned."""
@@ -236,7 +240,6 @@ class ModelCall:
         A final answer that the user requested at a limit may exceed the run's limits, but never the monthly one.
         """
         await self._env.month.prepare()
-        self._env.month.release(self._handle.run_id)
         room = self._room(
             opened, ready.tokens, ready.request.max_tokens, within_run=not self._handle.current.final_only
         )
@@ -261,6 +264,8 @@ class ModelCall:
     def _room(
         self, opened: OpenModel, prompt_tokens: int, reply_tokens: int, *, within_run: bool = True
     ) -> int | budget.ReachedLimit:
+        self._release()
+        self._hold = Hold(own=True)
         return self._env.month.reserve(
             self._handle.current,
             prompt_tokens=prompt_tokens,
@@ -268,7 +273,13 @@ class ModelCall:
             prices=(highest_input_price(opened.info), opened.info.price_output or 0.0),
             priced=self._env.month.priced(opened.info),
             within_run=within_run,
+            hold=self._hold,
         )
+
+    def _release(self) -> None:
+        """Free what is set aside for a request that was not sent; one that was is freed when it is settled."""
+        if self._hold.key is None:
+            self._env.month.free(self._hold)
 
     async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
@@ -333,17 +344,21 @@ class ModelCall:
                 raise
             log.warning("summary by the model broke off (%s); a digest stands in", error.code)
             failed = True
-        usage = priced(counted(received.reply, tokens_input=self._estimated, most_output=reply_tokens), opened.info)
+        usage = received.usage(self._estimated, opened.info)
         if failed or received.cut:
             return "", usage
         return received.reply.content[: max(400, int(window * 0.2 * 3.2))], usage
 
     async def _send(self, reply_tokens: int) -> None:
-        """Note that a request leaves: from now on it counts, also after a kill; before anything of the reply is seen,
-        by the most it may cost."""
-        most = at_most(self._estimated, reply_tokens, self._info) if self._info is not None else Usage()
-        if most.cost:
-            await self._save_partial(self._handle.current, most)
+        """Note that a request leaves: from now on it counts by the most it may cost, also after a kill."""
+        self._most = at_most(self._estimated, reply_tokens, self._info) if self._info is not None else Usage()
+        if self._most.cost:
+            self._env.month.sending(self._hold, SentKey(self._handle.run_id, OWN), self._most.cost)
+            try:
+                await self._save_partial(self._handle.current, self._most)
+            except BaseException:
+                self._env.month.free(self._hold)
+                raise
         self._sent = True
 
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
@@ -374,7 +389,7 @@ class ModelCall:
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
-                    lost = self.cut_off("error") if delta.reason in SENT else []
+                    lost = self.cut_off("error") if delta.charged else []
                     await self._env.journal.append(self._handle, *lost, retried, clear_partial=bool(lost))
                     if lost:
                         await self._reserve_again(opened, request)
@@ -389,6 +404,7 @@ class ModelCall:
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
         """Return the received part of a reply whose stream was closed here."""
+        self._unended = True
         return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=reason)
 
     def _watched(self, deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGenerator[ChatDelta, None]:
@@ -403,7 +419,6 @@ class ModelCall:
     async def _save_partial(self, state: RunState, usage: Usage) -> None:
         self._saved_at = self._env.clock.monotonic()
         provider = self._info.provider if self._info is not None else state.agent.provider
-        self._env.month.in_flight.add(SentKey(state.run_id, OWN))
         await self._env.repos.journal.save_partial(
             state.run_id,
             state.workflow_id,
@@ -421,6 +436,7 @@ class ModelCall:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = priced(usage, opened.info)
+        usage = unended(usage, self._most) if self._unended else usage
         self._env.month.charged(opened.info, usage.cost)
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
         frame = self._frame

@@ -17,11 +17,10 @@ from atelier_desk.domain.model_messages import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate
+from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, priced
 from atelier_desk.support.i18n import N_
 
-SENT = frozenset({"timeout", "truncated", "bad_response"})
-"""Codes of errors after which a service may have done, and charge for, what it was asked."""
 MANY_TIMES = 20
 SLACK = 10_000
 """Counts are accepted up to ``MANY_TIMES`` our estimate plus ``SLACK`` tokens.
@@ -75,7 +74,9 @@ class ReceivedReply:
 
     def __init__(self, max_tokens: int) -> None:
         self.cut = False
+        self._max_tokens = max_tokens
         self._length = Length(max_tokens)
+        self._begun = False
         self._done: ChatReply | None = None
         self._content: list[str] = []
         self._reasoning: list[str] = []
@@ -94,9 +95,21 @@ class ReceivedReply:
         return bool(self._reasoning or (self._done is not None and self._done.reasoning))
 
     async def read(self, deltas: AsyncGenerator[ChatDelta, None]) -> None:
-        """Read the reply to its end, or as far as its length is allowed. Raises what the stream raises."""
+        """Read the reply to its end, or as far as its length is allowed.
+
+        Raises:
+            ProviderError: an attempt failed that may be charged for (room for one was reserved), or the stream did.
+        """
+        try:
+            await self._read(deltas)
+        except ProviderError as error:
+            error.charged = error.charged or self._begun
+            raise
+
+    async def _read(self, deltas: AsyncGenerator[ChatDelta, None]) -> None:
         async with aclosing(deltas):
             async for delta in deltas:
+                self._begun = self._begun or not isinstance(delta, RetryDelta)
                 if self._length.over(delta):
                     self.cut = True
                     return
@@ -106,18 +119,35 @@ class ReceivedReply:
                     self._reasoning.append(delta.content)
                 elif isinstance(delta, ReplyDone):
                     self._done = delta.reply
-                elif isinstance(delta, RetryDelta) and delta.reason in SENT:
+                elif isinstance(delta, RetryDelta) and delta.charged:
                     # Reserved was one request; the next would be a second one to pay for.
                     raise ProviderError(
-                        N_("The model's answer ended unexpectedly."), code=delta.reason, recoverable=True
+                        N_("The model's answer ended unexpectedly."), code=delta.reason, recoverable=True, charged=True
                     )
 
     def charged(self, error: BaseException) -> bool:
         """Whether the server may charge for the request that ended with ``error``: not if it refused it, or was not
         reached.
         """
-        begun = bool(self._content or self._reasoning)
-        return begun or not isinstance(error, AtelierError) or error.code in SENT
+        refused = isinstance(error, AtelierError) and not (isinstance(error, ProviderError) and error.charged)
+        return self._begun or not refused
+
+    def usage(self, tokens_input: int, info: ModelInfo) -> Usage:
+        """Return what the request used: without an end, its cost is the most that it may be.
+
+        Args:
+            tokens_input: our estimate of the request.
+        """
+        found = priced(counted(self.reply, tokens_input=tokens_input, most_output=self._max_tokens), info)
+        return found if self._done is not None else unended(found, at_most(tokens_input, self._max_tokens, info))
+
+
+def unended(usage: Usage, most: Usage) -> Usage:
+    """Return the usage of a reply whose end did not come: what its server counted is not known, so its cost is the most
+    that it may be.
+    """
+    cost = max(usage.cost, most.cost)
+    return usage.model_copy(update={"cost": cost, "cost_estimated": cost, "saved": 0.0})
 
 
 def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:

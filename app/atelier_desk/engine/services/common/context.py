@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
+    from atelier_desk.engine.costs.month_budget import MonthBudget
     from atelier_desk.engine.costs.outside_costs import OutsideCosts
     from atelier_desk.engine.journal.event_bus import EventBus
     from atelier_desk.engine.journal.journal import Journal
@@ -155,6 +156,9 @@ class ServiceContext(Protocol):
 
     @property
     def outside_costs(self) -> OutsideCosts: ...
+
+    @property
+    def month_budget(self) -> MonthBudget: ...
 
     @property
     def memory_search(self) -> MemorySearch: ...

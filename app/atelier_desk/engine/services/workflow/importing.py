@@ -347,9 +347,12 @@ class WorkflowWriter:
         from atelier_desk.storage.repositories import imports
 
         rows = await in_storage_thread(_rows, file)
-        rows = with_fields(rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id))
+        rows = with_fields(
+            rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id, self._context.clock.now())
+        )
         async with self._staged_files(file):
             await imports.write(self._context.repos, rows, replace=replace)
+        self._context.month_budget.reread()
         try:
             await self._context.memory_search.index_many(rows.memories)
         except AtelierError as error:
