@@ -116,7 +116,6 @@ class GuideWindow(QDialog):
         except OSError as error:
             text = _("{path} cannot be read: {reason}", path=name, reason=error.strerror or str(error))
         self.view.set_text(_COMMENT.sub("", text))
-        self.view.moveCursor(QTextCursor.MoveOperation.Start)  # the view scrolls to its cursor
         self.view.verticalScrollBar().setValue(0)
         self.back.setEnabled(bool(self._before))
 
