@@ -407,6 +407,31 @@ async def test_it_can_be_skipped_and_does_not_return(
     assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
 
 
+async def test_enter_presses_the_focused_button(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    """Enter on Back, on Skip and on an example went on to the next step or finished."""
+    await forward(find)
+    await forward(find)
+    for name, step in (("first-start-back", guide.model), ("first-start-back", guide.welcome)):
+        find(name).setFocus()
+        qtbot.keyClick(find(name), Qt.Key.Key_Return)
+        await settle()
+        assert guide.step is step
+    qtbot.keyClick(find("language-select"), Qt.Key.Key_Return)
+    await settle()
+    assert guide.step is guide.model
+    qtbot.keyClick(guide.model.starter.tile, Qt.Key.Key_Return)
+    await settle()
+    assert guide.step is guide.goals
+    started: list[str] = []
+    guide.started.connect(started.append)
+    qtbot.keyClick(find("goal-2"), Qt.Key.Key_Return)
+    await settle()
+    assert started == ["w9"]
+    assert atelier.calls("runs.send") == [(("w9", "Add a task: prepare the Monday meeting."), {})]
+
+
 def test_chat_models_keep_the_servers_order() -> None:
     models = [("z", True, False), ("a", None, False), ("v", None, True)]
     infos = [

@@ -101,7 +101,6 @@ class ModelStep(Step):
         )  # fmt: skip
         services = N_("Fill in the address of a known service…")
         self.services = control(QPushButton(self), "other-services", services, look="link", on=self._ask_preset)
-        self.services.setAutoDefault(False)
         fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
         self._detection_status = label("", "small", self)
         self.key_note = KeyNote(bridge, "first", self, variable=False)
@@ -120,7 +119,6 @@ class ModelStep(Step):
             link = control(
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
-            link.setAutoDefault(False)
             link.clicked.connect(lambda: QDesktopServices.openUrl(QUrl(keys)))
             fill(made.below, fill(QHBoxLayout(), link, 1))
 
@@ -155,8 +153,6 @@ class ModelStep(Step):
         self.save_button = control(
             QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save
         )
-        for button in (self.test, self.save_button):
-            button.setAutoDefault(False)
         self.save_button.hide()
         self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.save_button, self.test, spacing=12))
         self._place()

@@ -177,7 +177,6 @@ class GoalButton(QPushButton):
 
     def __init__(self, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAutoDefault(False)
         self._glyph = icon
         self._picture = QLabel(self)
         self._title = label("", "strong", self)

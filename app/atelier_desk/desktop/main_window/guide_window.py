@@ -96,7 +96,6 @@ class GuideWindow(QDialog):
         self.view.anchorClicked.connect(self.follow)
         self.back = control(IconButton("chevron-left", parent=self), "user-guide-back", tip=N_("Back"), on=self.go_back)
         close = control(QPushButton(self), "user-guide-close", N_("Close"), on=self.reject)
-        close.setAutoDefault(False)
         row = fill(QHBoxLayout(), self.back, 1, close)
         fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
         fit_window(self, QSize(820, 640))
