@@ -576,6 +576,34 @@ async def test_a_key_is_saved_without_a_network_connection(
     assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
 
 
+async def test_the_model_in_use_is_kept_unless_another_is_chosen(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
+    """The guide proposed the starter to those who had a model already, and Next replaced theirs."""
+    mine = Agent(id="a1", config=AgentConfig(name="Assistant", provider="demo", model="large-model"))
+    atelier.set("agents", "default", mine)
+    await forward(find)
+    assert find("choice-in-use").isChecked()
+    assert find("choice-in-use").accessibleName() == "large-model"
+    find("model-test").click()
+    await settle()
+    assert atelier.calls("providers.try_model") == [(("demo", "large-model"), {})]
+    await forward(find)
+    assert guide.step is guide.goals
+    assert atelier.calls("agents.use_model") == []
+    find("first-start-back").click()
+    await settle()
+    assert len(guide.findChildren(QWidget, "choice-in-use")) == 1
+    find("choice-starter").click()
+    await forward(find)
+    assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
+    atelier.set("agents", "default", Agent(id="a1", config=AgentConfig(name="A", provider="local", model=STARTER)))
+    find("first-start-back").click()
+    await settle()
+    assert guide.model.current() is guide.model.starter
+    assert guide.model._in_use is None
+
+
 async def test_enter_in_the_key_field_tests_the_key(
     guide: FirstStart, find: Find, server: Server, qtbot: QtBot
 ) -> None:
