@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.llm.registry import builtin_type
@@ -44,7 +44,7 @@ class ReadyAgent:
         """Return its configuration in the current language, with the present tools of its sections."""
         return AgentConfig(provider=provider, model=model, tools=tuple(self._tools(registry)), **self.texts())
 
-    def texts(self) -> dict[str, str]:
+    def texts(self) -> dict[str, Any]:
         """Return the fields of its configuration that depend on the language."""
         return {"name": _(self.name), "purpose": _(self.purpose), "system_prompt": _(self.instructions)}
 

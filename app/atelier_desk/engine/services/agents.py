@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
@@ -202,7 +202,7 @@ class AgentService:
         names = {each.name for each in await self.list()}
         for ready in BUILTIN:
             texts = ready.texts()
-            others: builtins.list[dict[str, str]] = []
+            others: builtins.list[dict[str, Any]] = []
             for code in LANGUAGES:
                 with spoken(code):
                     others.append(ready.texts())
