@@ -96,6 +96,17 @@ def test_stored_changes_are_reported_and_cleaned(cli: Cli, project: Path, workfl
     ) == (2, 0)
 
 
+def test_a_suggested_command_can_be_pasted(cli: Cli, tmp_path: Path) -> None:
+    """A folder with blanks was named without quotes."""
+    folder = tmp_path / "Martin and Sons"
+    (folder / ".agents/skills/notes").mkdir(parents=True)
+    (folder / ".agents/skills/notes/SKILL.md").write_text("---\nname: notes\ndescription: Takes notes.\n---\n")
+    (folder / "AGENTS.md").write_text("Four blanks.")
+    said = cli("run", "go", "--workspace", str(folder), steps=["done"]).err
+    assert f"atelier files trust '{folder}'" in said
+    assert f"atelier skills trust '{folder}'" in cli("skills", "list", "--workspace", str(folder)).err
+
+
 def test_a_folder_is_trusted_and_untrusted(cli: Cli, project: Path) -> None:
     (project / "AGENTS.md").write_text("Four blanks.")
     go = ("run", "go", "--workspace", str(project))

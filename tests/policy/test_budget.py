@@ -78,8 +78,8 @@ def test_a_request_is_limited_to_the_remainder_or_not_sent() -> None:
     assert reserve(config, {}, spent(tokens=1000), prompt_tokens=2000, reply_tokens=4000) == 4000
     assert reserve(config, {}, spent(tokens=6000), prompt_tokens=2000, reply_tokens=4000) == 2000
     assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == ReachedLimit(
-        LimitKind.TOKENS, 9000.0, 10_000.0
-    )
+        LimitKind.TOKENS, 9000.0, 10_000.0, needed=1156.0, left=1000.0
+    ), "the prompt, and 256 tokens of a reply"
     assert reserve(config, {LimitKind.TOKENS: 500}, spent(tokens=9000), prompt_tokens=900, reply_tokens=4000) == 600
     assert reserve(config, {}, spent(tokens=9000), prompt_tokens=900, reply_tokens=64) == 64
     # 0.1 dollars remain, of which the prompt costs 0.05: at 100 dollars a million that leaves 500 tokens.
@@ -179,7 +179,7 @@ def test_the_shortest_reply_is_sent_and_one_token_less_is_not() -> None:
     config = agent(budget=Budget(max_tokens=1000))
     assert reserve(config, {}, spent(tokens=700), prompt_tokens=44, reply_tokens=4000) == 256
     assert reserve(config, {}, spent(tokens=700), prompt_tokens=45, reply_tokens=4000) == ReachedLimit(
-        LimitKind.TOKENS, 700.0, 1000.0
+        LimitKind.TOKENS, 700.0, 1000.0, needed=301.0, left=300.0
     )
 
 

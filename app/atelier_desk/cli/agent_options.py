@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -153,7 +154,8 @@ async def warn_about_unread(atelier: Atelier, out: Output, granted: Sequence[str
     """Warn about folders whose agent instructions are not read because nobody trusted them."""
     for folder in await atelier.files.unread(granted):
         text = _(
-            "{folder} has instructions for agents that are ignored. To use them: atelier files trust {folder}",
+            "{folder} has instructions for agents that are ignored. To use them: atelier files trust {argument}",
             folder=folder,
+            argument=shlex.quote(folder),
         )
         out.note(text, "warn")

@@ -42,7 +42,8 @@ class BudgetUse:
 class ReachedLimit:
     """A limit that is used up or too low for a request.
 
-    ``needed`` is the minimum cost of the request, ``left`` the remainder, in US dollars; both 0 for other limits.
+    ``needed`` is the least that the request may take, ``left`` the remainder, in the limit's unit (tokens, US dollars);
+    both 0 if the limit is used up, and for other limits.
     """
 
     limit: LimitKind
@@ -113,9 +114,13 @@ def reserve(
     least = min(LEAST_REPLY, reply_tokens)
     tokens, cost = allowed.get(LimitKind.TOKENS), allowed.get(LimitKind.COST)
     if tokens is not None:
-        room = min(room, math.floor(tokens - spent.tokens - prompt_tokens))
+        left = tokens - spent.tokens
+        room = min(room, math.floor(left - prompt_tokens))
         if room < least:
-            return ReachedLimit(LimitKind.TOKENS, float(spent.tokens), float(tokens))
+            needed = float(prompt_tokens + least)
+            return ReachedLimit(
+                LimitKind.TOKENS, float(spent.tokens), float(tokens), needed=needed, left=max(0.0, float(left))
+            )
     if cost is not None and any(prices):
         found = affordable(cost - spent.cost, prompt_tokens, room, prices)
         if isinstance(found, Needed):

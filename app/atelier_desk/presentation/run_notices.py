@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -235,8 +236,8 @@ def _own_text(details: Mapping[str, Any]) -> tuple[str, str]:
 
 def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) -> str:
     """Why a run stopped before its cap: a request is sent only when what is left is enough for it, and when its price
-    is known. Empty when the cap is used up. ``details`` may say what the request may cost (``needed``) and what is
-    ``left``."""
+    is known. Empty when the cap is used up. ``details`` may say what the request may take (``needed``) and what is
+    ``left``, in the unit of the limit."""
     if kind == "unpriced":
         return _(
             "The monthly cost limit cannot be kept without it. Enter the price in the provider settings, "
@@ -244,6 +245,12 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
         )
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))
+        if kind not in MONEY:
+            return _(
+                "The next request needs at least {needed} tokens; {left} left.",
+                needed=number(math.ceil(needed)),
+                left=number(math.floor(left)),
+            )
         return _(
             "The next request may cost up to {cost}; {left} is left.",
             cost=cost_bound(needed, up=True),

@@ -112,6 +112,7 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert theme().tokens.dark
     await forward(find)
     assert atelier.calls("settings.update") == [((), {"language": "system", "theme": "dark"})]
+    assert len(atelier.calls("agents.translate_builtin")) == 1
     assert guide.step is guide.model
     find("first-start-back").click()
     assert guide.step is guide.welcome
@@ -407,6 +408,31 @@ async def test_it_can_be_skipped_and_does_not_return(
     assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
 
 
+async def test_enter_presses_the_focused_button(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    """Enter on Back, on Skip and on an example went on to the next step or finished."""
+    await forward(find)
+    await forward(find)
+    for name, step in (("first-start-back", guide.model), ("first-start-back", guide.welcome)):
+        find(name).setFocus()
+        qtbot.keyClick(find(name), Qt.Key.Key_Return)
+        await settle()
+        assert guide.step is step
+    qtbot.keyClick(find("language-select"), Qt.Key.Key_Return)
+    await settle()
+    assert guide.step is guide.model
+    qtbot.keyClick(guide.model.starter.tile, Qt.Key.Key_Return)
+    await settle()
+    assert guide.step is guide.goals
+    started: list[str] = []
+    guide.started.connect(started.append)
+    qtbot.keyClick(find("goal-2"), Qt.Key.Key_Return)
+    await settle()
+    assert started == ["w9"]
+    assert atelier.calls("runs.send") == [(("w9", "Add a task: prepare the Monday meeting."), {})]
+
+
 def test_chat_models_keep_the_servers_order() -> None:
     models = [("z", True, False), ("a", None, False), ("v", None, True)]
     infos = [
@@ -549,6 +575,34 @@ async def test_a_key_is_saved_without_a_network_connection(
     await settle()
     guide.begin(1)
     assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
+
+
+async def test_the_model_in_use_is_kept_unless_another_is_chosen(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
+    """The guide proposed the starter to those who had a model already, and Next replaced theirs."""
+    mine = Agent(id="a1", config=AgentConfig(name="Assistant", provider="demo", model="large-model"))
+    atelier.set("agents", "default", mine)
+    await forward(find)
+    assert find("choice-in-use").isChecked()
+    assert find("choice-in-use").accessibleName() == "large-model"
+    find("model-test").click()
+    await settle()
+    assert atelier.calls("providers.try_model") == [(("demo", "large-model"), {})]
+    await forward(find)
+    assert guide.step is guide.goals
+    assert atelier.calls("agents.use_model") == []
+    find("first-start-back").click()
+    await settle()
+    assert len(guide.findChildren(QWidget, "choice-in-use")) == 1
+    find("choice-starter").click()
+    await forward(find)
+    assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
+    atelier.set("agents", "default", Agent(id="a1", config=AgentConfig(name="A", provider="local", model=STARTER)))
+    find("first-start-back").click()
+    await settle()
+    assert guide.model.current() is guide.model.starter
+    assert guide.model._in_use is None
 
 
 async def test_enter_in_the_key_field_tests_the_key(

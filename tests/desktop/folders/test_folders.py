@@ -123,7 +123,7 @@ async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -
     await settle()
     box = panel.question()
     assert box is not None
-    assert "/p" in box.text()
+    assert box.text() == "Do you trust this folder?\n/p"
     assert "AGENTS.md" in box.informativeText()
     box.reject()
     await settle()
@@ -391,6 +391,23 @@ async def test_recent_folders_are_offered_where_folders_are_granted(panel: Panel
     await settle(20)
     assert panel.chat.folders.for_new == ("/a/here",)
     assert panel.chat.folders.recent == ("/a/new & fine", "/a/old")
+
+
+async def test_a_long_path_is_elided_in_the_middle_of_its_menu_entry(panel: Panel) -> None:
+    long = "/srv/" + "/".join(["a folder of a customer with a long name"] * 6) + "/invoices"
+    panel.workflow = Workflow(id="w", name="W", workspace=(long,))
+    panel.chat.open_workflow("w")
+    await settle()
+    panel.button.open()
+    menu = panel.button.findChild(QMenu, "folders-menu")
+    assert menu is not None
+    entry = menu.actions()[0]
+    assert entry.text().startswith("/srv/a folder")
+    assert entry.text().endswith("/invoices")
+    assert "…" in entry.text()
+    assert (entry.toolTip(), menu.toolTipsVisible()) == (long, True)
+    assert menu.sizeHint().width() < 640
+    menu.close()
 
 
 @pytest.mark.parametrize("height", [700, 260], ids=["sheet", "window of its own"])

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QUrl
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QImage, QPixmap, QTextBlock, QTextCursor, QTextDocument, QTextFragment
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.main_window import guide_window as module
@@ -173,3 +173,15 @@ def test_it_loads_no_picture_from_elsewhere(
     assert guide.view.loadResource(image, QUrl("inside.png")) is not None
     for name in ("../outside.png", str(tmp_path / "outside.png"), "pictures/../../outside.png"):
         assert guide.view.loadResource(image, QUrl(name)) is None
+
+
+def test_enter_closes_it_on_its_button_and_not_in_the_text(guide: GuideWindow, qtbot: QtBot) -> None:
+    guide.activateWindow()
+    qtbot.keyClick(guide.view, Qt.Key.Key_Return)
+    assert guide.isVisible()
+    close = guide.findChild(QPushButton, "user-guide-close")
+    assert close is not None
+    close.setFocus()
+    qtbot.waitUntil(close.hasFocus)
+    qtbot.keyClick(close, Qt.Key.Key_Return)
+    assert not guide.isVisible()

@@ -48,6 +48,28 @@ async def test_a_report_is_listed_and_read_as_markdown(pane: ReportsPane, qtbot:
     assert pane.list.isVisible()
 
 
+async def test_a_report_opens_at_its_first_line_and_stays_where_it_was_scrolled_to(
+    pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    text = "\n\n".join(f"Paragraph {number}" for number in range(200))
+    atelier.set("reports", "read", lambda _workflow, name: f"# {name}\n\n{text}")
+    pane.resize(300, 400)
+    bar = pane.view.verticalScrollBar()
+    pane.open("first")
+    await settle()
+    assert pane.view.hasFocus()
+    qtbot.waitUntil(lambda: bar.maximum() > 500)
+    assert bar.value() == 0
+    bar.setValue(500)
+    pane.reload()
+    await settle()
+    assert bar.value() == 500, "it was changed while it was read"
+    pane.close_report()
+    pane.open("second")
+    await settle()
+    assert bar.value() == 0
+
+
 async def test_editing_saves_the_text(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     pane.open("first")
     await settle()

@@ -56,9 +56,27 @@ async def test_a_refusal_is_stored_for_each_folder(harness: OfferHarness, qtbot:
     harness.offer.no.click()
     await settle()
     assert harness.offer.folder == "/srv/docs"
-    assert harness.projects.answered == {"/srv/shop": False}
+    assert harness.projects.answered == {"/srv/shop": False, "/srv/docs": False}
     harness.offer.no.click()
     await settle()
+    assert not harness.offer.isVisible()
+    await harness.grant("/srv/shop")
+    assert not harness.offer.isVisible()
+    again = OfferBar(harness.offer.bridge, harness.controller, harness.around)  # as after a restart
+    again.refresh()
+    await settle()
+    assert not again.isVisible()
+
+
+async def test_an_offer_left_unanswered_is_not_repeated(harness: OfferHarness) -> None:
+    """It came again at each start."""
+    await harness.grant("/srv/shop")
+    assert harness.offer.isVisible()
+    harness.controller.changed.emit()
+    await settle()
+    await harness.grant("/srv/shop", "/srv/docs")
+    assert (harness.offer.isVisible(), harness.offer.folder) == (True, "/srv/shop"), "it stays while it is in view"
+    await harness.grant()
     assert not harness.offer.isVisible()
     await harness.grant("/srv/shop")
     assert not harness.offer.isVisible()

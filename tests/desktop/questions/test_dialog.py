@@ -424,6 +424,22 @@ def test_only_the_body_scrolls_and_only_where_the_view_is_too_low(
         assert dialog.rect().contains(part.rect().translated(part.mapTo(dialog, QPoint())))
 
 
+def test_over_an_open_lower_pane_a_question_with_four_options_and_a_field_does_not_scroll(
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget
+) -> None:
+    """In the view of a window of 1366 × 768 with an open lower pane."""
+    host.resize(780, 416)
+    dialog = opened(ask(kind="mixed", options=4, context="some **context**"))
+    QCoreApplication.processEvents()
+    dialog.fit()
+    QCoreApplication.processEvents()
+    assert child("question-scroll").verticalScrollBar().maximum() == 0
+    assert dialog.height() <= host.height() - 8
+    host.resize(780, 700)
+    QCoreApplication.processEvents()
+    assert dialog.height() > 416, "with room its parts are apart again"
+
+
 def test_tab_cycles_inside_the_dialog(
     opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
 ) -> None:

@@ -83,6 +83,15 @@ async def test_return_closes_the_dialog_and_confirms_nothing(
     assert atelier.calls("own_tools.confirm") == []
 
 
+async def test_return_on_confirm_confirms(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+    find("own-tool-review-count.py").click()
+    await settle()
+    find("own-tool-confirm").setFocus()
+    qtbot.keyClick(find("own-tool-confirm"), Qt.Key.Key_Return)
+    await settle()
+    assert atelier.calls("own_tools.confirm") == [(("count.py", DIGEST), {})]
+
+
 async def test_a_file_that_changed_meanwhile_is_refused_in_the_dialog(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("own_tools", "confirm", ConflictError("It changed. Review it again."))
     find("own-tool-review-count.py").click()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -81,6 +82,19 @@ async def test_new_chats_are_preselected_imported_and_undone(atelier: FakeAtelie
     assert [args for args, _fields in atelier.calls("workflows.delete")] == [("w1",), ("w2",)]
     assert "2 imported chats deleted" in dialog.busy.text.text()
     assert not undo.isVisible()
+
+
+async def test_enter_on_a_button_presses_it(atelier: FakeAtelier, parent: QWidget, qtbot: QtBot) -> None:
+    """Enter on Close imported the chats."""
+    dialog = await opened(atelier, parent)
+    qtbot.keyClick(button(dialog, "chats-none"), Qt.Key.Key_Return)
+    assert dialog.chosen() == []
+    qtbot.keyClick(button(dialog, "chats-all"), Qt.Key.Key_Return)
+    assert dialog.chosen()
+    with qtbot.waitSignal(dialog.rejected):
+        qtbot.keyClick(button(dialog, "chats-close"), Qt.Key.Key_Return)
+    await settle()
+    assert atelier.calls("chats.import_") == []
 
 
 async def test_all_texts_are_in_french_too(atelier: FakeAtelier, parent: QWidget) -> None:

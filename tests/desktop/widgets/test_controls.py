@@ -6,7 +6,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton
+from atelier_desk.desktop.widgets import ElidedButton, ElidedLabel, FlowLayout, IconButton
 
 
 def test_an_elided_label_keeps_its_text_and_shows_it_as_a_tool_tip(qtbot: QtBot) -> None:
@@ -26,6 +26,22 @@ def test_an_elided_label_keeps_its_text_and_shows_it_as_a_tool_tip(qtbot: QtBot)
     made.setText("short")
     made.grab()
     assert made.toolTip() == ""
+
+
+def test_an_elided_button_shows_its_text_as_a_tool_tip_unless_it_has_one(qtbot: QtBot) -> None:
+    made = ElidedButton()
+    qtbot.addWidget(made)
+    made.setText("Martin && Sons, a rather long line of text")
+    made.resize(60, 20)
+    made.grab()
+    assert made.toolTip() == "Martin & Sons, a rather long line of text"
+    made.resize(600, 20)
+    made.grab()
+    assert made.toolTip() == ""
+    made.setToolTip("Open it")
+    made.resize(60, 20)
+    made.grab()
+    assert made.toolTip() == "Open it"
 
 
 def test_flow_layout_wraps_like_words(qtbot: QtBot) -> None:

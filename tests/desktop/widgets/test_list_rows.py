@@ -209,7 +209,7 @@ def test_searched_text_is_bold(
         def setFormats(self, formats: Sequence[QTextLayout.FormatRange]) -> None:
             units = self.text().encode("utf-16-le")
             for each in formats:
-                if each.format.fontWeight() == QFont.Weight.Bold:
+                if each.format.fontWeight() == QFont.Weight.DemiBold:
                     found.append(units[2 * each.start : 2 * (each.start + each.length)].decode("utf-16-le"))
             super().setFormats(formats)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
@@ -24,12 +25,12 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = await atelier.skills.list(_folders(arguments, out))
     cells = ((row.name, _(KINDS[row.found.kind]), _(STATES[state(row)]), where(row)) for row in rows)
     undecided = dict.fromkeys(row.found.root for row in rows if row.trusted is None)
-    unused = N_("The skills of {folder} are not used. To use them: atelier skills trust {folder}")
+    unused = N_("The skills of {folder} are not used. To use them: atelier skills trust {argument}")
     return Result(
         list(map(described, rows)),
         Table((_("name"), _("kind"), _("state"), _("file")), cells),
         (Note(f"{row.name}: {remark}", "warn") for row in rows for remark in _problems(row)),
-        (Note(_(unused, folder=folder)) for folder in undecided),
+        (Note(_(unused, folder=folder, argument=shlex.quote(folder))) for folder in undecided),
     )
 
 

@@ -72,7 +72,6 @@ class FirstStart(QDialog):
         self.place = label("", "small", self)
         for button, name in ((self.skip, "skip"), (self.back, "back"), (self.next, "next")):
             button.setObjectName(f"first-start-{name}")
-            button.setAutoDefault(False)
         self.next.setDefault(True)
         fill(row, self.skip, 1, self.place)
         row.addSpacing(8)

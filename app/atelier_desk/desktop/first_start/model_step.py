@@ -67,6 +67,9 @@ class ModelStep(Step):
         self._tried: tuple[ProviderDraft | None, str] | None = None
         self._testing: asyncio.Task[None] | None = None
         self._detected = False
+        self._in_use: TileChoice | None = None
+        """The default agent's model, unless it is the starter: "Next" keeps it."""
+        self._server_in_use = ""
         self.choices: list[TileChoice] = []
         self._columns = COLUMNS
         self._group = QButtonGroup(self)
@@ -101,7 +104,6 @@ class ModelStep(Step):
         )  # fmt: skip
         services = N_("Fill in the address of a known service…")
         self.services = control(QPushButton(self), "other-services", services, look="link", on=self._ask_preset)
-        self.services.setAutoDefault(False)
         fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
         self._detection_status = label("", "small", self)
         self.key_note = KeyNote(bridge, "first", self, variable=False)
@@ -120,7 +122,6 @@ class ModelStep(Step):
             link = control(
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
-            link.setAutoDefault(False)
             link.clicked.connect(lambda: open_address(keys))
             fill(made.below, fill(QHBoxLayout(), link, 1))
 
@@ -155,8 +156,6 @@ class ModelStep(Step):
         self.save_button = control(
             QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save
         )
-        for button in (self.test, self.save_button):
-            button.setAutoDefault(False)
         self.save_button.hide()
         self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.save_button, self.test, spacing=12))
         self._place()
@@ -187,11 +186,35 @@ class ModelStep(Step):
             self._place()
 
     def enter(self) -> None:
+        self.jobs.start(self._show_in_use(), "in use")
         if not self._detected:
             self._detected = True
             bind_text(self._detection_status, N_("Looking for model servers on this computer…"))
             self.jobs.start(self._detect(), "detect")
         self.current().focus()
+
+    async def _show_in_use(self) -> None:
+        """Offer the model in use first, selected unless another was chosen."""
+        agent = (await self._bridge.engine.agents.default()).config
+        before, own = self._in_use, (agent.provider, agent.model) == (builtin_type().kind, STARTER)
+        if before is not None and not own and before.proposed == agent.model:
+            return
+        selected = self.current() in (self.starter, before)
+        if before is not None:
+            self._group.removeButton(before.tile)
+            self.choices.remove(before)
+            before.tile.deleteLater()
+            before.deleteLater()
+            self._in_use = None
+        self._server_in_use = agent.provider
+        if not own and agent.model:
+            about = _("In use, from {provider}.", provider=agent.provider)
+            self._in_use = self._add(
+                TileChoice("in-use", agent.model, about, self, config=None, proposed=agent.model), 0, show=False
+            )
+        self._place()
+        if selected:
+            self._choose(self._in_use or self.starter)
 
     async def _detect(self) -> None:
         found = await self._bridge.engine.providers.detect()
@@ -285,14 +308,14 @@ class ModelStep(Step):
             trial = await (
                 providers.try_draft(draft, model)
                 if draft is not None
-                else providers.try_model(builtin_type().kind, model)
+                else providers.try_model(self._server_in_use if choice is self._in_use else builtin_type().kind, model)
             )
         except Exception as error:
             self._fail(await self._reason(draft, error))
             self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
-        shown = model if draft is not None else _("Starter, offline")
+        shown = _("Starter, offline") if choice is self.starter else model
         self.busy.note(
             _(
                 "{model} answered in {time}: “{text}”",
@@ -340,6 +363,8 @@ class ModelStep(Step):
         What has not answered is tested first; nothing is stored if it fails, or if the user changes the input, goes
         back or closes the guide meanwhile. The starter needs no test.
         """
+        if self.current() is self._in_use:
+            return True
         if self._tried is None and self.current() is not self.starter:
             self.run_test()
             if self._testing is not None:

@@ -145,6 +145,7 @@ class WelcomeStep(Step):
     async def leave(self) -> bool:
         language, mode = self.language.currentData(), self.theme.currentData()
         await self._bridge.engine.settings.update(language=language, theme=mode)
+        await self._bridge.engine.agents.translate_builtin()
         return True
 
     def enter(self) -> None:
@@ -178,7 +179,6 @@ class GoalButton(QPushButton):
 
     def __init__(self, icon: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAutoDefault(False)
         self._glyph = icon
         self._picture = PlainLabel(parent=self)
         self._title = label("", "strong", self)

@@ -57,7 +57,7 @@ class Tile(QPushButton):
         self._name = ElidedLabel("", self)
         control(self, f"choice-{name}", look="card", name=title)
         self.setCheckable(True)
-        self.setAutoDefault(False)
+        self.setAutoDefault(False)  # the one with the focus is chosen already: Enter continues
         bind_text(self._name, title)
         self._name.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         fill(QHBoxLayout(self), Monogram(monogram, self), (self._name, 1), margins=(10, 9, 10, 9), spacing=8)

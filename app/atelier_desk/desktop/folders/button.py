@@ -12,6 +12,7 @@ from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.folders.rows import short_path
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
+from atelier_desk.desktop.widgets.links import add_address
 from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.presentation.file_changes import GONE, trust_text
@@ -42,7 +43,9 @@ class FolderButton(Picker):
             trusted = self._controller.trusted.get(folder)
             if menu.actions():
                 menu.addSeparator()
-            menu.addAction(theme().icon("folder", "muted"), visible(folder).replace("&", "&&")).setEnabled(False)
+            place = add_address(menu, visible(folder))
+            place.setIcon(theme().icon("folder", "muted"))
+            place.setEnabled(False)
             if folder in self._controller.missing:
                 menu.addAction(theme().icon("triangle-alert", "warn"), _(GONE)).setEnabled(False)
                 menu.addAction(
@@ -73,10 +76,10 @@ class FolderButton(Picker):
                 menu.addSeparator()
             menu.addAction(_("Recent folders")).setEnabled(False)
         for folder in self._controller.recent:
-            shown = visible(short_path(folder)).replace("&", "&&")
-            menu.addAction(
-                theme().icon("history", "muted"), shown, partial(self._controller.grant, [folder])
-            ).setToolTip(plain_tip(folder))
+            entry = add_address(menu, visible(short_path(folder)))
+            entry.setIcon(theme().icon("history", "muted"))
+            entry.setToolTip(plain_tip(folder))
+            entry.triggered.connect(lambda _on=False, folder=folder: self._controller.grant([folder]))
         menu.addSeparator()
         menu.addAction(theme().icon("plus", "muted"), _("Grant folder access…"), self._controller.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))

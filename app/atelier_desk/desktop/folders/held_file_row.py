@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QPushButton, QSizePolicy, QStyle, QStyleOptionButton, QStylePainter, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedButton, FlowLayout, bind, bind_text, control
 from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
@@ -20,25 +19,6 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
 WHY = N_("Agents follow this file, or programs run it, so it is held outside the folder until you keep or discard it.")
-
-
-class _Name(QPushButton):
-    """A path elided in the middle.
-
-    It is elided while painting: setting a text during the layout's height calculation would invalidate the layout
-    itself.
-    """
-
-    def minimumSizeHint(self) -> QSize:
-        return QSize(theme().px(60), super().minimumSizeHint().height())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        option = QStyleOptionButton()
-        self.initStyleOption(option)
-        room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
-        room -= option.iconSize.width() + 4  # a button's spacing between icon and text
-        option.text = self.fontMetrics().elidedText(option.text, Qt.TextElideMode.ElideMiddle, room)
-        QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
 
 
 class HeldRow(QWidget):
@@ -72,9 +52,9 @@ class HeldRow(QWidget):
         )  # fmt: skip
         self.waits = True
         self._choice: bool | None = None
-        self.name = control(_Name(self), "held-name", on=self.opened.emit, tip=WHY)
-        mark(self.name, "quiet")
-        self.name.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.name = control(
+            ElidedButton(self, Qt.TextElideMode.ElideMiddle), "held-name", look="quiet", on=self.opened.emit, tip=WHY
+        )
         self.keep_button = control(QPushButton(self), "held-keep", N_("Keep"), on=lambda: self._answer(True))
         self.discard = control(QPushButton(self), "held-discard", N_("Discard"), on=lambda: self._answer(False))
         bind_text(self.keep_button, name=lambda: _("Keep {path}", path=path))

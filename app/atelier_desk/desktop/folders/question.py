@@ -24,10 +24,8 @@ def ask_trust(
         found: the files with instructions in the folders.
     """
     box = MessageBox(parent, "trust-question")
-    named = ngettext(
-        "Do you trust {folders}?", "Do you trust these folders?\n{folders}", len(folders), folders="\n".join(folders)
-    )
-    box.setText(named)
+    question = ngettext("Do you trust this folder?", "Do you trust these folders?", len(folders))
+    box.setText("\n".join((question, *folders)))  # a long path is not broken in the middle of a sentence
     box.setInformativeText(
         "\n\n".join(
             (

@@ -13,6 +13,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, fit_window
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.desktop.widgets.enter import EnterPresses
 from atelier_desk.support.i18n import N_, _, language
 
 GUIDE = "user-guide.md"
@@ -96,7 +97,8 @@ class GuideWindow(QDialog):
         self.view.anchorClicked.connect(self.follow)
         self.back = control(IconButton("chevron-left", parent=self), "user-guide-back", tip=N_("Back"), on=self.go_back)
         close = control(QPushButton(self), "user-guide-close", N_("Close"), on=self.reject)
-        close.setAutoDefault(False)
+        close.setAutoDefault(False)  # Enter in the text does not close it
+        EnterPresses(self)
         row = fill(QHBoxLayout(), self.back, 1, close)
         fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
         fit_window(self, QSize(820, 640))
@@ -116,7 +118,6 @@ class GuideWindow(QDialog):
         except OSError as error:
             text = _("{path} cannot be read: {reason}", path=name, reason=error.strerror or str(error))
         self.view.set_text(_COMMENT.sub("", text))
-        self.view.moveCursor(QTextCursor.MoveOperation.Start)  # the view scrolls to its cursor
         self.view.verticalScrollBar().setValue(0)
         self.back.setEnabled(bool(self._before))
 

@@ -198,6 +198,8 @@ class ReportsPane(Pane):
 
     async def _read(self, workflow_id: str, name: str) -> None:
         await self._fetch(workflow_id, name)
+        if name != self._open:
+            self.view.verticalScrollBar().setValue(0)
         self._open = name
         self._set_editing(False)
         self._show()

@@ -1,4 +1,8 @@
-"""A line above the composer offering to index a granted folder. Each folder is offered only once."""
+"""A line above the composer offering to index a granted folder.
+
+Each folder is offered only once: leaving the offer unanswered counts as declining. It can be indexed in the projects
+window at any time.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +38,8 @@ class OfferBar(QFrame):
         mark(self, "card-sunken")
         self.bridge = bridge
         self._folders = controller
-        self._answered: set[str] = set()
-        """What the engine may not have stored yet."""
+        self._offered: set[str] = set()
+        """Folders offered since the start, which the engine may not have stored yet."""
         self.folder = ""
         self._seen: tuple[str, ...] = ()
         self._icon = PlainLabel(parent=self)
@@ -56,15 +60,19 @@ class OfferBar(QFrame):
         """Check whether one of the current folders should be offered."""
         if self._seen != self._folders.folders:
             self._seen = self._folders.folders
-            self._show("")
+            if self.folder not in self._seen:
+                self._show("")
         if self.bridge.ready and self._seen:
             self.bridge.jobs.start(self._load_offers(self._seen), f"project offer {id(self)}")
 
     async def _load_offers(self, folders: tuple[str, ...]) -> None:
         offers = await self.bridge.engine.projects.offers(folders)
-        if folders == self._folders.folders:
-            unanswered = (each.folder for each in offers if each.folder not in self._answered)
-            self._show(next(unanswered, ""))
+        fresh = next((each.folder for each in offers if each.folder not in self._offered), "")
+        if fresh and not self.folder and folders == self._folders.folders:
+            self._show(fresh)
+            self._offered.add(fresh)
+            # Declined unless the answer is yes; a job of its own, since the next refresh replaces this one.
+            self.bridge.jobs.start(self.bridge.engine.projects.answer(fresh, False))
 
     def _show(self, folder: str) -> None:
         self.folder = folder
@@ -79,21 +87,17 @@ class OfferBar(QFrame):
 
     def accept(self) -> None:
         """Create a project from the folder and index it."""
-        self._answer(True)
+        if folder := self.folder:
+            self._show("")
+            self.bridge.jobs.start(self._index(folder))
 
     def refuse(self) -> None:
-        """Do not offer this folder again: it can be indexed in the projects window."""
-        self._answer(False)
+        """Close the offer, which was stored as declined when it was shown."""
+        self._show("")
+        self.refresh()
 
-    def _answer(self, yes: bool) -> None:
-        folder = self.folder
-        if folder:
-            self._answered.add(folder)  # offered once, whatever becomes of the answer
-            self._show("")
-            self.bridge.jobs.start(self._save_answer(folder, yes))
-
-    async def _save_answer(self, folder: str, yes: bool) -> None:
-        made = await self.bridge.engine.projects.answer(folder, yes)
+    async def _index(self, folder: str) -> None:
+        made = await self.bridge.engine.projects.answer(folder, True)
         if made is not None:
             self.begun.emit(_("Indexing “{name}”…", name=made.name))
         self.refresh()

@@ -41,6 +41,9 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.text import visible
 
 WIDTH = 520
+LOW = 500
+"""Height of a view, in logical pixels at 100 %, below which there is less space between the parts of the dialog: over
+an open lower pane a question with a few options need not scroll."""
 HINT_ROOM = 96
 """Minimum width of the hint beside the buttons, in logical pixels at 100 %; with less, it is above them."""
 LEAST_MARGIN = 4
@@ -85,7 +88,7 @@ class QuestionDialog(QDialog):
     def _build(self) -> None:
         self._card = control(QFrame(self), look="card-raised")
         fill(QVBoxLayout(self), self._card, margins=(0, 0, 0, 0))
-        column = self._column = fill(QVBoxLayout(self._card), self._header(), margins=(24, 20, 24, 20), spacing=12)
+        column = self._column = fill(QVBoxLayout(self._card), self._header(), margins=(24, 20, 24, 20))
         self._lineage = control(label("", "small", self, wrap=True), "question-lineage", self._from)
         self._lineage.setVisible(bool(self._from()))
         column.addWidget(self._lineage)
@@ -128,7 +131,7 @@ class QuestionDialog(QDialog):
         )
         self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        column = fill(QVBoxLayout(content), self._text, margins=(0, 0, 0, 0), spacing=10)
+        column = self._parts = fill(QVBoxLayout(content), self._text, margins=(0, 0, 0, 0))
         self.context: MarkdownView | None = None
         if spec.context:
             column.addWidget(control(label("", "small", content), "question-context-caption", N_("Context")))
@@ -143,8 +146,7 @@ class QuestionDialog(QDialog):
         self.options = [
             OptionCard(option, index if index < 10 else 0, content) for index, option in enumerate(shown, 1)
         ]
-        cards = QVBoxLayout()
-        cards.setSpacing(8)
+        cards = self._cards = QVBoxLayout()
         for card in self.options:
             card.toggled.connect(self._check)
             cards.addWidget(card)
@@ -271,13 +273,17 @@ class QuestionDialog(QDialog):
         narrow = host.width() < theme().px(WIDTH)
         margin, side = theme().px(8 if narrow else 24), 12 if narrow else 24
         width = min(theme().px(WIDTH), host.width() - 2 * margin)
-        self._column.setContentsMargins(side, 20 if not narrow else 12, side, 20 if not narrow else 12)
+        low = host.height() < theme().px(LOW)
+        edge = 10 if low else 12 if narrow else 20
+        self._column.setContentsMargins(side, edge, side, edge)
+        for layout, close, far in ((self._column, 8, 12), (self._parts, 6, 10), (self._cards, 4, 8)):
+            if layout.spacing() != (apart := close if low else far):
+                layout.setSpacing(apart)  # lays out again even if it is the same
         self._arrange(width - 2 * side - 2)
-        content_layout, column = self._content.layout(), self._column
-        if content_layout is None or width < 80:
+        column = self._column
+        if width < 80:
             return
-        edges = self._column.contentsMargins()
-        content_height = content_layout.heightForWidth(width - edges.left() - edges.right() - 2)
+        content_height = self._parts.heightForWidth(width - 2 * side - 2)
         self._body.setFixedHeight(content_height)  # a scroll area's own size hint is based on another width
         total = column.totalHeightForWidth(width) if column.hasHeightForWidth() else column.totalMinimumSize().height()
         self._body.setMinimumHeight(min(content_height, theme().px(44)))

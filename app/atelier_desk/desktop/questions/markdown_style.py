@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtGui import (
     QBrush,
     QColor,
+    QFont,
     QTextBlock,
     QTextBlockFormat,
     QTextCharFormat,
@@ -51,8 +52,28 @@ def _style_block(block: QTextBlock) -> None:
             changes.setBottomMargin(theme().px(6))
     elif block.textList() is not None:
         changes.setBottomMargin(theme().px(2))
+    if not level:
+        _lighten(block)
     at = QTextCursor(block)
     at.mergeBlockFormat(changes)
+
+
+def _lighten(block: QTextBlock) -> None:
+    """Show bold text in the boldest face there is, which Qt would make bolder still by smearing it."""
+    heavy: list[tuple[int, int]] = []
+    fragments = block.begin()
+    while not fragments.atEnd():
+        part = fragments.fragment()
+        if part.charFormat().fontWeight() > QFont.Weight.DemiBold:
+            heavy.append((part.position(), part.position() + part.length()))
+        fragments += 1
+    bold = QTextCharFormat()
+    bold.setFontWeight(QFont.Weight.DemiBold)
+    cursor = QTextCursor(block)
+    for start, end in heavy:
+        cursor.setPosition(start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        cursor.mergeCharFormat(bold)
 
 
 def _style_table(table: QTextTable) -> None:

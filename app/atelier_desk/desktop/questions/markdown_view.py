@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from PySide6.QtCore import Qt, QUrl, Signal
-from PySide6.QtGui import QResizeEvent, QTextDocument, QTextOption
+from PySide6.QtGui import QResizeEvent, QTextCursor, QTextDocument, QTextOption
 from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
 from atelier_desk.desktop.questions.markdown_style import style_document
@@ -49,11 +49,14 @@ class MarkdownView(QTextBrowser):
         return None
 
     def set_text(self, markdown: str) -> None:
-        """Show this Markdown."""
+        """Show this Markdown, scrolled as before as far as it is long enough."""
+        bar, place = self.verticalScrollBar(), self.verticalScrollBar().value()
         self._source = markdown
         self.setWordWrapMode(wrap_mode(markdown))
         self.document().setMarkdown(visible(markdown), _FEATURES)
         style_document(self.document())
+        self.moveCursor(QTextCursor.MoveOperation.Start)  # it was left at the end, where getting the focus scrolls to
+        bar.setValue(place)
         self._fit_height()
 
     def text(self) -> str:

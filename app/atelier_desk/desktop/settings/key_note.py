@@ -47,7 +47,6 @@ class KeyNote(QWidget):
         )
         self._has_variable = variable
         for button in (self.file, self.variable):
-            button.setAutoDefault(False)
             button.hide()
         row = FlowLayout(spacing=12)
         row.addWidget(self.file)

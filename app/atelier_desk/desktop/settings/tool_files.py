@@ -127,8 +127,7 @@ class ReviewDialog(QDialog):
         self._confirm.setText(_("Confirm"))
         for button, name in ((self._cancel, "close"), (self._confirm, "confirm"), (self._revoke, "revoke")):
             button.setObjectName(f"own-tool-{name}")
-            button.setAutoDefault(False)
-        # Return closes: confirming code must be deliberate.
+        # Return closes unless the focus was moved to Confirm: confirming code must be deliberate.
         self._cancel.setDefault(True)
         self._confirm.setVisible(not confirmed)
         self._revoke.setVisible(revocable)

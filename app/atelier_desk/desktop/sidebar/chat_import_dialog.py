@@ -119,8 +119,6 @@ class ChatImportDialog(QDialog):
             QPushButton(self), "chats-import", self._import_text, look="primary", on=self.import_chosen
         )
         self.import_button.setDefault(True)
-        for button in (self.all, self.none, self.undo, self.close_):
-            button.setAutoDefault(False)
         self._choice = QWidget(self)  # keeps its place while there is nothing to select
         line = fill(QHBoxLayout(), (self.filter, 1), self.all, self.none, spacing=8)
         fill(QVBoxLayout(self._choice), line, (self.list, 1), margins=(0, 0, 0, 0), spacing=10)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atelier_desk.desktop.widgets.bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.controls import (
     Card,
+    ElidedButton,
     ElidedLabel,
     IconButton,
     Line,
@@ -24,6 +25,7 @@ from atelier_desk.desktop.widgets.toast import Toast, ToastHost
 
 __all__ = [
     "Card",
+    "ElidedButton",
     "ElidedLabel",
     "EmptyState",
     "FlowLayout",

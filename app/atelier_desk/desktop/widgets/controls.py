@@ -12,7 +12,11 @@ from PySide6.QtWidgets import (
     QFrame,
     QLabel,
     QLayout,
+    QPushButton,
     QSizePolicy,
+    QStyle,
+    QStyleOptionButton,
+    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -162,6 +166,36 @@ class ElidedLabel(PlainLabel):
         painter = QPainter(self)  # uses the pen of the label's foreground
         painter.drawText(box, int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), self._shown)
         painter.end()
+
+
+class ElidedButton(QPushButton):
+    """A button that shrinks if there is little room, eliding its text; then the tool tip has the full text.
+
+    It is elided while painting: setting a text during the layout's height calculation would invalidate the layout
+    itself.
+    """
+
+    def __init__(self, parent: QWidget | None = None, mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight) -> None:
+        super().__init__(parent)
+        self._mode, self._cut = mode, ""
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(theme().px(60), super().minimumSizeHint().height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        option = QStyleOptionButton()
+        self.initStyleOption(option)
+        full = option.text
+        room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
+        if not option.icon.isNull():
+            room -= option.iconSize.width() + 4  # a button's spacing between icon and text
+        option.text = self.fontMetrics().elidedText(full, self._mode, room)
+        QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
+        cut = full.replace("&&", "&") if option.text != full else ""
+        if cut != self._cut and self.toolTip() == self._cut:  # a tool tip of its own stays
+            self.setToolTip(cut)
+            self._cut = cut
 
 
 class ElidedPill(ElidedLabel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QUrl
-from PySide6.QtGui import QCursor, QDesktopServices, QGuiApplication
+from PySide6.QtGui import QAction, QCursor, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTextBrowser, QToolTip
 
 from atelier_desk.desktop.theme import theme
@@ -34,8 +34,7 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
     menu = QMenu(text)
     menu.setObjectName("link-menu")
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    shown = menu.fontMetrics().elidedText(address, Qt.TextElideMode.ElideMiddle, theme().px(_SHOWN))
-    where = menu.addAction(shown.replace("&", "&&"))
+    where = add_address(menu, address)
     where.setObjectName("link-address")
     where.setEnabled(False)
     opens = menu.addAction(
@@ -48,6 +47,15 @@ def follow(url: QUrl, text: QTextBrowser) -> None:
     copies.triggered.connect(lambda *_: QGuiApplication.clipboard().setText(address.removeprefix("mailto:")))
     menu.popup(_place(text))
     menu.setActiveAction(opens)
+
+
+def add_address(menu: QMenu, address: str) -> QAction:
+    """Add an entry with an address or a path, elided in the middle; the tool tip has it in full."""
+    shown = menu.fontMetrics().elidedText(address, Qt.TextElideMode.ElideMiddle, theme().px(_SHOWN))
+    entry = menu.addAction(shown.replace("&", "&&"))
+    entry.setToolTip(address)
+    menu.setToolTipsVisible(True)
+    return entry
 
 
 def _open(url: QUrl, text: QTextBrowser) -> None:

@@ -56,7 +56,7 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
     form = QTextCharFormat()
     form.setBackground(style.colour("warn_soft"))
     form.setForeground(style.colour("text"))
-    form.setFontWeight(QFont.Weight.Bold)
+    form.setFontWeight(QFont.Weight.DemiBold)
     _draw_formed(
         painter, line, shown, shape, [place for place in found if place[1] < len(shown) or shown == text], form, "text"
     )
@@ -67,7 +67,7 @@ def draw_bold(
 ) -> None:
     """A line of text with the given ranges in bold, elided if needed."""
     form = QTextCharFormat()
-    form.setFontWeight(QFont.Weight.Bold)
+    form.setFontWeight(QFont.Weight.DemiBold)
     shown = shape.metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
     top = line.adjusted(0, max(0, (line.height() - shape.height) // 2), 0, 0)
     _draw_formed(

@@ -148,7 +148,8 @@ class ContextCompacted(Event):
 class LimitReached(Event):
     """A limit was reached.
 
-    ``needed``: US dollars that the next request may cost, where ``left`` was insufficient; both 0 for other limits.
+    ``needed``: tokens or US dollars that the next request may take, where ``left`` was insufficient; both 0 for other
+    limits.
     """
 
     type: Literal["limit_reached"] = "limit_reached"

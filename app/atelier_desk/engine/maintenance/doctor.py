@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib.util
+import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -442,5 +443,6 @@ def _provider_fix(config: ProviderConfig) -> str:
     if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
     return _(
-        "Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name
+        "Check its address and key, and that the server runs; then: atelier providers test {name}",
+        name=shlex.quote(config.name),
     )

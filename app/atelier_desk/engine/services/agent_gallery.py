@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.llm.registry import builtin_type
@@ -42,14 +42,11 @@ class ReadyAgent:
 
     def config(self, registry: ToolRegistry, provider: str, model: str) -> AgentConfig:
         """Return its configuration in the current language, with the present tools of its sections."""
-        return AgentConfig(
-            name=_(self.name),
-            purpose=_(self.purpose),
-            provider=provider,
-            model=model,
-            system_prompt=_(self.instructions),
-            tools=tuple(self._tools(registry)),
-        )
+        return AgentConfig(provider=provider, model=model, tools=tuple(self._tools(registry)), **self.texts())
+
+    def texts(self) -> dict[str, Any]:
+        """Return the fields of its configuration that depend on the language."""
+        return {"name": _(self.name), "purpose": _(self.purpose), "system_prompt": _(self.instructions)}
 
     def _tools(self, registry: ToolRegistry) -> Iterator[str]:
         from atelier_desk.tools.base import Effect

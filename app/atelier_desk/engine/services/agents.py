@@ -5,19 +5,19 @@ from __future__ import annotations
 import builtins
 import json
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import answers, limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
 from atelier_desk.engine.importing.imported_data import asking_mode
-from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
+from atelier_desk.engine.services.agent_gallery import BUILTIN, READY, builtin_agents
 from atelier_desk.engine.services.common import checks
 from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.naming import numbered
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.support.i18n import N_, _, language
+from atelier_desk.support.i18n import LANGUAGES, N_, _, language, spoken
 from atelier_desk.tools.registry.sections import SERVERS
 
 if TYPE_CHECKING:
@@ -196,6 +196,20 @@ class AgentService:
             await self._context.repos.agents.save(agent)
             self._context.bus.changed("agent", agent.id)
         return await self.list()
+
+    async def translate_builtin(self) -> None:
+        """Give the built-in agents whose texts are still those of another language the texts of the current one."""
+        names = {each.name for each in await self.list()}
+        for ready in BUILTIN:
+            texts = ready.texts()
+            others: builtins.list[dict[str, Any]] = []
+            for code in LANGUAGES:
+                with spoken(code):
+                    others.append(ready.texts())
+            for agent in await self.list():
+                stored = agent.config.model_dump(include=set(texts))
+                if stored in others and stored != texts and texts["name"] not in names - {agent.name}:
+                    await self.save(agent.config.model_copy(update=texts), agent.id)
 
     async def ready(self, key: str) -> AgentConfig:
         """Return a copy of a gallery agent, in the current language, with the default agent's model; nothing is stored.

@@ -94,3 +94,16 @@ def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtb
     card.findChildren(QPushButton, "notice-raise")[0].click()
     assert asked == [("r", {"raise_limits": {"month": 10.0}})]
     assert card.findChildren(QPushButton, "notice-finish")[0].isHidden(), "a last answer would cost something, too"
+
+
+def test_at_a_token_limit_it_shows_the_requests_tokens_and_suggests_enough(qtbot: QtBot) -> None:
+    host = TranscriptHost()
+    details = {"limit": "tokens", "value": 700.0, "cap": 1000.0, "needed": 4200.0, "left": 300.0}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
+    qtbot.addWidget(card)
+    text = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "The next request needs at least 4,200 tokens; 300 left." in text
+    asked: list[object] = []
+    host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
+    card.findChildren(QPushButton, "notice-raise")[0].click()
+    assert asked == [("r", {"raise_limits": {"tokens": 3900.0}})]

@@ -161,6 +161,17 @@ def test_a_limit_can_be_acted_on_until_the_run_continues() -> None:
     assert not entry.actionable
 
 
+@pytest.mark.parametrize("status", ["cancelled", "abandoned"])
+def test_a_limit_cannot_be_acted_on_after_the_run_was_stopped(status: str) -> None:
+    feed = Feed()
+    feed("limit_reached", reason="tokens", details={"value": 10, "cap": 9})
+    feed("run_status", status="paused")
+    entry = feed.entries[0]
+    assert entry.actionable
+    assert ("update", entry) in feed("run_status", status=status, message_id="m1")
+    assert not entry.actionable
+
+
 def test_a_stored_stop_can_be_acted_on_after_a_restart() -> None:
     notice = Message(
         workflow_id="w", run_id="r", seq=1, role=MessageRole.NOTICE, kind="limit_reached", details={"limit": "cost"}

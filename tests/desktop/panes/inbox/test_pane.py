@@ -342,3 +342,29 @@ async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Cal
     assert "stopped:r5" not in inbox.pane._cards
     assert inbox.find("pending-count").text() == "3"
     inbox.window.deleteLater()
+
+
+async def test_a_long_workflow_name_is_elided_and_the_buttons_of_a_limit_stay_in_view(
+    shown: Callable[[QWidget], Any],
+) -> None:
+    inbox = Inbox(shown)
+    long = "The annual accounts of Martin & Sons, with every invoice of the last twelve months and a summary"
+    inbox.engine.set("workflows", "list", [WORKFLOWS[0], Workflow(id="w2", name=long)])
+    inbox.engine.set(
+        "teams", "at_work", {"w2": AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="tokens")}
+    )
+    await inbox.begin()
+    inbox.pane.resize(300, 700)
+    await settle(30)
+    where = inbox.find("inbox-show-r5")
+    where.grab()
+    assert where.toolTip().startswith(long)
+    view = inbox.pane._area.viewport()
+    for each in inbox.find("inbox-stopped-r5").findChildren(QPushButton):
+        if each.isVisible():
+            assert each.mapTo(view, each.rect().topRight()).x() < view.width(), each.objectName()
+    stopped = StreamEvent(workflow_id="w2", run_id="r5", chunk_type=ChunkType.RUN_STATUS, data={"status": "cancelled"})
+    inbox.bridge.stream_event.emit(stopped)
+    await settle()
+    assert "stopped:r5" not in inbox.pane._cards
+    inbox.window.deleteLater()

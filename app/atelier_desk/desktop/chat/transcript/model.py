@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 _REASONS = {"limit_reached": "limit", "loop_detected": "action"}
 """The field of a notice's details that holds its reason, if not ``reason``."""
 """States of a call that is not over."""
-FINAL = frozenset({"completed", "error", "cancelled", "abandoned"})
+STOPPED = frozenset({"cancelled", "abandoned"})
+FINAL = STOPPED | {"completed", "error"}
 
 
 class Transcript:
@@ -273,7 +274,8 @@ class Transcript:
         if self.status == "interrupted":
             return [*self._on_complete(event, self.status), *self._interrupted(event, data.ended)]
         ended = self._on_complete(event, self.status) if self.run_id and self.status in FINAL else []
-        return [*ended, *self._ended(event, data)]
+        released = self.release_notices() if self.status in STOPPED else []
+        return [*ended, *released, *self._ended(event, data)]
 
     def _ended(self, event: StreamEvent, data: payloads.RunStatusChanged) -> list[Change]:
         """Add a notice for an end worth reporting: stopped, given up, failed, or completed with a remark."""

@@ -21,7 +21,18 @@ from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
-from atelier_desk.desktop.widgets import Card, ElidedLabel, FlowLayout, Pill, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedButton,
+    ElidedLabel,
+    FlowLayout,
+    Pill,
+    bind,
+    bind_text,
+    control,
+    fill,
+    label,
+)
 from atelier_desk.desktop.widgets.bindings import Text, made
 from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
 from atelier_desk.domain.question import UserQuestion
@@ -226,9 +237,9 @@ class StoppedCard(LimitCard):
         self.setObjectName(f"inbox-stopped-{stopped.run_id}")
         self._stopped, self._workflow = stopped, ""
         self._where = control(
-            QPushButton(self),
+            ElidedButton(self),
             f"inbox-show-{stopped.run_id}",
-            lambda: _place(self._workflow, stopped.created_at),
+            lambda: _place(self._workflow, stopped.created_at).replace("&", "&&"),
             look="link",
             on=lambda: presenter.workflow_requested.emit(stopped.workflow_id),
         )
