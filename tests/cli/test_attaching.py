@@ -76,7 +76,7 @@ def test_files_go_with_the_first_chat_message_and_after_attach_with_the_next(cli
     ]
     assert "b.txt will be attached to the next message" in result.err
     assert "missing.txt cannot be read" in result.err
-    assert "/attach needs the name of a file" in result.err
+    assert "/attach needs a file name" in result.err
 
 
 @pytest.mark.parametrize("name", ["", "gone.txt"])

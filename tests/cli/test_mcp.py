@@ -43,7 +43,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert "changed since you approved it: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
     assert "changed: asks at every call" in shown.out
-    assert "echo said before: Says it again." in shown.err
+    assert "Previous description of echo: Says it again." in shown.err
     rows = cli("mcp", "tools", "plain", "--approve", "--off", "more", "--json").json
     assert [(row["tool"], row["state"], row["on"]) for row in rows] == [
         ("echo", "approved", True),

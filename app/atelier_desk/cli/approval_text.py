@@ -27,7 +27,8 @@ REASONS = {
     "altered": N_("its server changed the description of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside the sandbox or with network access"),
     "repository": N_(
-        "settings of this git repository may run programs or use files elsewhere; an approval holds until they change"
+        "settings of this git repository may run programs or use files elsewhere; an approval is valid until "
+        "they change"
     ),
     "denied": N_("it could access something a rule denies, and this system cannot block that"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),

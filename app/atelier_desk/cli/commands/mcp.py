@@ -192,7 +192,11 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
                 yield Note(f"{row.tool}: {why_text(row.problem)}", "warn")
             if row.approved_told:
                 yield Note(
-                    _("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]),
+                    _(
+                        "Previous description of {name}: {text}",
+                        name=row.tool,
+                        text=" ".join(row.approved_told.split())[:300],
+                    ),
                     "warn",
                 )
         if not rows:

@@ -76,7 +76,7 @@ async def checks(
         begin: called with the title before each longer check.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
-    begin(_("Window toolkit (Qt)"))
+    begin(_("GUI toolkit (Qt)"))
     found = [await system_checks.qt(deep), *system_checks.display(), system_checks.command_sandbox()]
     if folder is not None:
         found += [system_checks.data_folder(folder), system_checks.disk_space(folder)]

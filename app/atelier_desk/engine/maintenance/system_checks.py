@@ -47,7 +47,7 @@ async def qt(deep: bool) -> Check:
     """Check that Qt is installed; with ``deep``, import it in a separate process, which a broken library would end."""
     from atelier_desk.support.display import qt_folder
 
-    title = _("Window toolkit (Qt)")
+    title = _("GUI toolkit (Qt)")
     if qt_folder() is None:
         return Check(
             name="qt",
@@ -82,7 +82,7 @@ def display() -> list[Check]:
                 name="libraries",
                 title=_("System libraries"),
                 status="ok",
-                message=_("All libraries of the window toolkit are there."),
+                message=_("All libraries that the GUI toolkit needs are installed."),
             )
             if library is None
             else Check(

@@ -206,9 +206,9 @@ class DataPage(RowsPage):
         else:
             title, action = _("Restore {name} from another installation?", name=path.name), _("Restore")
             about = _(
-                "It was made by an earlier version or another installation, or was changed since. Its permission "
-                "rules, tools, MCP servers, folders and service addresses stay disabled until you confirm each of "
-                "them, and its unfinished runs are ended. Restore it only if you trust its source."
+                "It was made by an earlier version or another installation, or has been changed since. Its "
+                "permission rules, tools, MCP servers, folders and service addresses stay disabled until you confirm "
+                "each of them, and its unfinished runs are ended. Restore it only if you trust its source."
             )
             words = f"{about}\n\n{words}"
         confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
