@@ -42,7 +42,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     tested = cli("mcp", "test", "plain")
     assert "changed since you approved it: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
-    assert "changed: asks at every call" in shown.out
+    assert "changed: asks before every call" in shown.out
     assert "Previous description of echo: Says it again." in shown.err
     rows = cli("mcp", "tools", "plain", "--approve", "--off", "more", "--json").json
     assert [(row["tool"], row["state"], row["on"]) for row in rows] == [
@@ -123,7 +123,7 @@ def test_the_programs_of_this_machine_are_searched_for_servers(cli: Cli, tmp_pat
 def test_errors_are_in_the_readers_language(cli: Cli) -> None:
     for line, said in (
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
-        (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
+        (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom peut comporter"),
         (("add", "x" * 40, "--url", "https://a.example"), "name est trop long\u00a0: 40 sur 32 caractères"),
         (("add", "web", "--env", "1X=2", "--command", "x"), "“1X” doit être le nom d’une variable"),
         (("add", "web", "--url", "https://a.example:99999"), "https://a.example:99999 n’est pas une adresse"),

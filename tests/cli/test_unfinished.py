@@ -42,7 +42,7 @@ def test_a_cut_reply_is_reported_and_the_suggested_command_continues_it(cli: Cli
     [
         (CUT, "length", "The reply was cut off.", "La réponse a été coupée."),
         (ChatReply(content=""), "empty", "The reply is empty.", "La réponse est vide."),
-        (THOUGHT, "empty", "The model only produced thinking.", "Le modèle n’a produit que de la réflexion."),
+        (THOUGHT, "empty", "The model thought but did not answer.", "Le modèle a réfléchi sans répondre."),
         (
             THOUGHT.model_copy(update={"finish_reason": FinishReason.LENGTH}),
             "length",

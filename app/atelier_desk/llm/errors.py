@@ -91,7 +91,7 @@ TEMPLATES: dict[str, str] = {
     "web_page": N_(
         "{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."
     ),
-    "server_error": N_("{provider} had an error of its own ({detail})."),
+    "server_error": N_("{provider} had an internal error ({detail})."),
     "bad_response": N_("{provider} sent an invalid answer ({detail})."),
 }
 RECOVERABLE = frozenset(

@@ -257,7 +257,7 @@ def test_a_document_is_sent_as_text_and_stored_completely(tmp_path: Path, name: 
     ("name", "data", "says"),
     [
         ("a.xlsx", b"\xd0\xcf\x11\xe0" + "EncryptedPackage".encode("utf-16-le"), "has a password"),
-        ("a.ppt", b"\xd0\xcf\x11\xe0", r"older format that is not read\. Save it as \.pptx"),
+        ("a.ppt", b"\xd0\xcf\x11\xe0", r"older format that is not supported\. Save it as \.pptx"),
         ("a.docx", b"PK\x03\x04", "is damaged"),
     ],
 )

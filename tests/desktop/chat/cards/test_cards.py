@@ -344,6 +344,6 @@ def test_an_error_card_names_the_cause_in_one_line(qtbot: QtBot, host: Transcrip
 
 def test_unknown_counts_are_not_shown_as_zero() -> None:
     entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
-    assert notice_words(entry)[-1] == "It had 5.8\u202fk tokens; older parts are sent shortened."
+    assert notice_words(entry)[-1] == "It had 5.8\u202fk tokens; older parts are shortened."
     entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}
-    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are sent shortened."
+    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are shortened."

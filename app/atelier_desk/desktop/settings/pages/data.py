@@ -86,7 +86,7 @@ class DataPage(RowsPage):
         move = self.section(N_("Export and import"))
         about = N_("A folder of plain JSON lines that other programs can read.")
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
-        about = N_("Needs a data folder without workflows and memories. Its settings are replaced.")
+        about = N_("Requires a data folder without workflows or memories. Its settings are replaced.")
         self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         about = N_(
             "Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP)."
