@@ -231,7 +231,7 @@ async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
             await atelier.projects.ingest(project.id, force=True)
             state = await atelier.projects.wait(project.id)
         assert state is not None
-        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True)
+        assert (state.stage, "is missing" in state.error) == (IngestStage.FAILED, True)
         assert await atelier.repos.projects.counts(project.id) == held
         code.unlink()
         (code.parent / "taken").rename(code)

@@ -148,9 +148,8 @@ def _namespaces() -> list[str]:
     if not sandbox.has_processes():
         found = [
             _(
-                "This system gives commands no process namespace: they see other programs by name, and shared memory "
-                "of System V is "
-                "refused, so fakeroot and PostgreSQL do not run in the sandbox."
+                "This system cannot give commands their own process namespace: they see other programs by name, and "
+                "System V shared memory is refused, so fakeroot and PostgreSQL do not run in the sandbox."
             )
         ]
     elif sandbox.has_proc():
@@ -166,7 +165,10 @@ def _namespaces() -> list[str]:
         found.append(_("Those that only read could end your other programs: only Linux 6.12 and later prevent that."))
     if not sandbox.has_mounts():
         found.append(
-            _("Protected parts of a repository are restored after them, and paths that a rule denies cannot be hidden.")
+            _(
+                "Protected parts of a repository are restored after they have run, and paths that a rule denies "
+                "cannot be hidden."
+            )
         )
     return found
 
@@ -210,7 +212,7 @@ def disk_space(folder: Path) -> Check:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
-    message = _("{gb} GB are free.", gb=number_format.number(free / 1024**3, 1, trim=True))
+    message = _("{gb} GB free.", gb=number_format.number(free / 1024**3, 1, trim=True))
     if no_files_left(folder):
         fix = _("Delete files you no longer need, however small.")
         words = _("{state} The disk can take no more files: its inodes are used up.", state=message)

@@ -417,13 +417,14 @@ def _check(config: ProviderConfig) -> None:
     for header, form in config.headers.items():
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
-                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
+                N_("{header} cannot be used as a header name: use letters, digits and dashes, and none of {own}."),
                 code="invalid_header", header=_hidden(header), own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
         if form and not header_variable(form):
             raise UsageError(
-                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored "
-                    "as text."),
+                N_(
+                        "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
+                        "never stored as plain text."),
                 code="invalid_header", header=header,
             )  # fmt: skip
     if len({header.lower() for header in config.headers}) < len(config.headers):

@@ -63,9 +63,7 @@ def _progress(tell: Report) -> Callable[..., None]:
 def _file(order: dict[str, str]) -> ToolFile:
     data = base64.b64decode(order["data"])
     if hashlib.sha256(data).hexdigest() != order["sha256"]:
-        raise UsageError(
-            N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=order["name"]
-        )
+        raise UsageError(N_("The file {name} has changed since you reviewed it. Review it again."), name=order["name"])
     return ToolFile(order["name"], Path(order["path"]), order["sha256"], data, FileStatus.CONFIRMED)
 
 

@@ -81,5 +81,5 @@ class IngestWebPage(WebTool):
                 return each
         if name:
             names = ", ".join(each.name for each in known) or "none"
-            raise ToolError("There is no project {name}. There are: {names}.", code="not_found", name=name, names=names)
+            raise ToolError("There is no project {name}. Projects: {names}.", code="not_found", name=name, names=names)
         return await projects.create(HOME)

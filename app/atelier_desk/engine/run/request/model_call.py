@@ -480,7 +480,7 @@ class ModelCall:
         """
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
-        note = _("the model was not given its tools by the server")
+        note = _("the server did not pass the tools on to the model")
         await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=note), clear_partial=True)
         self._partial_saved = True
         await self._remember(supports_tools=False)
