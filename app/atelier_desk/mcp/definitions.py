@@ -191,7 +191,7 @@ def _check(schema: dict[str, Any]) -> None:
         for name in plain["properties"]:
             list(validator.iter_errors({name: None}))
     except _TooMuch:
-        raise Unusable(f"its parameters unfold to more than {REFERENCES_OF_ALL} references") from None
+        raise Unusable(f"its parameters expand to more than {REFERENCES_OF_ALL} references") from None
     except SchemaError as error:
         raise Unusable(f"its parameters are not a valid JSON Schema ({shorten(error.message, _PROBLEM)})") from None
     except RecursionError:

@@ -112,7 +112,7 @@ async def test_a_folder_that_is_a_mount_point_is_refused_before_any_preparation(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == datadir.reports)
-    with pytest.raises(StorageError, match="disk of its own") as caught:
+    with pytest.raises(StorageError, match="mounted disk") as caught:
         await restore(made.path, datadir)
     assert caught.value.code == "mounted"
     assert not list(datadir.root.glob("*ing-*"))

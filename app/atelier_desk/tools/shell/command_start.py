@@ -448,7 +448,7 @@ def result(kept: KeptOutput) -> ToolResult:
 TITLES = {
     "reading": N_("Output"),
     "workspace": N_("Output · sandboxed"),
-    "network": N_("Output · sandboxed, with the network"),
+    "network": N_("Output · sandboxed, with network access"),
     "none": N_("Output · not sandboxed"),
 }
 """Headings of an output, by sandbox."""

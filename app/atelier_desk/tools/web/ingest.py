@@ -57,7 +57,7 @@ class IngestWebPage(WebTool):
     async def run(self, input: IngestInput, context: ToolContext) -> ToolResult:
         projects = self.services.need_projects()
         project = await self._project(projects, input.project, context)
-        context.progress(5, _("Asking {host}", host=host_of(input.url)))
+        context.progress(5, _("Contacting {host}", host=host_of(input.url)))
         crawl = Crawl(input.depth, PAGES if input.depth else 1)
         found = await self.web.crawl(input.url, crawl, own_network(context), context.progress)
         readable = [page for page in found.pages if page.markdown]

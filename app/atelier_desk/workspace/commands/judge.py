@@ -202,7 +202,7 @@ def _anywhere(command: Simple, folders: list[str]) -> JudgedCommand:
         kind=Kind.RUNS,
         reads=tuple(dict.fromkeys(file for one in each for file in one.reads)),
         writes=tuple(dict.fromkeys(file for one in each for file in one.writes)),
-        reason=N_("the folder it runs in is not certain"),
+        reason=N_("the folder it runs in is unclear"),
         about="",
         redirected=tuple(dict.fromkeys(file for one in each for file in one.redirected)),
         fed=tuple(dict.fromkeys(file for one in each for file in one.fed)),

@@ -193,7 +193,9 @@ async def test_undo_all_omits_changes_already_undone(pane: FilesPane, atelier: F
 async def test_conflicting_changes_are_named_and_both_choices_offered(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    message = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
+    message = (
+        "{path} has been changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
+    )
     problem = ConflictError(message, path="a.py")
     atelier.set(
         "files",
