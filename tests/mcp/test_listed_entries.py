@@ -23,7 +23,7 @@ TOOLS: dict[str, tuple[Any, str]] = {
         {"name": "odd", "inputSchema": {"type": "object", "properties": []}},
         "inputSchema.properties does not",
     ),
-    "a number as description": ({"name": "odd", "inputSchema": SCHEMA, "description": 5}, "description does not follow"),
+    "a number as description": ({"name": "odd", "inputSchema": SCHEMA, "description": 5}, "description does not"),
     "an odd hint": (
         {"name": "odd", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": "yes please"}},
         "annotations.readOnlyHint",

@@ -39,7 +39,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.EXISTS: N_("Something with this name already exists."),
     FailureCode.HTTP_STATUS: N_("The server did not return the page."),
     FailureCode.INTERNAL_ERROR: N_("The tool failed because of an error in it. See the log for details."),
-    FailureCode.INGEST_FAILED: N_("The project was not read to the end."),
+    FailureCode.INGEST_FAILED: N_("The project was not indexed completely."),
     FailureCode.INTO_ITSELF: N_("A folder cannot be moved into itself."),
     FailureCode.LANGUAGE: N_("Only French and English text can be read."),
     FailureCode.INVALID: N_("The file does not contain what is expected."),

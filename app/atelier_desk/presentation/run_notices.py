@@ -111,7 +111,7 @@ def retry_text(reason: str, details: Mapping[str, Any], delay: str = "") -> tupl
         text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:
         text = _("Attempt {attempt}: {reason}", attempt=attempt, reason=retry_reason(reason))
-    return _("Trying the model again"), text
+    return _("Retrying the model"), text
 
 
 def nudge_text(reason: str, tasks: int) -> str:
@@ -161,7 +161,11 @@ def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
         text = SERVER_PROBLEMS.get(code, "{server}: {detail}")
         lines.append(_(text, server=each.get("server", ""), detail=each.get("detail", "")))
         whole = whole or code != "left_out"
-    title = _("MCP servers of the agent are not available") if whole else _("Some tools of MCP servers cannot be used")
+    title = (
+        _("Some of the agent's MCP servers are not available")
+        if whole
+        else _("Some tools from MCP servers cannot be used")
+    )
     return title, "\n".join(lines)
 
 

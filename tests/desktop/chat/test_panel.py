@@ -362,7 +362,8 @@ async def test_regenerating_a_turn_warns_of_changes_its_calls_made(
     )
     harness.panel.host.resend_requested.emit("r1", "m1", "Better question")
     await settle(30)
-    assert messages == ["1 call in the earlier answer changed something. The change is kept and may be repeated."] * warnings
+    text = "1 call in the earlier answer changed something. The change is kept and may be repeated."
+    assert messages == [text] * warnings
 
 
 async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_with_it(

@@ -311,7 +311,7 @@ async def test_a_permanent_approval_of_one_command_does_not_approve_those_waitin
         with pytest.raises(UsageError, match="needs approval each time"):
             await atelier.approvals.approve(unreadable, scope=ApprovalScope.ALWAYS)
         await atelier.approvals.approve(asked[lines[2]].id, scope=ApprovalScope.RUN)
-        assert [each.id for each in await atelier.approvals.pending()] == [unreadable], "what needs approval each time still does"
+        assert [each.id for each in await atelier.approvals.pending()] == [unreadable], "what asks each time still does"
         await atelier.approvals.reject(unreadable)
         await atelier.runs.wait(run_id)
         assert sorted(path.name for path in (tmp_path / "work").iterdir()) == ["one.txt", "two.txt"]

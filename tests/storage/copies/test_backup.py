@@ -316,7 +316,7 @@ async def test_an_already_damaged_report_is_stored_and_named(datadir: DataDir, t
 
 
 def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> None:
-    """Both inside and outside of what the zip's own checksums cover: names, times, flags, sizes, the seal itself."""
+    """Both inside and outside what the zip's own checksums cover: names, times, flags, sizes, the seal itself."""
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"

@@ -85,7 +85,9 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         health_text(config.name, health) if health is not None else (),
         ()
         if agents
-        else Note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name)),
+        else Note(
+            _("No agent has its tools yet. To give them to one: atelier mcp give {name} AGENT", name=config.name)
+        ),
     )
 
 

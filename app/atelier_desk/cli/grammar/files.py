@@ -17,7 +17,7 @@ def register(add: AddCommands) -> None:
     diff.add_argument("change", nargs="*", help=_("change ids (can be abbreviated); without ids, all current changes"))
     undo.add_argument("change", nargs="*", help=_("change ids (can be abbreviated), or one of the options below"))
     held = group.command("held", _("held files: protected names that programs created"))
-    accept = group.command("keep", _("move held files to their place"))
+    accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, accept, discard):
         add_id(command, "workflow", "workflow")

@@ -86,7 +86,7 @@ def register(add: AddCommands) -> None:
     pin = group.command(
         "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
     )
-    pin.add_argument("message", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
+    pin.add_argument("message", help=_("message id, as shown by `workflows show --json` and `workflows search`"))
     flag(pin, "--off", _("unpin"))
     branch = group.command("branch", _("fork into a new workflow after a message"), handler="messages:branch")
     branch.add_argument("message")

@@ -213,7 +213,7 @@ class MonthBudget:
         self._month = ""
 
     def count(self, cost: float) -> None:
-        """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""
+        """US dollars that were spent, or given back, outside runs: what runs spend is heard when it is committed."""
         self._total = max(0.0, self._total + cost)
         self._check()
 

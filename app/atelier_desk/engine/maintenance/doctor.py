@@ -296,7 +296,7 @@ async def _own_tools(atelier: Opened) -> Check:
         title=title,
         status="warn",
         message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
-        fix=_("Read them again, then: atelier tools own confirm FILE"),
+        fix=_("Review them again, then run: atelier tools own confirm FILE"),
     )
 
 
@@ -442,5 +442,6 @@ def _provider_fix(config: ProviderConfig) -> str:
     if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
     return _(
-        "Check its address and key, and that the server runs; then: atelier providers test {name}", name=config.name
+        "Check its address and key, and that the server is running; then run: atelier providers test {name}",
+        name=config.name,
     )

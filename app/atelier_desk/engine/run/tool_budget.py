@@ -27,8 +27,8 @@ UNPRICED = (
     "--allow-unpriced)."
 )
 NO_ROOM = (
-    "The user's monthly cost limit has no room for it: it costs up to {cost}, and only {left} is left. The user can raise it "
-    "in Settings, Usage."
+    "The user's monthly cost limit has no room for it: it costs up to {cost}, and only {left} is left. The user can "
+    "raise it in Settings, Usage."
 )
 
 
@@ -56,9 +56,7 @@ class CallSpending:
         if isinstance(room, budget.ReachedLimit):
             if room.limit is LimitKind.UNPRICED:
                 raise _unpriced("the vision model", "Settings, Providers")
-            raise ToolError(
-                "The limits of this run have no room for a request to the vision model.", code="limit"
-            )
+            raise ToolError("The limits of this run have no room for a request to the vision model.", code="limit")
         settled = False
 
         async def used(model: str, usage: Usage, duration_ms: int) -> None:

@@ -401,7 +401,8 @@ def _check(config: ProviderConfig) -> None:
     """Refuse invalid configurations: the built-in name for another kind, an invalid URL or variable name."""
     if (config.name == builtin_type().kind) != provider_type(config.kind).builtin:
         raise UsageError(
-            N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin"
+            N_("The name “local” and the kind “local” go together: there is only one built-in provider."),
+            code="builtin",
         )
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:

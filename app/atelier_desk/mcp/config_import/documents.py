@@ -155,7 +155,7 @@ def link(text: str) -> FoundServer:
             N_("It comes from a link: somebody else wrote the command. Read all of it before you run it.")
         )
         return FoundServer(found.name, found.config, found.asks, (*found.warnings, warning), found.told, found.problem)
-    raise UsageError(N_("This link has no MCP server that can be read."))
+    raise UsageError(N_("This link contains no readable MCP server."))
 
 
 def _parsed(text: str) -> Any:

@@ -250,7 +250,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
         match name:
             case "cd":
                 if len(arguments) != 1 or arguments[0].startswith("-") or command.words[1].globs:
-                    raise UnknownOptionError(N_("it does not name one folder"), name)
+                    raise UnknownOptionError(N_("it does not name exactly one folder"), name)
                 return Kind.READS, [arguments[0]], [], "", "", False
             case "find":
                 return Kind.READS, sublanguages.find(arguments), [], "", "", False

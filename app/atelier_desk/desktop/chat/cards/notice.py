@@ -169,7 +169,7 @@ def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
         text = _("{before} → {after} tokens; older parts are shortened.", before=tokens(before), after=tokens(after))
         if not after:  # results are shortened before the remaining tokens are counted
-            text = _("It had {before} tokens; older parts are shortened.", before=tokens(before))
+            text = _("The history had {before} tokens; older parts are shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if (known := notice_kind(entry.topic, details)) is not None:
         role, variant = ("warn", "card-warn") if known.warning else ("muted", "card")

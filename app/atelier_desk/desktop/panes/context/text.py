@@ -78,7 +78,7 @@ def item_facts(item: SentItem) -> str:
     if item.attached:
         facts.append(ngettext("{n} attachment", "{n} attachments", len(item.attached)))
     if item.returned_bytes:
-        facts.append(_("{size} for the server", size=size(item.returned_bytes)))
+        facts.append(_("{size} of provider data", size=size(item.returned_bytes)))
     return " · ".join(facts)
 
 
