@@ -70,7 +70,7 @@ def test_missing_fuzzy_and_obsolete_messages_are_reported(script: ModuleType, te
     catalogue = french()
     catalogue.delete("Save")
     catalogue["Hello {name}"].flags.add("fuzzy")
-    catalogue.add("No longer there", "Disparu")
+    catalogue.add("Gone", "Disparu")
     found = list(script.problems(catalogue, template))
     assert [text.split(": ")[-2] for text in found] == ["missing", "fuzzy", "no longer in the code"]
 

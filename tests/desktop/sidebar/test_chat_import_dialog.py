@@ -24,7 +24,7 @@ CHATS = (
     ChatPreview("chatgpt:1", "chatgpt", "Bread", 4, DAY, DAY, new_turns=2),
     ChatPreview("chatgpt:2", "chatgpt", "Garden", 1, DAY, DAY, there="g", new_turns=1),
     ChatPreview("claude:3", "claude", "Letter", 2, DAY, DAY, there="l"),
-    ChatPreview("claude:4", "claude", "No longer there", 2, None, None, there="x", deleted=True, new_turns=0),
+    ChatPreview("claude:4", "claude", "Gone", 2, None, None, there="x", deleted=True, new_turns=0),
 )
 
 

@@ -424,10 +424,12 @@ def _check(config: ProviderConfig) -> None:
         if form and not header_variable(form):
             raise UsageError(
                 N_(
-                        "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
-                        "never stored as plain text."),
-                code="invalid_header", header=header,
-            )  # fmt: skip
+                    "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
+                    "never stored as plain text."
+                ),
+                code="invalid_header",
+                header=header,
+            )
     if len({header.lower() for header in config.headers}) < len(config.headers):
         raise UsageError(N_("Each header can be set only once."), code="invalid_header")
 

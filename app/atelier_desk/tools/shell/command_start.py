@@ -264,7 +264,7 @@ def _not_found(name: str, place: CommandPlace, *, safe: bool) -> ToolError:
             code="not_found",
         )
     return ToolError(
-        (f"There is no program {name!r} outside the workspace. One inside is named by its path, for example ./{name}."),
+        f"There is no program {name!r} outside the workspace. One inside is named by its path, for example ./{name}.",
         code="not_found",
     )
 

@@ -47,18 +47,22 @@ def checked(config: McpServer) -> McpServer:
         if text and "$" not in text:
             raise UsageError(
                 N_(
-                        "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
-                        "never stored as plain text."),
-                code="invalid_header", header=name,
-            )  # fmt: skip
+                    "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
+                    "never stored as plain text."
+                ),
+                code="invalid_header",
+                header=name,
+            )
     for name, text in config.env.items():
         if text and is_secret(name, text):
             raise UsageError(
                 N_(
-                        "The value of {name} looks like a secret. Keep it in the keyring or refer to it as "
-                        "${{VARIABLE}}; secrets are never stored as plain text."),
-                code="secret", name=name,
-            )  # fmt: skip
+                    "The value of {name} looks like a secret. Keep it in the keyring or refer to it as "
+                    "${{VARIABLE}}; secrets are never stored as plain text."
+                ),
+                code="secret",
+                name=name,
+            )
     return config
 
 
