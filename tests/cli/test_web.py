@@ -39,7 +39,7 @@ def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: 
     assert (priced.status, "$0.005" in priced.out) == (0, True), priced.out
     cli("usage", "--limit", "0.001")
     refused = cli("web", "search", "words")
-    assert (refused.status, "no room for Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), (
+    assert (refused.status, "does not allow Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), (
         refused.err
     )
     french = cli("--lang", "fr", "web", "search", "words")

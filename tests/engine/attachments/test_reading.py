@@ -62,7 +62,7 @@ def test_images_are_recognised_by_their_first_bytes_whatever_their_name(
 )
 def test_an_image_that_expands_to_gigabytes_is_refused_by_its_header(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "bomb").write_bytes(content)
-    with pytest.raises(LimitError, match=r"0[ ,]000 pixels; at most 64 million"):
+    with pytest.raises(LimitError, match=r"0[ ,]000 pixels; images of at most 64 million"):
         attachments.read(tmp_path / "bomb")
 
 

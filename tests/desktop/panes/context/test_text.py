@@ -23,7 +23,7 @@ def item(returned: int, withheld: int = 0) -> SentItem:
 
 
 def test_opaque_data_is_shown_by_size_only() -> None:
-    assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB for the server"
+    assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB of provider data"
     text = words.item_text(item(SIGNED.size), CALLED)
     assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
     assert SIGNED.data not in text
