@@ -114,9 +114,9 @@ def command_sandbox() -> Check:
     title = _("Sandbox")
     if sandbox.available():
         message = _(
-            "Commands of agents are confined by {means}: those that run without asking only read, those "
-            "you allow write only in the workflow's folders, and none has network access unless you allow "
-            "it; then it is unrestricted.",
+            "Agents' commands are confined by {means}: those that run without asking only read, those you allow "
+            "write only in the workflow's folders, and none has network access unless you allow it; then it is "
+            "unrestricted.",
             means=sandbox.means(),
         )
         message_text = " ".join([message, *_namespaces()])

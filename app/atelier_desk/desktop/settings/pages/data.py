@@ -232,7 +232,7 @@ class DataPage(RowsPage):
         )
 
     def _ask_compact(self) -> None:
-        words = _("Running agents are paused meanwhile. The disk needs space for a second copy of the database.")
+        words = _("Running agents are paused while this runs. The disk needs space for a second copy of the database.")
         confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
 
     def compact(self) -> None:
