@@ -350,9 +350,7 @@ async def test_damaged_configuration_is_discarded_after_confirmation(
     await settle()
     assert not find("doctor-remove-damaged").isVisible()
     atelier.checks = [
-        Check(
-            name="configuration", title="Configuration", status="fail", message="The agent x is damaged."
-        )
+        Check(name="configuration", title="Configuration", status="fail", message="The agent x is damaged.")
     ]
     find("doctor-again").click()
     await settle()
