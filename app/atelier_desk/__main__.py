@@ -79,7 +79,9 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
     if quick:
         sys.stderr.write(_("Quick ask cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
         return 1
-    sys.stderr.write(_("The desktop cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n")
+    sys.stderr.write(
+        _("The desktop app cannot be opened. {reason}", reason=_(problem.template, **problem.params)) + "\n"
+    )
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(_("Opening the chat in this terminal instead (atelier chat).") + "\n")
         command = ["chat"]

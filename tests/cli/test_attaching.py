@@ -59,7 +59,7 @@ def test_attachment_notes_are_in_french(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "bombe.png").write_bytes(png(claims=(50_000, 50_000)))
     result = cli("--lang", "fr", "run", "Regarde", "--attach", "bombe.png", steps=["never"])
     assert result.status == 2
-    assert "on n’en ouvre pas plus de 64 millions" in result.err
+    assert "seules les images de 64 millions" in result.err
 
 
 def test_files_go_with_the_first_chat_message_and_after_attach_with_the_next(cli: Cli, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_files_go_with_the_first_chat_message_and_after_attach_with_the_next(cli
     ]
     assert "b.txt will be attached to the next message" in result.err
     assert "missing.txt cannot be read" in result.err
-    assert "/attach needs the name of a file" in result.err
+    assert "/attach needs a file name" in result.err
 
 
 @pytest.mark.parametrize("name", ["", "gone.txt"])

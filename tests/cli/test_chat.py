@@ -142,7 +142,7 @@ def test_a_start_without_command_display_and_terminal_runs_an_example(
     result: Result = cli(steps=["84"])
     assert result.status == 0
     assert result.out == "84\n"
-    assert "The desktop cannot be opened." in result.err
+    assert "The desktop app cannot be opened." in result.err
     assert "12*7" in result.err
     chatting = cli(typed="/quit\n")
     assert chatting.status == 0

@@ -78,7 +78,7 @@ def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
     (tmp_path / "w.json").write_text(cli("workflows", "export", workflow).out)
     imported = cli("workflows", "import", "w.json", "--json")
     assert imported.json["workflow"]["workspace"] == []
-    assert f"Access to {tmp_path / 'work'} is not granted" in imported.err
+    assert f"Access to {tmp_path / 'work'} was not granted" in imported.err
 
 
 def test_workflows_are_renamed_filed_and_archived(cli: Cli) -> None:

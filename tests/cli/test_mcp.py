@@ -42,8 +42,8 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     tested = cli("mcp", "test", "plain")
     assert "changed since you approved it: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
-    assert "changed: asks at every call" in shown.out
-    assert "echo said before: Says it again." in shown.err
+    assert "changed: asks before every call" in shown.out
+    assert "Previous description of echo: Says it again." in shown.err
     rows = cli("mcp", "tools", "plain", "--approve", "--off", "more", "--json").json
     assert [(row["tool"], row["state"], row["on"]) for row in rows] == [
         ("echo", "approved", True),
@@ -68,8 +68,8 @@ def test_bad_input_is_refused_with_what_is_allowed(cli: Cli) -> None:
         (("add", "web", "--url", "https://a.example:99999/mcp"), "a port from 1 to 65535"),
         (("add", "web", "--url", "http://[::1/mcp"), "must begin with http"),
         (("add", "web", "--url", "http://a example/mcp"), "no spaces"),
-        (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not contain a name or a password"),
-        (("add", "web", "--url", "https://a.example", "--header", "Bad Name: abc"), "cannot be the name of a header"),
+        (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not contain a user name or password"),
+        (("add", "web", "--url", "https://a.example", "--header", "Bad Name: abc"), "cannot be used as a header name"),
         (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "--header 'X-Key: $VARIABLE'"),
         (("add", "web", "--env", "=v", "--command", "x"), "'=v'"),
         (("add", "web", "--command"), "command"),
@@ -123,7 +123,7 @@ def test_the_programs_of_this_machine_are_searched_for_servers(cli: Cli, tmp_pat
 def test_errors_are_in_the_readers_language(cli: Cli) -> None:
     for line, said in (
         (("add", "web", "--url", "notaurl"), "l’adresse doit commencer par http:// ou https://"),
-        (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom comporte"),
+        (("add", "bad__name", "--url", "https://a.example"), "name a été refusé (un nom peut comporter"),
         (("add", "x" * 40, "--url", "https://a.example"), "name est trop long\u00a0: 40 sur 32 caractères"),
         (("add", "web", "--env", "1X=2", "--command", "x"), "“1X” doit être le nom d’une variable"),
         (("add", "web", "--url", "https://a.example:99999"), "https://a.example:99999 n’est pas une adresse"),

@@ -112,7 +112,7 @@ def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -
         (["read file", "--action", "ask"], "is not a rule"),
         (
             ["run_command(git log:*)", "--action", "deny"],
-            "There is already a rule “run_command(git log:*)”, with allow.",
+            "The rule “run_command(git log:*)” already exists, with allow.",
         ),
         (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
         (["x", "--action", "ask", "--scope", "workflow"], "Use --workflow and --scope workflow together"),

@@ -66,7 +66,7 @@ def test_an_emptied_folder_is_accepted_only_with_force(cli: Cli, tmp_path: Path)
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
     (code / "count.py").unlink()
     refused = cli("projects", "ingest", str(code))
-    assert (refused.status, "There are no files in" in refused.err) == (1, True)
+    assert (refused.status, "There are no longer any files in" in refused.err) == (1, True)
     assert "aucun fichier" in cli("projects", "ingest", str(code), "--lang", "fr").err
     assert "count" in cli("projects", "search", "count herons").out
     assert "1 removed" in cli("projects", "ingest", str(code), "--force").out

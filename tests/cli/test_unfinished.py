@@ -42,7 +42,7 @@ def test_a_cut_reply_is_reported_and_the_suggested_command_continues_it(cli: Cli
     [
         (CUT, "length", "The reply was cut off.", "La réponse a été coupée."),
         (ChatReply(content=""), "empty", "The reply is empty.", "La réponse est vide."),
-        (THOUGHT, "empty", "The model only produced thinking.", "Le modèle n’a produit que de la réflexion."),
+        (THOUGHT, "empty", "The model thought but did not answer.", "Le modèle a réfléchi sans répondre."),
         (
             THOUGHT.model_copy(update={"finish_reason": FinishReason.LENGTH}),
             "length",
@@ -95,7 +95,7 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
     wait = {"reason": "rate_limited", "details": {"attempt": 2, "delay_s": 0.43172}}
     assert (
         said(ChunkType.RETRY, **wait)
-        == "Trying the model again. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
+        == "Retrying the model. Attempt 2 after 0.4\u202fs: the server limits the number of requests"
     )
     limit = {"reason": "cost", "details": {"value": 0.1234567, "cap": 0.1}}
     assert said(ChunkType.LIMIT_REACHED, **limit) == "Cost limit reached: $0.12 of $0.10"
@@ -117,7 +117,8 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
             == "Désormais non autorisé\u00a0: le dossier /work"
         )
         assert said(ChunkType.RETRY, **wait) == (
-            "Nouvel essai du modèle. Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
+            "Nouvelle tentative auprès du modèle. "
+            "Tentative 2 après 0,4\u202fs\u00a0: le serveur limite le nombre de requêtes"
         )
         assert said(ChunkType.LIMIT_REACHED, **limit) == "Limite de coût atteinte\u00a0: 0,12\u202f$ sur 0,10\u202f$"
         assert number_format.number(1234567.5, 1) == "1\u202f234\u202f567,5"

@@ -39,7 +39,7 @@ def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: 
     assert (priced.status, "$0.005" in priced.out) == (0, True), priced.out
     cli("usage", "--limit", "0.001")
     refused = cli("web", "search", "words")
-    assert (refused.status, "no room for Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), (
+    assert (refused.status, "does not allow Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), (
         refused.err
     )
     french = cli("--lang", "fr", "web", "search", "words")
@@ -58,7 +58,7 @@ def test_pages_that_need_javascript_get_an_installed_browser_or_none(cli: Cli, t
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     wrong = cli("web", "scripts", "auto", "--browser", str(tmp_path / "none"))
-    assert (wrong.status, "no program that can be started" in wrong.err) == (2, True)
+    assert (wrong.status, "No program can be started" in wrong.err) == (2, True)
     assert cli("web", "scripts", "auto", "--browser", str(program), "--json").json["found_browser"] == str(program)
     cli("web", "use", "off")
     assert cli("web", "show", "--json").json["browser"] == str(program), "another setting keeps it"

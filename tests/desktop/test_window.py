@@ -110,8 +110,8 @@ async def test_the_wheel_changes_no_input_of_the_window(program: Program) -> Non
     ("code", "words"),
     [
         ("locked", "Another program"),
-        ("newer_schema", "newer Atelier"),
-        ("older_schema", "early Atelier"),
+        ("newer_schema", "newer version of Atelier"),
+        ("older_schema", "early version of Atelier"),
         ("missing_manifest", "Part of your data"),
         ("damaged", "damaged"),
         ("disk_full", "disk is full"),

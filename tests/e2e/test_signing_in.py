@@ -86,7 +86,10 @@ def test_sign_in_states_are_reported_in_both_languages(open_app: OpenApp, monkey
         )
         page.click_and_read("mcp-sign-in", "running · 1 tool", "en cours · 1 outil", note=False)
         accounts.wants = "files"
-        more = "sign-in required · The MCP server mail wants more rights for this (files). Sign in again to give them."
+        more = (
+            "sign-in required · The MCP server mail needs more permissions for this (files). "
+            "Sign in again to grant them."
+        )
         plus = (
             "connexion requise · Le serveur MCP mail demande des droits supplémentaires (files). Reconnectez-vous "
             "pour les accorder."
@@ -98,8 +101,8 @@ def test_sign_in_states_are_reported_in_both_languages(open_app: OpenApp, monkey
         accounts.access.clear()
         accounts.token_status = 503
         later = (
-            "failed · The sign-in of the MCP server mail is not reachable now (HTTP 503). Nothing was lost: try "
-            "again later."
+            "failed · The sign-in service of the MCP server mail cannot be reached at the moment (HTTP 503). "
+            "Nothing was lost: try again later."
         )
         tard = (
             "échec · Le service de connexion du serveur MCP mail est injoignable pour le moment (HTTP 503). "

@@ -508,7 +508,7 @@ async def test_pages_are_added_to_no_project_that_the_agent_may_not_read(
         [shop] = await atelier.projects.list()
         before = await atelier.projects.statistics(shop.id)
         refused = await Agent(atelier)("ingest_web_page", url="http://birds.org/", project="shop")
-        assert refused["error"] == "There is no project shop. There are: none."
+        assert refused["error"] == "There is no project shop. Projects: none."
         assert await atelier.projects.statistics(shop.id) == before
         assert (await Agent(atelier, code)("ingest_web_page", url="http://birds.org/", project="shop"))["success"]
 

@@ -16,14 +16,14 @@ SCHEMA: dict[str, Any] = {"type": "object", "properties": {"x": {"type": "string
 GOOD = {"name": "good", "inputSchema": SCHEMA}
 TOOLS: dict[str, tuple[Any, str]] = {
     "no type": ({"name": "odd", "inputSchema": {"properties": {}}}, "inputSchema.type is missing"),
-    "another type": ({"name": "odd", "inputSchema": {"type": "string"}}, "inputSchema.type is not what"),
+    "another type": ({"name": "odd", "inputSchema": {"type": "string"}}, "inputSchema.type does not follow"),
     "no schema": ({"name": "odd"}, "inputSchema is missing"),
-    "null schema": ({"name": "odd", "inputSchema": None}, "inputSchema is not what"),
+    "null schema": ({"name": "odd", "inputSchema": None}, "inputSchema does not follow"),
     "properties as a list": (
         {"name": "odd", "inputSchema": {"type": "object", "properties": []}},
-        "inputSchema.properties is not",
+        "inputSchema.properties does not",
     ),
-    "a number as description": ({"name": "odd", "inputSchema": SCHEMA, "description": 5}, "description is not what"),
+    "a number as description": ({"name": "odd", "inputSchema": SCHEMA, "description": 5}, "description does not"),
     "an odd hint": (
         {"name": "odd", "inputSchema": SCHEMA, "annotations": {"readOnlyHint": "yes please"}},
         "annotations.readOnlyHint",
@@ -31,13 +31,13 @@ TOOLS: dict[str, tuple[Any, str]] = {
     "an odd icon": ({"name": "odd", "inputSchema": SCHEMA, "icons": [{"mime": "x"}]}, "icons.0.src is missing"),
     "odd tasks": (
         {"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "sometimes"}},
-        "execution.taskSupport is not",
+        "execution.taskSupport does not",
     ),
     "only as a task": (
         {"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "required"}},
-        "only as a task",
+        "only as a protocol task",
     ),
-    "a text": ("odd", "the entry is not what"),
+    "a text": ("odd", "the entry does not follow"),
     "no name": ({"inputSchema": SCHEMA}, "name is missing"),
     "a long name": ({"name": "n" * (LONGEST_NAME + 1), "inputSchema": SCHEMA}, "1 to 256 characters"),
     "the same name": (GOOD, "the same name"),

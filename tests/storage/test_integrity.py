@@ -236,6 +236,6 @@ async def test_a_damaged_message_is_marked_among_the_others(kept: Repositories) 
     assert one.status == "error"
     assert "damaged" in one.error
     assert one.result is None
-    with pytest.raises(StorageError, match="message m-a2 is not as it was written"):
+    with pytest.raises(StorageError, match="message m-a2 is damaged"):
         await kept.messages.get("m-a2")
     assert all("lies" not in hit.excerpt for hit in await kept.history.search("says"))

@@ -53,7 +53,7 @@ class Postcards(Repository[Postcard]):
             Postcard,
             links={"workflow_id": "workflow"},
             json_fields={"stamps"},
-            hashed="The postcard {row} is not as it was written.",
+            hashed="The postcard {row} is damaged.",
         )
 
     async def save(self, card: Postcard) -> None:
@@ -93,7 +93,7 @@ async def test_its_rows_are_stored_read_and_deleted_with_their_workflow(added: N
         await postcards.save(other)
         await store.write(Statement("UPDATE $row SET text = 'Wish'", {"row": postcards.table.record(other.id)}))
         [found] = await damaged_anywhere(store)
-        assert str(found.error()) == f"The postcard {other.id} is not as it was written."
+        assert str(found.error()) == f"The postcard {other.id} is damaged."
         with pytest.raises(StorageError, match=f"The postcard {other.id}"):
             await postcards.get(other.id)
     async with await Store.open(datadir.database) as store:

@@ -173,7 +173,7 @@ def test_a_write_at_the_last_moment_is_never_overwritten(
     assert isinstance(left.problem, ConflictError)
     assert (ws / "a").read_text() in ("mine 1", "mine 2")
     mine = iter(("mine 3",))
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         files.write(AUTHOR, at(ws, "a"), b"agent again")
     assert (ws / "a").read_text() == "mine 3"
     assert [path.name for path in ws.iterdir()] == ["a"], "nothing is left behind"

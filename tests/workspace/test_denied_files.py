@@ -111,7 +111,7 @@ def test_no_command_runs_unasked_when_the_search_was_incomplete(folder: Path, mo
     monkeypatch.setattr(denied_files, "ENTRIES", 3)
     held = Denials(bans("read_file(.env)"), (str(folder),), "")
     for judgement in (None, judge("make", ""), judge("grep -r x .", ""), judge("cat *", "")):
-        with pytest.raises(ToolError, match="could not be looked through"):
+        with pytest.raises(ToolError, match="could not be searched"):
             held.hidden(judgement)
     asked = held.exposed(judge("make", ""))
     assert asked

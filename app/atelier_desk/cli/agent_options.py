@@ -154,7 +154,7 @@ async def warn_about_unread(atelier: Atelier, out: Output, granted: Sequence[str
     """Warn about folders whose agent instructions are not read because nobody trusted them."""
     for folder in await atelier.files.unread(granted):
         text = _(
-            "{folder} has instructions for agents that are ignored. To use them: atelier files trust {argument}",
+            "Agents ignore the instructions in {folder}. To use them: atelier files trust {argument}",
             folder=folder,
             argument=shlex.quote(folder),
         )

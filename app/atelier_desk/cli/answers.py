@@ -191,7 +191,7 @@ def server_lines(asked: UserQuestion) -> list[str]:
     if spec.sampling is not None:
         asks = spec.sampling
         lines.append(
-            _("Model: {model}. At most {n} tokens, which count for this run.", model=asks.model, n=asks.max_tokens)
+            _("Model: {model}. At most {n} tokens, counted toward this run.", model=asks.model, n=asks.max_tokens)
         )
         lines += [
             f"  | {line}"
@@ -216,7 +216,7 @@ def _check_all(values: list[object], path: str) -> None:
                 continue
         raise UsageError(
             N_(
-                "The answers file {path} has {value}, which is not an answer: use a text, a list of options, "
+                "The answers file {path} contains {value}, which is not an answer: use a string, a list of options, "
                 'an object with "options" and "text", an object with the "values" of a form, or null to skip.'
             ),
             path=path,

@@ -24,10 +24,11 @@ REASONS = {
     "unparsed": N_("its command could not be parsed"),
     "opaque": N_("it starts other programs or a script, whose effects cannot be checked"),
     "installs": N_("it installs a package, whose scripts run here"),
-    "altered": N_("its server changed the description of this tool since it was approved (atelier mcp tools)"),
+    "altered": N_("its server has changed the description of this tool since it was approved (atelier mcp tools)"),
     "unconfined": N_("it would run outside the sandbox or with network access"),
     "repository": N_(
-        "settings of this git repository may run programs or use files elsewhere; an approval holds until they change"
+        "settings of this git repository may run programs or use files elsewhere; an approval is valid until "
+        "they change"
     ),
     "denied": N_("it could access something a rule denies, and this system cannot block that"),
     "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),

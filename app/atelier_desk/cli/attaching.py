@@ -28,7 +28,7 @@ async def attached_files(
     found: list[PreparedAttachments] = []
     for name in arguments.attach:
         if not name:
-            raise UsageError(N_("--attach needs the name of a file."))
+            raise UsageError(N_("--attach needs a file name."))
         if name == "-":
             found.append(text_file(_("standard input"), await out.read_input()))
             continue

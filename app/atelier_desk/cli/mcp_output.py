@@ -113,7 +113,7 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
             _("Retrying {name} in {time}.", name=row.name, time=number_format.duration(row.retry_s * 1000)), "warn"
         )
     if row.missing:
-        yield Note(_("{name} needs missing secrets: {names}", name=row.name, names=", ".join(row.missing)), "warn")
+        yield Note(_("{name} is missing secrets: {names}", name=row.name, names=", ".join(row.missing)), "warn")
     waiting = row.waiting
     if waiting:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))

@@ -41,7 +41,7 @@ GROUPS = {
     "questions": N_("questions asked by agents and MCP servers"),
     "approvals": N_("tool calls waiting for approval"),
     "permissions": N_("rules for what agents may do without asking, only after asking, or not at all"),
-    "mcp": N_("MCP servers: tools of other programs"),
+    "mcp": N_("MCP servers: tools from other programs"),
     "web": N_("web search, and the pages that agents fetched"),
     "media": N_("services that describe images, and generate images and 3D models"),
     "usage": N_("tokens, cost and time, as recorded by the runs"),
@@ -127,7 +127,9 @@ def global_options() -> Parser:
     )
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of messages"))
     group.add_argument("--log-level", choices=LOG_LEVELS, help=_("also log to standard error from this level"))
-    group.add_argument("--accept-loss", action="store_true", help=_("open a damaged database with the readable data"))
+    group.add_argument(
+        "--accept-loss", action="store_true", help=_("open a damaged database with the data that can still be read")
+    )
     group.add_argument("--json", action="store_true", help=_("print JSON only"))
     return common
 
@@ -180,7 +182,7 @@ def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
     common = global_options()
     parser = Parser(
         prog="atelier",
-        description=_("Atelier, the workbench for teams of LLM agents. Without a command it opens the desktop."),
+        description=_("Atelier, the workbench for teams of LLM agents. Without a command it opens the desktop app."),
         parents=[common],
     )
     parser.add_argument("--version", action=_Version, nargs=0, help=_("show the version and exit"))

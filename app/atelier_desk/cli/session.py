@@ -160,8 +160,8 @@ async def _served(
             return None
         raise StorageError(
             N_(
-                "The process that had the data folder open ended before this finished. Check whether it took effect, "
-                "then run it again."
+                "The process that had the data folder open ended before this command finished. Check whether the "
+                "command took effect before you run it again."
             ),
             code="holder_gone",
         ) from error

@@ -65,7 +65,7 @@ def check(schema: Mapping[str, Any]) -> None:
         raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
     if schema.get("type") != "object":
         raise UsageError(
-            N_('The schema must have "type": "object" at its top: an answer is one JSON object.'), code="schema"
+            N_('The schema must have "type": "object" at its top level: an answer is one JSON object.'), code="schema"
         )
     if outside := next((each for each in _references(schema) if not each.startswith("#")), ""):
         message = N_("The schema may only refer to its own parts (“#/…”), not to {reference}.")
@@ -78,9 +78,8 @@ def check(schema: Mapping[str, Any]) -> None:
         type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
         if _has_patterns(schema):
             message = N_(
-                'The schema may not use "pattern" or "patternProperties": some patterns would never finish being '
-                "checked. "
-                "Describe the form in words."
+                'The schema may not use "pattern" or "patternProperties": checking some patterns would never finish. '
+                "Describe the format in words."
             )
             raise UsageError(message, code="schema")
         # Infinite self-references only show when followed.
@@ -92,7 +91,7 @@ def check(schema: Mapping[str, Any]) -> None:
     except UsageError:
         raise
     except RecursionError:
-        raise UsageError(N_("The schema refers to itself without end."), code="schema") from None
+        raise UsageError(N_("The schema refers to itself endlessly."), code="schema") from None
     except Exception as error:
         # Missing reference targets have no public exception class.
         raise UsageError(

@@ -93,25 +93,23 @@ class McpServer(Model):
     @classmethod
     def _named(cls, name: str) -> str:
         if not re.match(NAME, name):
-            raise ValueError(N_("a name has letters, digits, dashes, and single underscores between them"))
+            raise ValueError(N_("a name may contain letters, digits and dashes, with single underscores between them"))
         return name
 
     @model_validator(mode="after")
     def _check_complete(self) -> Self:
         if self.transport == "stdio":
             if not self.command.strip():
-                raise ValueError(N_("a server that is started needs a command"))
+                raise ValueError(N_("a local server needs a command"))
             if self.url or self.headers or self.client_id or self.scopes:
-                raise ValueError(N_("a server that is started has no address, headers and sign-in"))
+                raise ValueError(N_("a local server cannot have an address, headers or sign-in"))
         else:
             if self.command or self.args or self.env or self.folder or self.sandbox:
-                raise ValueError(
-                    N_("a server with an address has no command, arguments, environment, folder and sandbox")
-                )
+                raise ValueError(N_("a remote server cannot have a command, arguments, environment, folder or sandbox"))
             if not re.match(r"https?://[^\s/]", self.url) or not _can_be_split(self.url):
                 raise ValueError(N_("the address must begin with http:// or https://"))
         if any("\0" in text for text in (self.command, *self.args, *self.env.values(), self.folder, self.url)):
-            raise ValueError(N_("a null character cannot stand in a command"))
+            raise ValueError(N_("a command cannot contain a null character"))
         return self
 
     @property

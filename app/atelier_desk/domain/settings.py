@@ -51,7 +51,7 @@ def _with_host(text: str) -> str:
     """Refuse an address without a host or with an invalid port."""
     parts = urlsplit(text)
     if text and (not parts.hostname or parts.port == 0):  # accessing a port over 65535 raises
-        raise ValueError(N_("an address has a host, and a port from 1 to 65535"))
+        raise ValueError(N_("an address needs a host and a port from 1 to 65535"))
     return text
 
 

@@ -60,7 +60,7 @@ async def create_embedder(
     if settings.kind not in remote:
         allowed = ", ".join(("builtin", "none", *remote, "sentence-transformers"))
         raise UsageError(
-            N_("There is no embedder {kind}; allowed: {allowed}."), code="kind", kind=settings.kind, allowed=allowed
+            N_("Unknown embedder {kind}; allowed: {allowed}."), code="kind", kind=settings.kind, allowed=allowed
         )
     if not settings.provider or not settings.model:
         raise UsageError(N_("Choose a provider and a model for the embeddings."))

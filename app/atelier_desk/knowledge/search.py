@@ -236,7 +236,7 @@ class MemorySearch:
         async with self._reembed_lock:
             embedder = self.coming or self._embedder
             if embedder is None:
-                raise UsageError(N_("There is no embedder to embed memories with. Choose one in the memory settings."))
+                raise UsageError(N_("There is no embedder for memories. Choose one in the memory settings."))
             try:
                 return await self._reembed(embedder, progress)
             finally:

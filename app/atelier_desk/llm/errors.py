@@ -25,20 +25,18 @@ DETAIL_LENGTH = 400
 """Maximum characters shown of a server's own message."""
 
 TEMPLATES: dict[str, str] = {
-    "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the settings of the provider."),
+    "auth": N_("{provider} refused the API key, or needs one ({detail}). Set the key in the provider's settings."),
     "auth_expired": N_(
-        "{provider} says that the API key has expired ({detail}). Make a new one there, and set it in the provider's "
-        "settings."
+        "{provider} says that the API key has expired ({detail}). Create a new one there and enter it in the "
+        "provider's settings."
     ),
     "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
     "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
     "address": N_("{provider} has no such page: {url} ({detail}). Check the base URL of the provider."),
     "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
-    "rate_limited_until": N_(
-        "{provider} limits the number of requests ({detail}). It can be asked again from {moment}."
-    ),
-    "overloaded_until": N_("{provider} is busy ({detail}). It can be asked again from {moment}."),
+    "rate_limited_until": N_("{provider} limits the number of requests ({detail}). Try again after {moment}."),
+    "overloaded_until": N_("{provider} is busy ({detail}). Try again after {moment}."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
     "too_large": N_("The request is too large for {provider} ({detail})."),
@@ -50,10 +48,11 @@ TEMPLATES: dict[str, str] = {
         "base URL."
     ),
     "no_network": N_(
-        "{provider} cannot be reached: the network does not lead to {host} ({detail}). Is this computer online?"
+        "{provider} cannot be reached: there is no network route to {host} ({detail}). Is this computer online?"
     ),
     "unreachable": N_(
-        "{provider} does not answer at {url} ({detail}). Check that the server runs and the base URL is right."
+        "{provider} does not answer at {url} ({detail}). Check that the server is running and that the base "
+        "URL is correct."
     ),
     "tls": N_(
         "{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."
@@ -67,12 +66,12 @@ TEMPLATES: dict[str, str] = {
         "Set it to http://host:port or socks5://host:port, clear it, or put {host} into NO_PROXY."
     ),
     "certificate": N_(
-        "The certificate of {host} is not trusted ({detail}). If an authority of your own signed it, "
-        "set that authority's CA file: in the provider's settings under Advanced, or with --ca-file FILE."
+        "The certificate of {host} is not trusted ({detail}). If your own certificate authority signed it, "
+        "set its CA file: in the provider's settings under Advanced, or with --ca-file FILE."
     ),
     "certificate_wrong": N_(
-        "The certificate of {host} cannot be accepted ({detail}). It must be put right on the server; check the "
-        "clock of this machine too."
+        "The certificate of {host} cannot be accepted ({detail}). It must be fixed on the server; also check "
+        "this computer's clock."
     ),
     "ca_file": N_(
         "The CA file {file} of {provider} cannot be used ({detail}). It must be a PEM file with the certificate of "
@@ -80,18 +79,18 @@ TEMPLATES: dict[str, str] = {
         "that signed the server's."
     ),
     "ca_variable": N_(
-        "{variable} names the certificates {file}, which cannot be used ({detail}). "
-        "Correct or clear the variable, or set a CA file in the provider's settings under Advanced, or with "
-        "--ca-file FILE."
+        "{variable} points to the certificates in {file}, which cannot be used ({detail}). Correct or clear "
+        "the variable, or set a CA file in the provider's settings under Advanced, or with --ca-file FILE."
     ),
     "ca_variable_alone": N_(
-        "{variable} names the certificates {file}, which cannot be used ({detail}). Correct the variable, or clear it."
+        "{variable} points to the certificates in {file}, which cannot be used ({detail}). Correct the "
+        "variable, or clear it."
     ),
     "redirect": N_("{provider} redirects requests for {url} to {location}. Enter that address instead."),
     "web_page": N_(
         "{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."
     ),
-    "server_error": N_("{provider} had an error of its own ({detail})."),
+    "server_error": N_("{provider} had an internal error ({detail})."),
     "bad_response": N_("{provider} sent an invalid answer ({detail})."),
 }
 RECOVERABLE = frozenset(

@@ -149,7 +149,7 @@ def provider_type(kind: str) -> ProviderType:
 
         allowed = ", ".join(entry.kind for entry in provider_types())
         raise UsageError(
-            N_("There is no kind of provider {kind}; allowed: {allowed}."), code="kind", kind=kind, allowed=allowed
+            N_("Unknown kind of provider {kind}; allowed: {allowed}."), code="kind", kind=kind, allowed=allowed
         )
     return found
 

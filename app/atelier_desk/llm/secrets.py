@@ -29,8 +29,7 @@ SHORTEST_SECRET = 8
 LONGEST_SECRET = 16_384
 
 NOT_WRITTEN = N_(
-    "Keys cannot be written where they are kept, so nothing was changed. Free space on the disk, or unlock the "
-    "keyring; then try again."
+    "Keys cannot be saved, so nothing was changed. Free space on the disk, or unlock the keyring; then try again."
 )
 
 _log = logging.getLogger(__name__)
@@ -216,7 +215,10 @@ class KeyVault:
         """
         if not value or "\0" in value or len(value) > LONGEST_SECRET:
             raise ProviderError(
-                N_("This cannot be kept as a secret: it is empty, has a null character or over {most} characters."),
+                N_(
+                    "This cannot be kept as a secret: it is empty, contains a null character or has more than {most} "
+                    "characters."
+                ),
                 code="auth",
                 most=LONGEST_SECRET,
             )
@@ -418,7 +420,7 @@ def _checked(key: str, provider: str) -> str:
     key = key.strip()
     if not key or not key.isascii() or not key.isprintable() or " " in key or len(key) > 8192:
         raise ProviderError(
-            N_("This cannot be a key for {provider}: a key is one word of visible ASCII characters, 8192 at most."),
+            N_("This cannot be a key for {provider}: a key is one word of at most 8192 visible ASCII characters."),
             code="auth",
             provider=provider,
         )
@@ -432,8 +434,8 @@ def _checked_header(value: str, header: str) -> str:
     if not value or not value.isascii() or not value.isprintable() or len(value) > 8192:
         raise ProviderError(
             N_(
-                "This cannot be the value of the header {header}: it is one line of visible ASCII characters and "
-                "spaces, 8192 at most."
+                "This cannot be the value of the header {header}: it must be one line of at most 8192 visible ASCII "
+                "characters and spaces."
             ),
             code="auth",
             header=header,

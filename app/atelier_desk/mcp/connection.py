@@ -461,7 +461,7 @@ class Connection:
                 kept_from = denials.hidden(None)
             except ToolError as error:
                 problem = McpError(
-                    N_("rules deny files, and {path} could not be looked through for them in time"),
+                    N_("rules deny files, and {path} could not be searched for them in time"),
                     path=error.params["path"],
                 )
                 raise errors.not_started(server.name, server.command, problem) from None

@@ -146,7 +146,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     if length > LONGEST_DEFINITION:
         raise Unusable(f"its definition has {length} characters; at most {LONGEST_DEFINITION} are used")
     if schema.get("type", "object") != "object":
-        raise Unusable("its parameters are not those of an object")
+        raise Unusable("its parameters are not an object schema")
     properties = schema.get("properties", {})
     if not isinstance(properties, dict) or not all(isinstance(each, dict | bool) for each in properties.values()):
         raise Unusable("its parameters are not a valid JSON Schema")
@@ -191,11 +191,11 @@ def _check(schema: dict[str, Any]) -> None:
         for name in plain["properties"]:
             list(validator.iter_errors({name: None}))
     except _TooMuch:
-        raise Unusable(f"its parameters unfold to more than {REFERENCES_OF_ALL} references") from None
+        raise Unusable(f"its parameters expand to more than {REFERENCES_OF_ALL} references") from None
     except SchemaError as error:
         raise Unusable(f"its parameters are not a valid JSON Schema ({shorten(error.message, _PROBLEM)})") from None
     except RecursionError:
-        raise Unusable("its parameters refer to themselves without end") from None
+        raise Unusable("its parameters refer to themselves endlessly") from None
     except Exception as error:
         # There is no public exception class for dangling references.
         raise Unusable(f"its parameters cannot be used ({shorten(str(error), _PROBLEM)})") from None

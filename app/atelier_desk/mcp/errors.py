@@ -116,8 +116,8 @@ def _unreachable(error: BaseException) -> str | None:
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):
             return N_(
-                "The MCP server {server} cannot be reached: no secure connection, its certificate or its TLS was "
-                "refused."
+                "The MCP server {server} cannot be reached: the secure connection failed because its certificate or "
+                "its TLS was refused."
             )
         seen = seen.__cause__ or seen.__context__
     return None
@@ -136,7 +136,7 @@ def too_large(server: str) -> McpError:
 
 def too_many_values(server: str) -> McpError:
     message = N_(
-        "The MCP server {server} sent an answer of more than {count} values: nothing of it was read. Ask it for less."
+        "The MCP server {server} sent an answer of more than {count} values: none of it was read. Ask it for less."
     )
     return McpError(message, code="too_large", server=server, count=MOST_VALUES)
 
@@ -159,9 +159,7 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
 
 def defines_too_much(server: str, megabytes: int) -> McpError:
     """The error for a list of tools that is too large to use."""
-    message = N_(
-        "The definitions of the tools of the MCP server {server} have more than {megabytes} MB: none of them is used."
-    )
+    message = N_("The tool definitions of the MCP server {server} exceed {megabytes} MB: none of them is used.")
     return McpError(message, code="too_large", server=server, megabytes=megabytes)
 
 

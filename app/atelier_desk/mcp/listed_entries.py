@@ -111,7 +111,7 @@ class Entries:
             return "another tool of this server has the same name"
         self._tools.add(name)
         if (said.get("execution") or {}).get("taskSupport") == "required":
-            return "it runs only as a task of the protocol, which Atelier does not do"
+            return "it runs only as a protocol task, which Atelier does not support"
         invalid = find_invalid_x_mcp_header(said["inputSchema"]) if version in MODERN_PROTOCOL_VERSIONS else None
         return f"a parameter cannot be sent as a header ({invalid})" if invalid else ""
 
@@ -127,7 +127,7 @@ def _problem(method: str, version: str, key: str, entry: Any) -> str:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(each) for each in first["loc"][2:]) or "the entry"
-        return f"{place} is missing" if first["type"] == "missing" else f"{place} is not what the protocol allows there"
+        return f"{place} is missing" if first["type"] == "missing" else f"{place} does not follow the protocol"
     except (KeyError, ValueError, RuntimeError, RecursionError):
         # This revision has no such list or is unknown: the SDK decides.
         return ""

@@ -105,8 +105,8 @@ class Provider(OAuthClientProvider):
             return
         if asked.method == "POST":
             message = N_(
-                "The sign-in of the MCP server {server} is not reachable now (HTTP {status}). Nothing was lost: try "
-                "again later."
+                "The sign-in service of the MCP server {server} cannot be reached at the moment (HTTP {status}). "
+                "Nothing was lost: try again later."
             )
             raise McpError(
                 message, code="unreachable", recoverable=True, server=self._server.name, status=response.status_code
@@ -119,7 +119,7 @@ class Provider(OAuthClientProvider):
             return
         await self._stored.note(challenge=response.headers.get("www-authenticate", "")[:LONGEST_CHALLENGE])
         scope = shorten(extract_scope_from_www_auth(response) or "-", 200)
-        message = N_("The MCP server {server} wants more rights for this ({scope}). Sign in again to give them.")
+        message = N_("The MCP server {server} needs more permissions for this ({scope}). Sign in again to grant them.")
         raise McpError(message, code="sign_in", server=self._server.name, scope=scope)
 
     def _name_scopes(self, response: httpx2.Response) -> None:

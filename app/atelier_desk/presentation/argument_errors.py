@@ -27,7 +27,7 @@ _PROBLEMS = {
     "greater_than": N_("{field} must be more than {gt}"),
     "less_than": N_("{field} must be less than {lt}"),
     "union_tag_not_found": N_("operation is missing"),
-    "string_type": N_("{field} must be a text"),
+    "string_type": N_("{field} must be text"),
     "int_type": N_("{field} must be a whole number"),
     "int_parsing": N_("{field} must be a whole number"),
     "int_from_float": N_("{field} must be a whole number"),
@@ -44,12 +44,17 @@ _PROBLEMS = {
     "string_pattern_mismatch": N_("{field} does not match the pattern {pattern}"),
 }
 _FORMS = {
-    VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, and no digit first"),
-    NO_OR_VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, and no digit first"),
-    ADDRESS: N_("{field} must be an address such as https://example.org/v1, without name, password and question mark"),
+    VARIABLE: N_("{field} must be the name of a variable: letters, digits and underscores, not starting with a digit"),
+    NO_OR_VARIABLE: N_(
+        "{field} must be the name of a variable: letters, digits and underscores, not starting with a digit"
+    ),
+    ADDRESS: N_(
+        "{field} must be an address such as https://example.org/v1, without a user name, password or question mark"
+    ),
     PROVIDER_AND_MODEL: N_("{field} must be a provider and one of its models, as PROVIDER/MODEL"),
     PROVIDER_NAME: N_(
-        "{field} may contain letters, digits, spaces, dots, dashes and underscores, and begins with a letter or digit"
+        "{field} may contain letters, digits, spaces, dots, dashes and underscores, and must begin with a "
+        "letter or digit"
     ),
 }
 """Descriptions of patterns that people get wrong, so that nobody has to read a regular expression."""

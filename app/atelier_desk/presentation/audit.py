@@ -27,7 +27,7 @@ _BY = {
 REASONS = {
     "risk_high": N_("High risk"),
     "protected": N_("Protected file"),
-    "tainted": N_("Untrusted content was read before"),
+    "tainted": N_("Untrusted content was read earlier"),
     "repaired": N_("Arguments were repaired"),
     "unparsed": N_("Command could not be parsed"),
     "opaque": N_("Starts other programs"),

@@ -39,11 +39,11 @@ _BY_CODE: dict[str, str] = {
     FailureCode.EXISTS: N_("Something with this name already exists."),
     FailureCode.HTTP_STATUS: N_("The server did not return the page."),
     FailureCode.INTERNAL_ERROR: N_("The tool failed because of an error in it. See the log for details."),
-    FailureCode.INGEST_FAILED: N_("The project was not read to the end."),
+    FailureCode.INGEST_FAILED: N_("The project was not indexed completely."),
     FailureCode.INTO_ITSELF: N_("A folder cannot be moved into itself."),
     FailureCode.LANGUAGE: N_("Only French and English text can be read."),
     FailureCode.INVALID: N_("The file does not contain what is expected."),
-    FailureCode.INVALID_ARGUMENTS: N_("The arguments do not fit the tool."),
+    FailureCode.INVALID_ARGUMENTS: N_("The arguments are not valid for this tool."),
     FailureCode.MAKING: N_("The service could not generate it."),
     FailureCode.MEMORY_OFF: N_("Memory is turned off for this workflow."),
     FailureCode.NEEDS_USER: N_(
@@ -75,7 +75,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NOT_STARTED: N_("The command could not be started."),
     FailureCode.NOT_UNIQUE: N_("The text to replace occurs more than once in the file."),
     FailureCode.OWN_NETWORK: N_("The address is on this computer or its network. A rule with its port can allow it."),
-    FailureCode.OTHER_DISK: N_("The two places are on different disks."),
+    FailureCode.OTHER_DISK: N_("The two locations are on different disks."),
     FailureCode.OUTSIDE: N_("This is outside the workspace folders."),
     FailureCode.OVERFLOW: N_("The result is too large a number."),
     FailureCode.PACKED: N_("The server compresses the page in an unsupported way."),
@@ -85,15 +85,16 @@ _BY_CODE: dict[str, str] = {
     FailureCode.ROBOTS: N_("The site asks programs not to fetch this page."),
     FailureCode.SAME: N_("Both names are the same file."),
     FailureCode.SEARCH: N_(
-        "The search service does not answer. Settings, Web, has others: SearXNG, Brave Search, Tavily."
+        "The search service does not answer. Others are available in Settings → Web and media: SearXNG, "
+        "Brave Search, Tavily."
     ),
     FailureCode.SYNTAX: N_("The expression is not valid."),
     FailureCode.TOO_LARGE: N_("The file or folder is too large."),
     FailureCode.TOO_LONG: N_("The text is too long."),
-    FailureCode.UNKNOWN_HOST: N_("There is no server of this name, or the network is down."),
+    FailureCode.UNKNOWN_HOST: N_("There is no server with this name, or the network is down."),
     FailureCode.UNKNOWN_TOOL: N_("There is no such tool."),
     FailureCode.UNSAFE_REPOSITORY: N_("The repository would make git run other programs, so git was not run."),
-    FailureCode.UNSUPPORTED: N_("This system cannot do it yet."),
+    FailureCode.UNSUPPORTED: N_("This system does not support it."),
     FailureCode.WEB_TIMEOUT: N_("The server did not answer in time."),
     FailureCode.WEB_UNREACHABLE: N_("The server cannot be reached."),
     FailureCode.WHOLE: N_("The workspace folder itself cannot be moved or deleted."),
@@ -106,9 +107,7 @@ _ENDED = {
     "output": N_("The command was ended: it printed too much."),
     "disk": N_("The command was ended: the disk was nearly full."),
     "unknown": N_("The command was ended: its processes could no longer be tracked."),
-    "repositories": N_(
-        "The command was ended: it changed hooks and settings of git again and again, or created too many files."
-    ),
+    "repositories": N_("The command was ended: it kept changing git hooks and settings, or created too many files."),
     "stopped": N_("The command was stopped."),
 }
 """By cause of an early end of a command."""

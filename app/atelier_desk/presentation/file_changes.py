@@ -30,7 +30,7 @@ GONE = N_("no longer exists: moved, renamed or deleted")
 def trust_text(trusted: bool | None) -> str:
     """Decision about a folder's trust and its meaning, untranslated."""
     if trusted is None:
-        return N_("not decided: its instructions are not read")
+        return N_("not decided yet: its instructions are not read")
     return N_("trusted: agents read its instructions") if trusted else N_("not trusted: its instructions are not read")
 
 
@@ -185,8 +185,8 @@ def undo_text(changes: Iterable[Change]) -> str:
     if not any(change.command for change in changes):
         return ""
     return _(
-        "Commands changed some of them. What they did elsewhere stays: in other folders, in .git, in ignored files, "
-        "over the network."
+        "Commands changed some of them. What they did elsewhere is not undone: in other folders, in .git, in "
+        "ignored files, over the network."
     )
 
 

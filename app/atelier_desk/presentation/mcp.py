@@ -18,7 +18,7 @@ STATES = {
 TOOL_STATES = {
     "approved": N_("approved"),
     "new": N_("new: not given to agents yet"),
-    "changed": N_("changed: asks at every call"),
+    "changed": N_("changed: asks before every call"),
     "gone": N_("removed by its server"),
     "unusable": N_("cannot be used"),
 }
@@ -39,20 +39,20 @@ REJECTED = {
 
 
 WHY = (
-    N_("the entry is not what the protocol allows there"),
+    N_("the entry does not follow the protocol"),
     N_("{place} is missing"),
-    N_("{place} is not what the protocol allows there"),
+    N_("{place} does not follow the protocol"),
     N_("its name must have 1 to {most} characters"),
     N_("another tool of this server has the same name"),
-    N_("it runs only as a task of the protocol, which Atelier does not do"),
+    N_("it runs only as a protocol task, which Atelier does not support"),
     N_("a parameter cannot be sent as a header ({detail})"),
     N_("its parameters are not a valid JSON Schema ({detail})"),
     N_("its parameters are not a valid JSON Schema"),
     N_("its definition is nested too deeply"),
     N_("its definition has {length} characters; at most {most} are used"),
-    N_("its parameters are not those of an object"),
-    N_("its parameters unfold to more than {most} references"),
-    N_("its parameters refer to themselves without end"),
+    N_("its parameters are not an object schema"),
+    N_("its parameters expand to more than {most} references"),
+    N_("its parameters refer to themselves endlessly"),
     N_("its parameters cannot be used ({detail})"),
 )
 """Reasons for rejecting an entry.

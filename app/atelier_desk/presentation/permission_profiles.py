@@ -31,7 +31,9 @@ class Profile:
 
 
 PROFILES = (
-    Profile(ApprovalMode.PLAN, "plan", N_("Plan"), N_("Reads only; what would change something is refused."), "eye"),
+    Profile(
+        ApprovalMode.PLAN, "plan", N_("Plan"), N_("Reads only; anything that would change something is refused."), "eye"
+    ),
     Profile(
         ApprovalMode.SELECTIVE,
         "ask",

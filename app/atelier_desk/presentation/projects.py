@@ -149,7 +149,7 @@ def state_word(state: IngestState) -> str:
     """Progress of indexing."""
     if state.stage is IngestStage.DONE:
         return _(
-            "Up to date. Changed files: {changed}, gone: {removed}",
+            "Up to date. Changed files: {changed}, removed: {removed}",
             changed=number(state.changed),
             removed=number(state.removed),
         )

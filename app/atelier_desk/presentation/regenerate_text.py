@@ -13,8 +13,8 @@ def repeated_text(messages: int) -> str:
     if messages <= 0:
         return ""
     return ngettext(
-        "{n} earlier message of this turn is sent and answered again, too.",
-        "{n} earlier messages of this turn are sent and answered again, too.",
+        "{n} earlier message of this turn is also sent and answered again.",
+        "{n} earlier messages of this turn are also sent and answered again.",
         messages,
     )
 
@@ -24,7 +24,7 @@ def changed_text(calls: int) -> str:
     if not calls:
         return ""
     return ngettext(
-        "{n} call of the earlier answer changed something. That stays, and may be done again.",
-        "{n} calls of the earlier answer changed something. That stays, and may be done again.",
+        "{n} call in the earlier answer changed something. The change is kept and may be repeated.",
+        "{n} calls in the earlier answer changed something. The changes are kept and may be repeated.",
         calls,
     )

@@ -40,14 +40,15 @@ REASONS = {
     "unparsed": N_("Its command could not be parsed, so its effect is unknown."),
     "opaque": N_("It starts other programs or a script, whose effects cannot be checked."),
     "installs": N_("It installs a package, whose scripts run here."),
-    "altered": N_("Its server changed the description of this tool since you approved it. See Settings, MCP servers."),
+    "altered": N_("Its server has changed the description of this tool since you approved it. See Settings → MCP."),
     "unconfined": N_("It would run outside the sandbox or with network access."),
     "repository": N_(
-        "Settings of this git repository may run programs or use files elsewhere. An approval holds until they change."
+        "Settings of this git repository may run programs or use files elsewhere. An approval is valid until "
+        "they change."
     ),
     "denied": N_("It could access something a rule denies, and this system cannot block that."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
-    "outside": N_("It is outside the workspace folders, where this tool never works, whatever is allowed."),
+    "outside": N_("It is outside the workspace folders. This tool never works there, whatever is allowed."),
 }
 """Reasons to ask or deny, by ``Verdict.reason``, except the profile's."""
 

@@ -21,10 +21,10 @@ FIX_ANSWER = "fix_answer"
 RETRY_REASONS = {
     "rate_limited": N_("the server limits the number of requests"),
     "overloaded": N_("the server is busy"),
-    "server_error": N_("the server had an error of its own"),
+    "server_error": N_("the server had an internal error"),
     "unreachable": N_("the server cannot be reached"),
     "proxy": N_("the proxy does not answer"),
-    "truncated": N_("the connection broke"),
+    "truncated": N_("the connection was lost"),
     "timeout": N_("the server did not answer in time"),
 }
 """By error code; other values are already sentences."""
@@ -40,8 +40,8 @@ LIMITS = {
     "unpriced": N_("The price of the model is unknown"),
 }
 COMPACTIONS = {
-    "cut_results": N_("old tool results are sent shortened"),
-    "cut_message": N_("a long message is sent shortened"),
+    "cut_results": N_("old tool results are shortened"),
+    "cut_message": N_("a long message is shortened"),
     "summary": N_("older messages were summarised by the model"),
     "digest": N_("older messages were summarised"),
 }
@@ -58,7 +58,7 @@ UNFINISHED = {
         N_("It kept writing the same passage and was stopped. You can turn this off in Settings → General."),
     ),
 }
-ONLY_THOUGHT = (N_("The model only produced thinking"), N_("It returned thinking but no answer."))
+ONLY_THOUGHT = (N_("The model thought but did not answer"), N_("It returned its thinking but no answer."))
 CUT_IN_THOUGHT = (
     N_("The reply was cut off"),
     N_("The model was still thinking when it reached the reply length limit."),
@@ -121,7 +121,7 @@ def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[st
         text = _("Attempt {attempt} after {delay}: {reason}", attempt=attempt, delay=delay, reason=retry_reason(reason))
     else:
         text = _("Attempt {attempt}: {reason}", attempt=attempt, reason=retry_reason(reason))
-    return _("Trying the model again"), text
+    return _("Retrying the model"), text
 
 
 def nudge_text(reason: str, tasks: int) -> str:
@@ -171,7 +171,11 @@ def servers_text(details: Mapping[str, Any]) -> tuple[str, str]:
         text = SERVER_PROBLEMS.get(code, "{server}: {detail}")
         lines.append(_(text, server=each.get("server", ""), detail=each.get("detail", "")))
         whole = whole or code != "left_out"
-    title = _("MCP servers of the agent are not available") if whole else _("Some tools of MCP servers cannot be used")
+    title = (
+        _("Some of the agent's MCP servers are not available")
+        if whole
+        else _("Some tools from MCP servers cannot be used")
+    )
     return title, "\n".join(lines)
 
 
@@ -240,8 +244,8 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
     ``left``, in the unit of the limit."""
     if kind == "unpriced":
         return _(
-            "The monthly cost limit cannot be kept without it. Enter the price in the provider settings, "
-            "or allow such requests this month."
+            "Without it, the monthly cost limit cannot be enforced. Enter the price in the provider settings, or "
+            "allow such requests this month."
         )
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))
@@ -252,7 +256,7 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
                 left=number(math.floor(left)),
             )
         return _(
-            "The next request may cost up to {cost}; {left} is left.",
+            "The next request may cost up to {cost}; only {left} is left.",
             cost=cost_bound(needed, up=True),
             left=cost_bound(left, up=False),
         )

@@ -19,7 +19,7 @@ STATES = {
     "hidden": N_("hidden"),
     "broken": N_("broken"),
 }
-ADVISORY = N_("It asks for the tools {tools}. That allows nothing: permissions decide about every call.")
+ADVISORY = N_("It asks for the tools {tools}. This grants nothing: permissions decide on every call.")
 
 
 def state(row: ListedSkill) -> str:
@@ -68,7 +68,7 @@ def remarks(row: ListedSkill) -> list[str]:
                 )
             )
         if text.paths:
-            out.append(_("For files like {patterns}: agents are told so.", patterns=", ".join(text.paths)))
+            out.append(_("For files matching {patterns}; agents are told this.", patterns=", ".join(text.paths)))
         if text.compatibility:
             out.append(_("Needs: {what}", what=text.compatibility))
     return out

@@ -17,7 +17,8 @@ def saved_text(total: UsageSum) -> str:
 
 
 CURRENCY = N_(
-    "Costs are in US dollars, as providers list them; what they bill may differ by exchange rate, taxes and rounding."
+    "Costs are in US dollars, as providers list them; the bill may differ because of exchange rates, "
+    "taxes and rounding."
 )
 
 
@@ -33,8 +34,8 @@ def month_text(month: MonthUsage) -> str:
         )
     estimated = (
         _(
-            "{cost} of it is estimated: the reply has not arrived yet, was cut off or lost, or its server reported no "
-            "usage. A lost reply counts as the most it may have cost.",
+            "{cost} of it is estimated: the reply has not arrived yet, was cut off or lost, or its server "
+            "reported no usage. A lost reply counts at its highest possible cost.",
             cost=cost(month.estimated),
         )
         if round(month.estimated, 4) > 0

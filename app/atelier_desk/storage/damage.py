@@ -13,15 +13,15 @@ CHANGED, MISSING = "changed", "missing"
 SHOWN = 5
 """Maximum number of damaged rows that an error names."""
 WHERE: dict[tuple[str, str], str] = {
-    ("run_event", CHANGED): N_("Workflow {workflow}, run {run}: event {seq} is not as it was written."),
+    ("run_event", CHANGED): N_("Workflow {workflow}, run {run}: event {seq} is damaged."),
     ("run_event", MISSING): N_("Workflow {workflow}, run {run}: event {seq} is missing."),
     ("message", MISSING): N_("Workflow {workflow}, run {run}: the message {row} is missing."),
     ("tool_execution", MISSING): N_("Workflow {workflow}, run {run}: the tool call {row} is missing."),
-    ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is not as it was written."),
+    ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is damaged."),
     ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
-    ("workflow", CHANGED): N_("Workflow {workflow}: its row is not as it was written."),
-    ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, and other rows of it are there."),
-    ("setting", CHANGED): N_("The setting {row} is not as it was written."),
+    ("workflow", CHANGED): N_("Workflow {workflow}: its row is damaged."),
+    ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, but other rows of it exist."),
+    ("setting", CHANGED): N_("The setting {row} is damaged."),
 }
 """What an error says of a damaged row, by table and problem; a ``Table`` adds its own."""
 CONFIGURATION = ["setting"]
@@ -29,42 +29,37 @@ CONFIGURATION = ["setting"]
 RESTRICTING = ("permission_rule", "setting")
 """Tables that may contain restrictions: while one of their rows is damaged, no agent starts."""
 GIVE_UP = N_(
-    "It is left out, and nothing was changed. To have it again, restore a backup: atelier backup restore FILE. To "
-    "give it up and write "
-    "it anew: Settings, Diagnostics, or atelier doctor --remove-damaged"
+    "It is left out, and nothing was changed. To recover it, restore a backup: atelier backup restore "
+    "FILE. To delete it and create it again: Settings → Data and diagnostics, or atelier doctor "
+    "--remove-damaged"
 )
 DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
 NOT_BEGUN = N_("{damage} It may forbid something: no agent starts until this is resolved. {what_to_do}")
 _NO_RUN: dict[str, str] = {
-    CHANGED: N_("Workflow {workflow}: the event {row} is not as it was written."),
-    MISSING: N_("Workflow {workflow}: an event beside its runs is missing."),
+    CHANGED: N_("Workflow {workflow}: the event {row} is damaged."),
+    MISSING: N_("Workflow {workflow}: an event outside its runs is missing."),
 }
 DAMAGED = N_(
-    "{damage} The data folder is damaged there, and nothing was changed. All else of the workflow can be read, and "
-    "goes into an export: "
-    "atelier workflows export WORKFLOW. To have all of it again, restore a backup: atelier backup restore FILE"
+    "{damage} Nothing was changed. Everything else in the workflow can be read and exported: atelier "
+    "workflows export WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 DAMAGED_ROWS = N_(
-    "{count} rows are missing or not as they were written. {damage} The data folder is damaged there, and nothing "
-    "was changed. "
-    "All else of the workflow can be read, and goes into an export: atelier workflows export WORKFLOW. "
-    "To have all of it again, restore a backup: atelier backup restore FILE"
+    "{count} rows are missing or damaged. {damage} Nothing was changed. Everything else in the workflow "
+    "can be read and exported: atelier workflows export WORKFLOW. To recover everything, restore a "
+    "backup: atelier backup restore FILE"
 )
 
 LEFT_OUT = N_(
-    "These rows are not in it, and neither is what came after them in their run: the data folder is damaged there. "
-    "To have them again, restore a backup: atelier backup restore FILE"
+    "These rows are not in it, and neither is what came after them in their run: the data folder is "
+    "damaged there. To recover them, restore a backup: atelier backup restore FILE"
 )
 """Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(
-    "These rows were damaged before the backup was made, and are so in it. Keep your older backups: one that was "
-    "made before the damage "
-    "has them."
+    "These rows were damaged before the backup was made, so they are also damaged in the backup. Keep "
+    "your older backups: one made before the damage contains them intact."
 )
 """Follows the list of damaged rows of a backup."""
-IN_EXPORT = N_(
-    "These rows are in the export as they are now. A backup that was made before the damage has them as they were."
-)
+IN_EXPORT = N_("These rows are in the export as they are now. A backup made before the damage contains them intact.")
 """Follows the list of damaged rows of a complete export."""
 
 

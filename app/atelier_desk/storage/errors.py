@@ -13,24 +13,21 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
 from atelier_desk.support.i18n import N_
 
-LOCKED = N_(
-    "Another program is using the data in {path}. Close the other Atelier, or choose another folder with --data-dir."
-)
+LOCKED = N_("Another program is using the data in {path}. Close it, or choose another folder with --data-dir.")
 NEWER_SCHEMA = N_(
-    "The data in {path} was written by a newer Atelier (its format is {found}, this program knows up to {known}). "
-    "Update Atelier, or choose another folder with --data-dir."
+    "The data in {path} was written by a newer version of Atelier (its format is {found}; this program "
+    "knows formats up to {known}). Update Atelier, or choose another folder with --data-dir."
 )
 OLDER_SCHEMA = N_(
-    "The data in {path} was written by an early Atelier (its format is {found}, this program reads formats from "
-    "{oldest} on). "
-    "Nothing was changed. Open it with the Atelier that wrote it and export it there (Settings, Data, Export "
-    "everything). Then start this program with a new folder (--data-dir) and import the export (Settings, Data and "
-    "diagnostics, Import an export)."
+    "The data in {path} was written by an early version of Atelier (its format is {found}; this program "
+    "reads formats from {oldest} on). Nothing was changed. Open it with the version of Atelier that "
+    "wrote it and export it there (Settings → Data → Export everything). Then start this program with a "
+    "new folder (--data-dir) and import the export (Settings → Data and diagnostics → Import an export)."
 )
 CANNOT_MIGRATE = N_(
-    "The data in {path} has format {found} and could not be brought to format {known}, which this program needs "
-    "({detail}). "
-    "Nothing was changed: open it with the Atelier that wrote it, or choose another folder with --data-dir."
+    "The data in {path} has format {found} and could not be converted to format {known}, which this "
+    "program needs ({detail}). Nothing was changed: open it with the version of Atelier that wrote it, "
+    "or choose another folder with --data-dir."
 )
 MISSING_MANIFEST = N_(
     "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: "
@@ -38,14 +35,14 @@ MISSING_MANIFEST = N_(
 )
 DAMAGED = N_("The database in {path} is damaged ({detail}). Restore a backup with: atelier backup restore FILE")
 UNREADABLE_ROW = N_(
-    "A row of the database in {path} cannot be read ({detail}): it is damaged. Which one it is says: atelier doctor "
-    "--deep. "
-    "All else can be read, and goes into an export: atelier workflows export WORKFLOW. "
-    "To have all of it again, restore a backup: atelier backup restore FILE"
+    "A row of the database in {path} cannot be read ({detail}): it is damaged. To find out which one, "
+    "run: atelier doctor --deep. Everything else can be read and exported: atelier workflows export "
+    "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
-    "The database in {path} has lost its last {count} saved changes, so part of it was damaged. "
-    "Restore a backup with: atelier backup restore FILE, or go on with what is left with --accept-loss."
+    "The database in {path} has lost its last {count} saved changes because part of it was damaged. "
+    "Restore a backup with: atelier backup restore FILE, or continue with what is left with "
+    "--accept-loss."
 )
 DISK_FULL = N_(
     "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again."
@@ -56,27 +53,30 @@ NO_FILES_LEFT = N_(
     "Delete files you no longer need, however small, and try again."
 )
 MEMORY_LIMIT = N_(
-    "The limit of address space (ulimit -v) is {limit_mb} MB here, and the database reserves up to {needed_mb} MB, "
-    "of which it uses little. Raise the limit (ulimit -v unlimited), then start Atelier again."
+    "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to "
+    "{needed_mb} MB, although it uses little of it. Raise the limit (ulimit -v unlimited), then start "
+    "Atelier again."
 )
-CLOCK = N_("The clock of this computer shows a time before 1970. Set it to the right time, then start Atelier again.")
+CLOCK = N_("The clock of this computer shows a time before 1970. Set the correct time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
-    "A file of the database in {path} may not grow: the limit of this user (ulimit -f) or of the file system is "
-    "reached. "
-    "Nothing that was saved is lost. Raise the limit, or choose a folder on another disk with --data-dir."
+    "A file of the database in {path} cannot grow any further: it has reached the limit of this user "
+    "(ulimit -f) or of the file system. Nothing that was saved is lost. Raise the limit, or choose a "
+    "folder on another disk with --data-dir."
 )
-READ_ONLY = N_("Atelier may not write to {path}. Make the folder writable, or choose another with --data-dir.")
+READ_ONLY = N_(
+    "Atelier is not allowed to write to {path}. Make the folder writable, or choose another with --data-dir."
+)
 BAD_PATH = N_(
-    "The database cannot be stored in {path}: the path has a question mark. Choose another folder with --data-dir."
+    "The database cannot be stored in {path}: the path contains a question mark. Choose another folder with --data-dir."
 )
 TOO_MANY_FILES = N_(
-    "Too many files are open, so the database in {path} could not go on. Nothing that was saved is lost. "
-    "Close other programs or raise the limit of open files (ulimit -n), then try again."
+    "Too many files are open, so the database in {path} could not continue. Nothing that was saved is "
+    "lost. Close other programs or raise the limit of open files (ulimit -n), then try again."
 )
 INPUT_OUTPUT = N_(
     "The disk that holds {path} could not be read or written ({detail}). Nothing that was saved is lost. "
-    "Check the disk, then try again; if the error stays, restore a backup on another disk with: atelier backup "
-    "restore FILE"
+    "Check the disk, then try again; if the error persists, restore a backup on another disk with: "
+    "atelier backup restore FILE"
 )
 UNSETTLED = N_(
     "It is unknown whether the last change was saved: the database in {path} failed during the write and "
@@ -91,8 +91,8 @@ START_AGAIN = N_(
     "again."
 )
 MOVED = N_(
-    "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is written, "
-    "neither to it nor to what stands in its place. Close Atelier, put the folder back, then start again."
+    "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is "
+    "written, either to it or to what replaced it. Close Atelier, put the folder back, then start again."
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
 RECORD_EXISTS = N_(

@@ -40,7 +40,7 @@ MESSAGES: Table[Message] = Table(
     links=_RUN_LINKS,
     json_fields={"usage", "details"},
     order=("back",),
-    hashed=N_("Workflow {workflow}, run {run}: the message {row} is not as it was written."),
+    hashed=N_("Workflow {workflow}, run {run}: the message {row} is damaged."),
     changing=("pinned",),
 )
 EXECUTIONS: Table[ToolExecution] = Table(
@@ -49,20 +49,20 @@ EXECUTIONS: Table[ToolExecution] = Table(
     links=_RUN_LINKS,
     json_fields={"arguments", "result", "presentation", "parts"},
     order=("recency",),
-    hashed=N_("Workflow {workflow}, run {run}: the tool call {row} is not as it was written."),
+    hashed=N_("Workflow {workflow}, run {run}: the tool call {row} is damaged."),
 )
 TASKS: Table[Task] = Table(
     "task",
     Task,
     links={"workflow_id": "workflow"},
-    hashed=N_("Workflow {workflow}: the task {row} is not as it was written."),
+    hashed=N_("Workflow {workflow}: the task {row} is damaged."),
 )
 MEMORIES: Table[Memory] = Table(
     "memory",
     Memory,
     links={"workflow_id": "workflow"},
     order=("recency",),
-    hashed=N_("The memory {row} is not as it was written."),
+    hashed=N_("The memory {row} is damaged."),
     changing=("tainted", "embedder", "retrieved_by"),
 )
 MEMORY_BIN: Table[DeletedMemory] = Table(
@@ -73,7 +73,7 @@ QUESTIONS: Table[UserQuestion] = Table(
     UserQuestion,
     links=_RUN_LINKS,
     json_fields={"spec", "lineage"},
-    hashed=N_("Workflow {workflow}, run {run}: the question {row} is not as it was written."),
+    hashed=N_("Workflow {workflow}, run {run}: the question {row} is damaged."),
     changing=("seen_ms",),
 )
 APPROVALS: Table[ApprovalRequest] = Table(
@@ -81,7 +81,7 @@ APPROVALS: Table[ApprovalRequest] = Table(
     ApprovalRequest,
     links=_RUN_LINKS,
     json_fields={"arguments", "edited", "details", "lineage", "presentation", "subjects"},
-    hashed=N_("Workflow {workflow}, run {run}: the approval {row} is not as it was written."),
+    hashed=N_("Workflow {workflow}, run {run}: the approval {row} is damaged."),
     changing=("seen_ms",),
 )
 AUDIT: Table[AuditEntry] = Table(
@@ -95,20 +95,18 @@ FRAMES: Table[PromptFrame] = Table(
     PromptFrame,
     links={"workflow_id": "workflow"},
     json_fields={"tools"},
-    hashed=N_(
-        "Workflow {workflow}: the instructions and tools {row}, which a model was sent, are not as they were written."
-    ),
+    hashed=N_("Workflow {workflow}: the instructions and tools {row} that were sent to a model are damaged."),
 )
 REPORTS: Table[Report] = Table(
     "report",
     Report,
     links={"workflow_id": "workflow"},
-    hashed=N_("Workflow {workflow}: the row of the report {row} is not as it was written."),
+    hashed=N_("Workflow {workflow}: the row of the report {row} is damaged."),
 )
 RULES: Table[PermissionRule] = Table(
     "permission_rule",
     PermissionRule,
-    hashed=N_("The permission rule {row} is not as it was written."),
+    hashed=N_("The permission rule {row} is damaged."),
     changing=("last_matched_at",),
 )
 AGENTS: Table[Agent] = Table(
@@ -117,21 +115,21 @@ AGENTS: Table[Agent] = Table(
     json_fields={"config"},
     extra=lambda agent: {"name": agent.name},
     order=("name",),
-    hashed=N_("The agent {row} is not as it was written."),
+    hashed=N_("The agent {row} is damaged."),
 )
 PROVIDERS: Table[ProviderConfig] = Table(
     "provider",
     ProviderConfig,
     key=lambda provider: provider.name,
     json_fields={"headers"},
-    hashed=N_("The provider {row} is not as it was written."),
+    hashed=N_("The provider {row} is damaged."),
 )
 MCP_SERVERS: Table[McpEntry] = Table(
     "mcp_server",
     McpEntry,
     key=lambda entry: entry.name,
     json_fields={"config", "known"},
-    hashed=N_("The MCP server {row} is not as it was written."),
+    hashed=N_("The MCP server {row} is damaged."),
 )
 PROJECTS: Table[Project] = Table(
     "project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",)
@@ -141,7 +139,7 @@ PROMPTS: Table[Prompt] = Table(
     Prompt,
     extra=lambda prompt: {"folded": prompt.name.casefold()},
     order=("folded",),
-    hashed=N_("The prompt {row} is not as it was written."),
+    hashed=N_("The prompt {row} is damaged."),
     changing=("tainted",),
 )
 MODELS: Table[ModelInfo] = Table("model", ModelInfo, key=lambda model: [model.provider, model.name])

@@ -41,7 +41,7 @@ def desktop_problem(environ: Mapping[str, str] | None = None) -> Problem | None:
     if folder is None:
         return Problem(
             "no_qt",
-            N_("PySide6, the window toolkit, is not installed. Install it with: pip install PySide6-Essentials"),
+            N_("PySide6, the GUI toolkit, is not installed. Install it with: pip install PySide6-Essentials"),
             {},
         )
     if not sys.platform.startswith("linux"):

@@ -175,7 +175,7 @@ ENGINES: dict[str, SearchEngine] = {
     "searxng": SearchEngine("SearXNG", _searxng),
     "brave": SearchEngine("Brave Search", _brave, "https://api.search.brave.com", keyed=True),
     "tavily": SearchEngine("Tavily", _tavily, "https://api.tavily.com", keyed=True),
-    "off": SearchEngine(N_("Nobody: agents do not search"), _nobody),
+    "off": SearchEngine(N_("None: agents do not search"), _nobody),
 }
 
 

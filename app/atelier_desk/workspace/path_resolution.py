@@ -95,7 +95,7 @@ NO_WORKSPACE = (
 def _outside(text: str, roots: Sequence[Path]) -> ToolError:
     return ToolError(
         (
-            "{path} is outside of the workspace. You can reach what lies in {folders}, by paths relative to the first "
+            "{path} is outside the workspace. You can reach what lies in {folders}, by paths relative to the first "
             "folder."
         ),
         code="outside",

@@ -186,7 +186,7 @@ class Denials:
         reads_named = judgement is not None and judgement.safe and self._plain(judgement)
         if denied.unseen and not allowed and not reads_named:
             raise ToolError(
-                "Rules deny files here, and {path} could not be looked through for them in time, so they cannot be "
+                "Rules deny files here, and {path} could not be searched for them in time, so they cannot be "
                 "hidden from a command. "
                 "Use the file tools, or tell the user to grant a smaller folder.",
                 code="denied",

@@ -515,4 +515,4 @@ def _replace(folder: int, beside: str, name: str, expected: str, path: str) -> N
 
 
 def _changed(path: str) -> ToolError:
-    return ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=path)
+    return ToolError("{path} has been changed in the meantime. Read it again.", code="changed", path=path)

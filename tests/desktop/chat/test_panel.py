@@ -362,7 +362,8 @@ async def test_regenerating_a_turn_warns_of_changes_its_calls_made(
     )
     harness.panel.host.resend_requested.emit("r1", "m1", "Better question")
     await settle(30)
-    assert messages == ["1 call of the earlier answer changed something. That stays, and may be done again."] * warnings
+    text = "1 call in the earlier answer changed something. The change is kept and may be repeated."
+    assert messages == [text] * warnings
 
 
 async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_with_it(
@@ -377,7 +378,7 @@ async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_wit
     for entry in harness.panel.view.entries[::2]:
         harness.panel.commands.edit(entry)
         notes[entry.id] = harness.panel.view.widget_of(entry).findChild(QLabel, "edit-again")
-    words = "1 earlier message of this turn is sent and answered again, too."
+    words = "1 earlier message of this turn is also sent and answered again."
     assert [note.text() for note in notes.values()] == ["", words]
     assert [note.isVisible() for note in notes.values()] == [False, True]
     assert harness.panel.host.resend_text("r1", "m1") == ""

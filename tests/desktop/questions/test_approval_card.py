@@ -24,7 +24,7 @@ from tests.support.fake_bridge import DelayedResult, settle
 REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
-RUNS = "Changes to files of the workspace can usually be undone, nothing else."
+RUNS = "Usually only changes to files in the workspace can be undone."
 SERVER = "What the server does cannot be undone here."
 
 
@@ -66,7 +66,7 @@ async def test_unknown_settings_of_a_repository_are_never_of_low_risk(scene: Mak
 @pytest.mark.parametrize(("section", "what"), [("shell_ops", "commands are run"), ("file_ops", "files are changed")])
 async def test_commands_and_files_are_described_separately(scene: MakeScene, section: str, what: str) -> None:
     s = scene(asks(kind=ApprovalKind.FILE_OP, tool="run_command", section=section, reason="selective"))
-    assert s.find("approval-why").text() == f"Your settings ask before {what}."
+    assert s.find("approval-why").text() == f"Your settings require approval before {what}."
 
 
 @pytest.mark.parametrize("button", ["approve", "reject"])

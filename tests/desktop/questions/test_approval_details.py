@@ -16,7 +16,7 @@ async def test_a_new_agent_is_shown_with_prompt_and_tools_and_a_batch_with_its_t
     )
     await settle()
     assert s.find("approval-title").text() == "Checker wants to start the agent Type checker"
-    assert s.find("approval-why").text() == "Your settings ask before agents are started."
+    assert s.find("approval-why").text() == "Your settings require approval before agents are started."
     assert s.find("approval-prompt").text() == "Read every module…"
     assert s.find("approval-tools").text() == "read_file, TodoTool"
     assert s.find("approval-arguments").isHidden()

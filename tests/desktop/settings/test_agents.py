@@ -162,9 +162,9 @@ async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Fi
     await settle()
     note = find("agent-prompt-cost")
     assert note.text().split("\n") == [
-        "All at once: 623 tokens (57 tools are searched for when needed; 21,076 tokens with all of them listed)",
+        "All at once: 623 tokens (57 tools are found by search when needed; 21,076 tokens if all of them were listed)",
         "By section: 1,500 tokens",
-        "As a list: 600 tokens, 4% less (1 tool is searched for when needed; 700 tokens with it listed)",
+        "As a list: 600 tokens, 4% less (1 tool is found by search when needed; 700 tokens if it were listed)",
     ]
     assert "with a workspace folder" in note.toolTip()
     with spoken("fr"):

@@ -350,15 +350,13 @@ async def test_damaged_configuration_is_discarded_after_confirmation(
     await settle()
     assert not find("doctor-remove-damaged").isVisible()
     atelier.checks = [
-        Check(
-            name="configuration", title="Configuration", status="fail", message="The agent x is not as it was written."
-        )
+        Check(name="configuration", title="Configuration", status="fail", message="The agent x is damaged.")
     ]
     find("doctor-again").click()
     await settle()
     find("doctor-remove-damaged").click()
     (box,) = window.findChildren(QMessageBox)
-    assert "The agent x is not as it was written." in box.informativeText()
+    assert "The agent x is damaged." in box.informativeText()
     assert atelier.calls("data.remove_damaged") == []
     atelier.checks = []
     box.findChild(QPushButton, "confirm-yes").click()

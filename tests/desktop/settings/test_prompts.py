@@ -182,13 +182,13 @@ async def test_prompts_are_imported_and_exported_as_files(page: Any, find: Find,
 
 
 async def test_shadowed_and_untrusted_prompts_are_marked(page: Any, prompts: Prompts, atelier: Engine) -> None:
-    prompts.put_back(GREET.model_copy(update={"tainted": ("a backup from elsewhere",)}))
+    prompts.put_back(GREET.model_copy(update={"tainted": ("a backup from another installation",)}))
     atelier.set("skills", "files_by_name", {"greet": "/home/ann/.agents/commands/greet.md"})
     page.reload()
     await settle()
     warning = page.warning.text()
     assert "takes precedence: /home/ann/.agents/commands/greet.md" in warning
-    assert "From a backup from elsewhere" in warning
+    assert "From a backup from another installation" in warning
     assert page.save.isEnabled(), "saving reports that it was read"
     page.save.click()
     await settle()

@@ -55,7 +55,7 @@ async def test_progress_names_each_check(open_atelier: Opener) -> None:
         begun: list[str] = []
         found = await checks(atelier, begin=begun.append)
     assert begun == [
-        "Window toolkit (Qt)",
+        "GUI toolkit (Qt)",
         "Database",
         "Configuration",
         "Reports",

@@ -45,7 +45,7 @@ async def test_files_are_found_only_in_granted_folders_and_secrets_never(open_at
         assert names(files) == ["sea", "waves.md"]
         read = await atelier.attachments.mention(files[1], "", folders)
         assert (read.name, read.path, read.text, read.source) == ("waves.md", "sea/waves.md", "Blue.", "file")
-        with pytest.raises(UsageError, match="in no folder"):
+        with pytest.raises(UsageError, match="not in any folder"):
             await atelier.attachments.mention(files[1], "", (str(other),))
         with pytest.raises(UsageError, match="leads out of the folder"):
             await atelier.attachments.mention(Mention("file", f"{granted}\0out.md", "out.md"), "", folders)

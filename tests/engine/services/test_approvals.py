@@ -149,7 +149,7 @@ async def test_edited_arguments_are_validated_before_anything_is_decided(engine:
 
 async def test_the_same_arguments_count_as_unchanged(engine: Engine) -> None:
     asked = await engine.asked(tool="GoneTool", arguments={"a": 1})
-    with pytest.raises(UsageError, match="no longer there"):
+    with pytest.raises(UsageError, match="no longer exists"):
         await engine.approvals.approve(asked.id, {"a": 2})
     await engine.approvals.approve(asked.id, {"a": 1})
     assert engine.runs.decided[0][1].arguments is None

@@ -308,7 +308,7 @@ async def test_a_permanent_approval_of_one_command_does_not_approve_those_waitin
         await atelier.approvals.approve(asked[lines[0]].id, scope=ApprovalScope.ALWAYS)
         assert {each.arguments["command"] for each in await atelier.approvals.pending()} == set(lines[2:])
         unreadable = asked[lines[3]].id
-        with pytest.raises(UsageError, match="asks each time"):
+        with pytest.raises(UsageError, match="needs approval each time"):
             await atelier.approvals.approve(unreadable, scope=ApprovalScope.ALWAYS)
         await atelier.approvals.approve(asked[lines[2]].id, scope=ApprovalScope.RUN)
         assert [each.id for each in await atelier.approvals.pending()] == [unreadable], "what asks each time still does"

@@ -78,7 +78,7 @@ async def test_an_emptied_folder_deletes_nothing_without_confirmation(
             state = await atelier.projects.wait(project.id)
             assert state is not None
             assert state.stage is IngestStage.FAILED
-            assert "There are no files in" in state.error
+            assert "There are no longer any files in" in state.error
             assert await atelier.projects.statistics(project.id) == before
         code.rmdir()
         away.rename(code)

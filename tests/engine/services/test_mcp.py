@@ -254,7 +254,7 @@ async def test_unusable_definitions_are_skipped_with_the_reason(open_atelier: Op
         plain(tools=[{"name": "no object", "inputSchema": {"type": "array"}}])
         health = await atelier.mcp.test("plain")
         assert (health.ok, health.tools) == (True, 0)
-        assert health.left_out == ("tool no object: inputSchema.type is not what the protocol allows there",)
+        assert health.left_out == ("tool no object: inputSchema.type does not follow the protocol",)
 
 
 async def test_a_disabled_tool_and_a_disabled_server(open_atelier: Opener, plain: Make) -> None:

@@ -44,7 +44,7 @@ async def test_problems_are_reported_in_the_readers_language(open_atelier: Opene
         with spoken("fr"):
             await read(atelier, project)
         problems = {each.path: each for each in await atelier.projects.problems(project.id)}
-        assert problems["large.py"].localized(_) == "Too large: 5.4 MB, and at most 4 MB are read."
+        assert problems["large.py"].localized(_) == "Too large: 5.4 MB; at most 4 MB are read."
         assert problems["secrets.py"].localized(_) == "Skipped: it seems to contain a secret."
         with spoken("fr"):
             assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")
@@ -231,7 +231,7 @@ async def test_a_folder_deleted_during_indexing_keeps_what_was_known(
             await atelier.projects.ingest(project.id, force=True)
             state = await atelier.projects.wait(project.id)
         assert state is not None
-        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True)
+        assert (state.stage, "is missing" in state.error) == (IngestStage.FAILED, True)
         assert await atelier.repos.projects.counts(project.id) == held
         code.unlink()
         (code.parent / "taken").rename(code)

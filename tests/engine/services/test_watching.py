@@ -37,12 +37,10 @@ async def test_a_folder_that_was_missing_is_watched_again(
         project = await atelier.projects.create("code", str(code))
         await read(atelier, project)
         code.rename(code.with_name("away"))
-        with pytest.raises(UsageError, match="is not there"):
+        with pytest.raises(UsageError, match="is missing"):
             await atelier.projects.ingest(project.id)
         state = (await atelier.projects.states())[project.id]
-        assert (state.stage, "is not there" in state.error) == (IngestStage.FAILED, True), (
-            "it is not told as up to date"
-        )
+        assert (state.stage, "is missing" in state.error) == (IngestStage.FAILED, True), "it is not told as up to date"
         shutil.copytree(code.with_name("away"), code)  # another folder of the same name, as after a restored backup
         (code / "back.py").write_text("def back(): pass\n")
         await until_found(atelier, project, "back")

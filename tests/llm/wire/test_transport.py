@@ -229,8 +229,8 @@ async def test_https_to_a_server_without_tls_is_explained(openai_server: FakeOpe
             socket.gaierror(-3, "Temporary failure in name resolution"),
             "api.openai.com is not found",
         ),
-        ("https://api.openai.com/v1", OSError(errno.ENETUNREACH, "no way"), "does not lead to api.openai.com"),
-        ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server runs"),
+        ("https://api.openai.com/v1", OSError(errno.ENETUNREACH, "no way"), "no network route to api.openai.com"),
+        ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server is running"),
     ],
 )
 def test_a_computer_without_a_network_is_reported_before_the_address(url: str, error: OSError, told: str) -> None:

@@ -1,4 +1,4 @@
-"""Bundles: shown before they are unpacked, unpacked into their own folder, and never outside of it."""
+"""Bundles: shown before they are unpacked, unpacked into their own folder, and never outside it."""
 
 from __future__ import annotations
 

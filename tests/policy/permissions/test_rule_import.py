@@ -52,7 +52,7 @@ def test_claude_settings() -> None:
     assert found["deny: mcp__shop"] == ["deny mcp__shop"]
     assert found["deny: Frobnicate"] == "no tool here corresponds to it"
     assert found["deny: Bash(rm"] == "its bracket is not closed"
-    assert found["deny: 7"] == "not a text"
+    assert found["deny: 7"] == "not text"
     assert "only go down" in found["deny: Read(../x)"]
 
 
@@ -73,7 +73,7 @@ def test_opencode() -> None:
         f"ask {tool}"
         for tool in ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
     ]
-    assert found["bash *: ask"] == "calls are asked about anyway without a rule"
+    assert found["bash *: ask"] == "such calls need approval anyway, even without a rule"
     assert found["bash git *: allow"] == ["allow run_command(git *)"]
     assert found["bash git push *: deny"] == ["deny run_command(git push *)"]
     assert "a later rule loosens it" in found["read *.env: deny"]

@@ -112,7 +112,7 @@ async def test_a_folder_that_is_a_mount_point_is_refused_before_any_preparation(
     made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.path.ismount", lambda path: Path(path) == datadir.reports)
-    with pytest.raises(StorageError, match="disk of its own") as caught:
+    with pytest.raises(StorageError, match="mounted disk") as caught:
         await restore(made.path, datadir)
     assert caught.value.code == "mounted"
     assert not list(datadir.root.glob("*ing-*"))
@@ -316,7 +316,7 @@ async def test_an_already_damaged_report_is_stored_and_named(datadir: DataDir, t
 
 
 def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> None:
-    """Both inside and outside of what the zip's own checksums cover: names, times, flags, sizes, the seal itself."""
+    """Both inside and outside what the zip's own checksums cover: names, times, flags, sizes, the seal itself."""
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"

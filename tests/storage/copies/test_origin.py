@@ -222,7 +222,7 @@ async def test_a_foreign_database_with_active_definitions_is_refused(
     await engine.close()
     async with await Store.open(foreign.database, fsync=False) as store:
         await backup.create(store, foreign, foreign.backups / "evil.zip")
-    with pytest.raises(StorageError, match="defines something that no Atelier put there") as caught:
+    with pytest.raises(StorageError, match="contains definitions that Atelier did not create") as caught:
         await restore(foreign.backups / "evil.zip", here, from_elsewhere=True)
     assert caught.value.code == "damaged"
     assert not here.database.exists(), "nothing was put in place"

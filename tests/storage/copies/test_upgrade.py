@@ -147,9 +147,9 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_unchanged(tmp_p
         assert caught.value.code == "older_schema"
         said = str(caught.value)
         for words in (
-            f"format is {OLDEST - 1},",
+            f"format is {OLDEST - 1};",
             f"from {OLDEST} on",
-            "with the Atelier that wrote it",
+            "with the version of Atelier that wrote it",
             "a new folder (--data-dir)",
             str(datadir.database),
         ):
@@ -168,7 +168,7 @@ async def test_a_backup_before_the_oldest_version_is_refused_and_replaces_nothin
     with pytest.raises(StorageError) as caught:
         await restore(tmp_path / "older.zip", datadir, from_elsewhere=True)
     assert caught.value.code == "older_schema"
-    assert f"older.zip was made by an early Atelier (its format is {OLDEST - 1}," in str(caught.value)
+    assert f"older.zip was made by an early version of Atelier (its format is {OLDEST - 1};" in str(caught.value)
     assert content(datadir.root) == before
 
 

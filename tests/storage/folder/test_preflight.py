@@ -56,7 +56,7 @@ def test_too_little_address_space_is_refused_instead_of_crashing(tmp_path: Path)
         [sys.executable, "-c", script, str(tmp_path / "database")], capture_output=True, text=True, check=False
     )
     assert ran.returncode == 1
-    assert "The limit of address space (ulimit -v) is 1500 MB" in ran.stderr.splitlines()[-1]
+    assert "The address space limit (ulimit -v) is 1500 MB" in ran.stderr.splitlines()[-1]
     assert not (tmp_path / "database").exists()
 
 

@@ -159,6 +159,6 @@ async def test_a_damaged_report_is_an_error_for_the_model_until_it_is_rewritten(
     for arguments in ({"operation": "read"}, {"operation": "write_diff", "old_string": "AudiT", "new_string": "x"}):
         refused = await calls(REPORT, name="audit", **arguments)
         assert refused["success"] is False
-        assert "not as Atelier wrote it" in json.dumps(refused)
+        assert "was changed by another program or is damaged" in json.dumps(refused)
     assert (await write(calls, overwrite=True))["success"] is True
     assert (await calls(REPORT, operation="read", name="audit"))["success"] is True

@@ -346,7 +346,7 @@ def test_an_unexpected_file_is_not_even_moved_away(
     files: WorkspaceFiles, ws: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module.trash, "put", _killed)
-    with pytest.raises(ToolError, match="changed meanwhile"):
+    with pytest.raises(ToolError, match="changed in the meantime"):
         files.delete(AUTHOR, at(ws, "a"), was=sha("other"))
 
 

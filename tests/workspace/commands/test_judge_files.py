@@ -46,7 +46,7 @@ def test_the_working_folder_and_files_of_each_command(line: str, folders: list[t
     assert names(judgement.files) == files
     for one, where in zip(judgement.commands, folders, strict=True):
         assert (one.folder is None) is (len(where) > 1)
-        assert ("not certain" in one.reason) is (one.folder is None)
+        assert ("unclear" in one.reason) is (one.folder is None)
 
 
 @pytest.mark.parametrize(("line", "safe", "contained"), [

@@ -73,7 +73,7 @@ def test_the_locations_of_other_programs_are_searched(top: Path) -> None:
     ("content", "word"),
     [
         ("Just text", "no header"),
-        ("---\nname: x\n", "does not end"),
+        ("---\nname: x\n", "has no end"),
         ("---\nname: [\n---\nx", "not YAML"),
         ("---\nname: x\n---\nBody", "no description"),
         ("---\nname: x\ndescription: y\n---\n", "no instructions"),
@@ -98,7 +98,7 @@ def test_an_unusable_skill_has_a_reason(top: Path, content: str | bytes, word: s
         ("---\nname: My Skill\ndescription: d\n---\nB", "x", "cannot be a skill's name"),
         (f"---\nname: {'n' * 70}\ndescription: d\n---\nB", "n" * 70, "70 characters"),
         (f"---\nname: x\ndescription: {'d ' * 600}\n---\nB", "x", "only the first"),
-        (f"---\nname: x\ndescription: d\n---\n{'B ' * 11_000}", "x", "much of a model's window"),
+        (f"---\nname: x\ndescription: d\n---\n{'B ' * 11_000}", "x", "take up much of a model's context window"),
         ("---\nname: x\ndescription: Use when: asked\n---\nB", "x", "quotes"),
         ("---\nname: x\ndescription: café\n---\nB".encode("cp1252"), "x", "UTF-8"),
     ],

@@ -80,7 +80,7 @@ def test_a_header_in_a_code_block_or_after_blank_lines_is_recognised(text: str) 
 @pytest.mark.parametrize(
     ("text", "word"),
     [
-        ("---\nname: a\nno end", "does not end"),
+        ("---\nname: a\nno end", "has no end"),
         ("---\n- a\n- b\n---\n", "not a list of names"),
         ("---\na: [\n---\n", "not YAML"),
         ("---\na: &x [*x]\n---\n", "not YAML"),

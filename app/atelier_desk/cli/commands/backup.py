@@ -34,7 +34,9 @@ async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await verify_backup(path, arguments.data_root)
     other = (
-        () if info.own else Note(_("It was made by an earlier version or another installation, or was changed since."))
+        ()
+        if info.own
+        else Note(_("It was made by an earlier version or another installation, or has been changed since."))
     )
     return _described(
         info, _("The backup is complete: {path}", path=path), other, status=OK if info.complete else FAILED

@@ -246,7 +246,7 @@ class _Session:
 
     async def _attach(self, name: str) -> None:
         if name in ("", "-"):
-            self._out.note(_("/attach needs the name of a file."), "warn")
+            self._out.note(_("/attach needs a file name."), "warn")
             return
         try:
             found = await attached_files(

@@ -82,7 +82,7 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changes = await atelier.files.list(workflow.id)
     ways = [bool(arguments.change), bool(arguments.run), bool(arguments.since), arguments.all]
     if sum(ways) != 1:
-        raise UsageError(N_("Say what to undo with exactly one of these: ids of changes, --run, --since or --all."))
+        raise UsageError(N_("Say what to undo with exactly one of these: change ids, --run, --since or --all."))
     if arguments.change:
         chosen = _named(changes, arguments.change)
     elif arguments.run:
@@ -138,7 +138,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
     for name in arguments.file:
         fitting = [each for each in files if each.path == name or each.id.startswith(name) or each.id.endswith(name)]
         if not fitting or (len(fitting) > 1 and any(each.path != name for each in fitting)):
-            raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=name)
+            raise NotFoundError(N_("There is no held file {id}: it was already kept or discarded."), id=name)
         chosen += fitting[-1:]  # the newest of two versions
     failed, done = [], []
     for each in chosen:
@@ -171,7 +171,7 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
-    part = N_("{path} is part of a folder that is marked as a whole: atelier files marked")
+    part = N_("{path} is in a folder marked as a whole; see: atelier files marked")
     return Result(
         {"read": gone, "marked": left},
         (_("Marked as read: {path}", path=path) for path in gone),

@@ -85,7 +85,9 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         health_text(config.name, health) if health is not None else (),
         ()
         if agents
-        else Note(_("No agent has its tools yet. To give them: atelier mcp give {name} AGENT", name=config.name)),
+        else Note(
+            _("No agent has its tools yet. To give them to one: atelier mcp give {name} AGENT", name=config.name)
+        ),
     )
 
 
@@ -192,7 +194,11 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
                 yield Note(f"{row.tool}: {why_text(row.problem)}", "warn")
             if row.approved_told:
                 yield Note(
-                    _("{name} said before: {text}", name=row.tool, text=" ".join(row.approved_told.split())[:300]),
+                    _(
+                        "Previous description of {name}: {text}",
+                        name=row.tool,
+                        text=" ".join(row.approved_told.split())[:300],
+                    ),
                     "warn",
                 )
         if not rows:

@@ -25,7 +25,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     given = {name: getattr(arguments, name) for name in EDITED if getattr(arguments, name) is not None}
     changes = {name: value == "yes" if name.startswith("supports_") else value for name, value in given.items()}
     if not changes and not arguments.reset:
-        raise UsageError(N_("Name something to change; see atelier models edit --help."))
+        raise UsageError(N_("Say what to change; see atelier models edit --help."))
     if arguments.reset:
         info = await atelier.models.reset(arguments.provider, arguments.model)
     if changes:
@@ -62,8 +62,8 @@ async def refresh(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     """Refresh limits and prices; Ctrl-C keeps the old list."""
     state = await atelier.models.refresh_list()
     text = ngettext(
-        "The list of hosted models is of {day} now: {n} model of {services} services.",
-        "The list of hosted models is of {day} now: {n} models of {services} services.",
+        "The list of hosted models is now from {day}: {n} model from {services} services.",
+        "The list of hosted models is now from {day}: {n} models from {services} services.",
         state.models,
         day=state.day.isoformat(),
         services=state.services,
@@ -98,7 +98,7 @@ def _price(value: float | None) -> str:
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
     message = (
-        _("{model} is used for {agents}.", model=arguments.model, agents=", ".join(changed))
+        _("{model} is now used for {agents}.", model=arguments.model, agents=", ".join(changed))
         if changed
         else _("It is already in use.")
     )

@@ -62,7 +62,9 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     pattern.parse(arguments.rule)
     if len(arguments.rule) > limits.RULE_TEXT:
         raise LimitError(
-            N_("A rule has at most {most} characters, not {length}."), most=limits.RULE_TEXT, length=len(arguments.rule)
+            N_("A rule can have at most {most} characters; this one has {length}."),
+            most=limits.RULE_TEXT,
+            length=len(arguments.rule),
         )
     rule = checks.build(
         PermissionRule, _("rule"), text=arguments.rule, action=arguments.action, match=tuple(arguments.match),
@@ -148,7 +150,7 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
     if unknown:
         yield Note(_("Cannot be compared (decided by an older version): {count}", count=unknown))
     if lost := sum(one.again is not None and not one.same for one in found):
-        yield Note(_("Could not be reproduced from the journal (please report this): {count}", count=lost))
+        yield Note(_("Cannot be reproduced from the journal (please report this): {count}", count=lost))
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

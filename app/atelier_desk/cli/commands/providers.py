@@ -87,7 +87,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         arguments.kind, arguments.base_url = arguments.kind or preset.kind, arguments.base_url or preset.url
         if not arguments.base_url:
             raise UsageError(
-                N_("{name} needs the address of your own: --base-url {example}"),
+                N_("{name} needs your own address: --base-url {example}"),
                 name=preset.title,
                 example=preset.example,
             )
@@ -125,7 +125,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     _need_keyring(atelier, secrets)
     changes = {name: getattr(arguments, name) for name in EDITABLE if getattr(arguments, name) is not None} | fields
     if not changes:
-        raise UsageError(N_("Name something to change; see atelier providers edit --help."))
+        raise UsageError(N_("Say what to change; see atelier providers edit --help."))
     if "headers" in changes:
         gone = {name for name, value in secrets.items() if not value}
         changes["headers"] = {

@@ -59,7 +59,10 @@ def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], s
     """The answer to a server's question."""
     if asked.spec.asker is None:
         raise UsageError(
-            N_("--set, --accept and --decline are for what servers ask; this question has --options and --text.")
+            N_(
+                "--set, --accept and --decline are for requests from servers; answer this question with --options "
+                "and --text."
+            )
         )
     if arguments.decline and (arguments.accept or arguments.set):
         raise UsageError(N_("Use --accept or --decline, not both."))
@@ -68,7 +71,7 @@ def _for_server(asked: UserQuestion, arguments: Namespace) -> tuple[list[str], s
     form = asked.spec.form
     if form is None:
         if arguments.set:
-            raise UsageError(N_("The server does not ask for a form: use --accept or --decline."))
+            raise UsageError(N_("The server's request has no form: use --accept or --decline."))
         return [ACCEPT], ""
     values = form.defaults()
     for pair in arguments.set:

@@ -151,7 +151,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         or await atelier.chats.is_workflow(path)
     ):
         if arguments.dry_run or arguments.chat:
-            raise UsageError(N_("--dry-run and --chat are for files of chats; this is a workflow."))
+            raise UsageError(N_("--dry-run and --chat are for exported chats; this file is a workflow."))
         return await _import_workflow(atelier, arguments, out)
     return (
         await chats.list_(atelier, path, out)
@@ -168,7 +168,8 @@ async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) 
     for folder in imported.workspace:
         out.note(
             _(
-                "Access to {folder} is not granted: a file cannot grant it. To grant it, run with --workspace.",
+                "Access to {folder} was not granted: an imported file cannot grant access. To grant it, run with "
+                "--workspace.",
                 folder=folder,
             ),
             "warn",

@@ -15,7 +15,7 @@ def register(add: AddCommands) -> None:
     group.command("gallery", _("ready-made agents to copy"), needs=DATABASE)
     added = group.command("add", _("save an agent from a file, or a copy of a ready-made agent"))
     source = added.add_mutually_exclusive_group(required=True)
-    source.add_argument("file", nargs="?", help=_("JSON of the agent; - reads standard input"))
+    source.add_argument("file", nargs="?", help=_("the agent as JSON; - reads standard input"))
     source.add_argument(
         "--from", dest="ready", metavar="KEY", help=_("a ready-made agent; see: atelier agents gallery")
     )

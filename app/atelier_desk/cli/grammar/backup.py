@@ -34,7 +34,7 @@ def register(add: AddCommands) -> None:
     restore.set_defaults(offline=True)
     group.command(
         "held",
-        _("list addresses, folders and texts of a backup from another installation that need confirmation"),
+        _("list what needs confirmation in a backup from another installation: addresses, folders and texts"),
         needs=DATABASE,
     )
     confirm = group.command("confirm", _("confirm entries of a backup from another installation"))

@@ -12,9 +12,8 @@ def register(add: AddCommands) -> None:
         check,
         "--deep",
         _(
-            "also load the window toolkit, the embedder and the built-in model, and compare events, messages and "
-            "tool calls with the "
-            "hashes they were written with"
+            "also load the GUI toolkit, the embedder and the built-in model, and compare events, messages and "
+            "tool calls with their stored hashes"
         ),
     )
     flag(check, "--remove-damaged", _("first delete damaged agents, providers, servers, rules and settings"))

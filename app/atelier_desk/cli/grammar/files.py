@@ -11,33 +11,27 @@ def register(add: AddCommands) -> None:
     group = add.group("files")
     listing = group.command("list", _("changes, newest first"))
     diff = group.command("diff", _("what changed, as unified diffs"))
-    undo = group.command("undo", _("undo changes; files changed by others since are left as they are"))
+    undo = group.command("undo", _("undo changes; files that others have changed since are left as they are"))
     for command in (listing, diff, undo):
         add_id(command, "workflow", "workflow")
-    diff.add_argument(
-        "change", nargs="*", help=_("ids of changes, which can be abbreviated; none: all current changes")
-    )
-    undo.add_argument(
-        "change", nargs="*", help=_("ids of changes, which can be abbreviated; or one of the options below")
-    )
+    diff.add_argument("change", nargs="*", help=_("change ids (can be abbreviated); without ids, all current changes"))
+    undo.add_argument("change", nargs="*", help=_("change ids (can be abbreviated), or one of the options below"))
     held = group.command("held", _("held files: protected names that programs created"))
-    accept = group.command("keep", _("move held files to their place"))
+    accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, accept, discard):
         add_id(command, "workflow", "workflow")
     for command in (accept, discard):
-        command.add_argument(
-            "file", nargs="*", help=_("ids, which can be abbreviated, or paths as the list shows them")
-        )
+        command.add_argument("file", nargs="*", help=_("ids (can be abbreviated), or paths as the list shows them"))
         flag(command, "--all", _("all held files of the workflow"))
     marked = group.command("marked", _("files written after reading untrusted content"))
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
-    read = group.command("mark-read", _("mark such files as read, or all in folders"))
+    read = group.command("mark-read", _("mark such files as read, or all of them in given folders"))
     read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
     group.command("kept", _("size of the undo data"))
     group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
-    delete = group.command("delete-leftovers", _("permanently delete undo data of this kind"))
+    delete = group.command("delete-leftovers", _("permanently delete such undo data"))
     delete.add_argument("leftover", nargs="*", help=_("ids as the list of leftovers shows them"))
     flag(delete, "--all", _("all leftovers"))
     for name, words in (

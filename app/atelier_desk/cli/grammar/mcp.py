@@ -95,7 +95,7 @@ def _register_add(group: AddCommands) -> None:
     added.add_argument(
         "--folder", metavar="DIR", default="", help=_("folder the program starts in; default: your home folder")
     )
-    flag(added, "--sandbox", _("let it write only in its folder, and read no secrets"))
+    flag(added, "--sandbox", _("sandbox it: it can write only in its folder and cannot read secrets"))
     flag(added, "--older-protocol", _("use a protocol revision before 2026-07-28 even if it offers a newer one"))
     added.add_argument(
         "--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)")

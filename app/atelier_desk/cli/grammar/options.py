@@ -57,11 +57,10 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         type=lambda name: FORMER.get(name, name),
         choices=PROFILES,
         help=_(
-            "what it may do without asking (the agent's own): plan only reads, ask asks before changes, ask-all "
-            "before every call, "
-            "edit may also change files of its folders, free asks only about protected files, installations, what "
-            "leaves the sandbox, "
-            "repaired arguments and commands of unknown effect"
+            "what it may do without asking (default: the agent's level): plan only reads, ask asks before "
+            "changes, ask-all before every call, edit may also change files in its folders, free asks only about "
+            "protected files, installations, anything outside the sandbox, repaired arguments and commands of "
+            "unknown effect"
         ),
     )
 
@@ -105,8 +104,8 @@ def add_people_options(parser: argparse._ActionsContainer) -> None:
 def add_attach_option(parser: argparse.ArgumentParser, *, piped: bool = True) -> None:
     """``piped``: ``-`` reads standard input."""
     words = _(
-        "a text, document or image that goes with the prompt, or a folder with its texts "
-        "(repeatable); - waits for standard input"
+        "a text file, document or image to attach to the prompt, or a folder of text files (repeatable); - "
+        "waits for standard input"
     )
-    plain = _("a text, document or image that goes with the first message, or a folder with its texts (repeatable)")
+    plain = _("a text file, document or image to attach to the first message, or a folder of text files (repeatable)")
     several(parser, "--attach", "FILE", words if piped else plain)

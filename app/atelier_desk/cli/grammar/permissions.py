@@ -20,7 +20,9 @@ AUDITED = 50
 
 def register(add: AddCommands) -> None:
     group = add.group("permissions")
-    group.command("list", _("list the rules, last used first; deny overrides ask, ask overrides allow"), needs=DATABASE)
+    group.command(
+        "list", _("list the rules, most recently used first; deny overrides ask, ask overrides allow"), needs=DATABASE
+    )
     new = group.command("add", _("add a rule"))
     forms = _(
         "such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'"
@@ -40,15 +42,15 @@ def register(add: AddCommands) -> None:
         )
         command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
     remove = group.command("remove", _("remove rules"))
-    confirm = group.command("confirm", _("enable rules of a backup from another installation"))
+    confirm = group.command("confirm", _("enable rules restored from another installation's backup"))
     for command in (remove, confirm):
-        command.add_argument("rule", metavar="ID", nargs="+", help=_("ids of rules, which can be abbreviated"))
+        command.add_argument("rule", metavar="ID", nargs="+", help=_("rule ids (can be abbreviated)"))
     test = group.command("test", _("show which rule decides a call; nothing is run"))
     test.add_argument("tool")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
     several(test, "--workspace", "DIR", _("a folder it may work in"))
-    test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes it"))
-    add_id(test, "--workflow", "workflow", help=_("the workflow it is made in"))
+    test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes the call"))
+    add_id(test, "--workflow", "workflow", help=_("the workflow in which the call is made"))
     test.add_argument(
         "--profile", choices=PROFILES, default="ask", help=_("permission profile to test with (default: ask)")
     )

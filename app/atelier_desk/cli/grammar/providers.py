@@ -74,8 +74,8 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
         metavar="'NAME: $VAR'",
         action="append",
         help=_(
-            "a header sent with each request; of $VARIABLE only the name is stored, any other value goes to the "
-            "keyring (repeatable)"
+            "a header sent with each request; for $VARIABLE, only the name is stored; any other value goes to "
+            "the keyring (repeatable)"
         ),
     )
     parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))

@@ -15,14 +15,14 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     ends = _(
         "Exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 limit reached, 5 "
-        "waiting for an answer or an approval, 130 cancelled. A last reply that was cut, filtered or empty "
-        "also exits with 0; standard error and finish_reason (length, content_filter, empty) of the events "
-        "message and workflow_complete say so."
+        "waiting for an answer or an approval, 130 cancelled. If the last reply was cut off, filtered or "
+        "empty, the exit status is also 0; standard error and finish_reason (length, content_filter, empty) "
+        "in the events message and workflow_complete report it."
     )
     form = _(
-        "With --schema, the event workflow_complete of --json has the parsed object under answer. An "
-        "answer that still does not match after a second try is kept unchanged: answer is missing then, "
-        "and standard error, or the event misfit, says why."
+        "With --schema, the event workflow_complete of --json has the parsed object under answer. If the "
+        "answer still does not match after a second try, it is kept unchanged: answer is then missing, and "
+        "standard error or the event misfit says why."
     )
     parser = add.command("run", epilog=f"{ends} {form}")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -30,7 +30,7 @@ def register(add: AddCommands) -> None:
         "prompt",
         metavar="PROMPT",
         nargs="?",
-        help=_("the prompt; - reads standard input, which is attached when a prompt is given"),
+        help=_("the prompt; - reads it from standard input; if a prompt is given, standard input is attached"),
     )
     what.add_argument(
         "--prompt",

@@ -19,7 +19,7 @@ def register(add: AddCommands) -> None:
         "--address",
         metavar="U",
         default="",
-        help=_("the address of a SearXNG server, or of another server of the service"),
+        help=_("the address of a SearXNG server, or of another server with the service's API"),
     )
     use.add_argument(
         "--api-key-env",

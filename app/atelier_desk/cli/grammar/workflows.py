@@ -41,13 +41,13 @@ def register(add: AddCommands) -> None:
     formats = _("default: the extension of --output, else json, which can be imported; pdf only in the window")
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument(
-        "--output", metavar="FILE", default="", help=_("a new file to write, in place of standard output")
+        "--output", metavar="FILE", default="", help=_("a new file to write instead of standard output")
     )
     imported = group.command(
         "import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat")
     )
     imported.add_argument(
-        "file", help=_("JSON, or for chats the ZIP as it was downloaded; - for a workflow from standard input")
+        "file", help=_("JSON, or for chats the downloaded ZIP; - reads a workflow from standard input")
     )
     flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
     imported.add_argument(
@@ -86,7 +86,7 @@ def register(add: AddCommands) -> None:
     pin = group.command(
         "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
     )
-    pin.add_argument("message", help=_("id of a message, as `workflows show --json` and `workflows search` give it"))
+    pin.add_argument("message", help=_("message id, as shown by `workflows show --json` and `workflows search`"))
     flag(pin, "--off", _("unpin"))
     branch = group.command("branch", _("fork into a new workflow after a message"), handler="messages:branch")
     branch.add_argument("message")

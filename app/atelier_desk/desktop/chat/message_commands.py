@@ -232,7 +232,7 @@ class MessageCommands(QObject):
     def _run(self, command: MessageAction) -> None:
         entry = self._current(command.applies)
         if entry is None:
-            self.status_changed.emit(_("There is no message here to use."))
+            self.status_changed.emit(_("No message here supports this."))
         else:
             self._call(command, entry, self._host)
 

@@ -108,11 +108,7 @@ class FolderButton(Picker):
         folders = self._controller.folders
         if not folders:
             return _("Grant agents access to a folder")
-        hint = (
-            [_("Put it back in its place, choose another folder, or revoke access.")]
-            if self._controller.missing
-            else []
-        )
+        hint = [_("Restore it, choose another folder, or revoke access.")] if self._controller.missing else []
         text = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
         return "\n".join([text, *map(self._state_line, folders), *hint])
 

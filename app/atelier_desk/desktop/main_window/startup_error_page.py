@@ -13,8 +13,8 @@ from atelier_desk.support.i18n import N_, _
 
 TITLES = {
     "locked": N_("Another program is using your data"),
-    "newer_schema": N_("Your data was written by a newer Atelier"),
-    "older_schema": N_("Your data was written by an early Atelier"),
+    "newer_schema": N_("Your data was written by a newer version of Atelier"),
+    "older_schema": N_("Your data was written by an early version of Atelier"),
     "missing_manifest": N_("Part of your data is missing"),
     "damaged": N_("Your data is damaged"),
     "disk_full": N_("The disk is full"),

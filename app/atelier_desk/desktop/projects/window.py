@@ -74,7 +74,7 @@ class ProjectsWindow(QWidget):
             N_("Add a project for agents to search"),
             N_(
                 "Its code and documents are indexed and kept up to date, so agents can find a function by name or by "
-                "what it does, see who calls it, and need not read whole files."
+                "what it does, and see what calls it, without reading whole files."
             ),
             N_("New project"),
             parent=self,

@@ -30,13 +30,13 @@ _MCP = "mcp__"
 RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}
 _RISK_KINDS: dict[RiskName, PillKind] = {"low": "ok", "medium": "warn", "high": "err"}
 _SELECTIVE = {
-    ApprovalKind.TOOL: N_("Your settings ask before tools are used."),
-    ApprovalKind.SUB_AGENT: N_("Your settings ask before agents are started."),
-    ApprovalKind.MCP: N_("Your settings ask before MCP servers are used."),
-    ApprovalKind.FILE_OP: N_("Your settings ask before files are changed."),
-    ApprovalKind.DB_OP: N_("Your settings ask before projects and their knowledge are used."),
+    ApprovalKind.TOOL: N_("Your settings require approval before tools are used."),
+    ApprovalKind.SUB_AGENT: N_("Your settings require approval before agents are started."),
+    ApprovalKind.MCP: N_("Your settings require approval before MCP servers are used."),
+    ApprovalKind.FILE_OP: N_("Your settings require approval before files are changed."),
+    ApprovalKind.DB_OP: N_("Your settings require approval before projects and their knowledge are used."),
 }
-_COMMANDS = N_("Your settings ask before commands are run.")
+_COMMANDS = N_("Your settings require approval before commands are run.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,7 @@ class ServerRequest(QWidget):
         assert asker is not None
         self._add_label(
             "question-model", "",
-            lambda: _("Model: {model}. At most {n} tokens, which count for this run.", model=asked.model,
+            lambda: _("Model: {model}. At most {n} tokens, counted toward this run.", model=asked.model,
             n=number(asked.max_tokens)),
         )  # fmt: skip
         texts = [(N_("Instructions"), asked.system)] if asked.system else []

@@ -24,7 +24,7 @@ def ready_agents(used: Container[str] = ()) -> list[PickerItem]:
 
 def open_gallery(at: QWidget, chosen: Callable[[str], object]) -> PickerMenu:
     """A menu of all ready-made agents below a button; ``chosen`` receives a key."""
-    menu = bind_text(PickerMenu(at), name=N_("Ready agents"))
+    menu = bind_text(PickerMenu(at), name=N_("Ready-made agents"))
     menu.chosen.connect(chosen)
     menu.closed.connect(menu.deleteLater)
     menu.open(ready_agents(), "", at)

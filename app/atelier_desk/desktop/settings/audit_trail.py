@@ -99,14 +99,14 @@ class AuditTrail(QWidget):
 
     def show_choices(self, workflows: Mapping[str, str], agents: Mapping[str, str], tools: Iterable[str]) -> None:
         """Set the filter choices: workflows and agents by id, and tools. The selection stays."""
-        _offer(self.workflow, _("Every workflow"), workflows.items())
-        _offer(self.agent, _("Every agent"), ((name, name) for name in agents.values()))
+        _offer(self.workflow, _("All workflows"), workflows.items())
+        _offer(self.agent, _("All agents"), ((name, name) for name in agents.values()))
         _offer(
             self.tool,
-            _("Every tool"),
+            _("All tools"),
             sorted(((name, tool_title(name)) for name in tools), key=lambda each: each[1].casefold()),
         )
-        _offer(self.decision, _("Every decision"), ((each, _(words)) for each, words in DECISIONS.items()))
+        _offer(self.decision, _("All decisions"), ((each, _(words)) for each, words in DECISIONS.items()))
         _offer(self.day, _(DAYS[0][1]), ((day, _(words)) for day, words in DAYS[1:]))
 
     @property

@@ -38,7 +38,7 @@ class HeaderRow(NamedRow):
         if not name and value:
             raise UsageError(N_("A header has a value but no name."))
         if name and not value and name != self._stored:
-            raise UsageError(N_("The header {header} needs a value: $VARIABLE, or a text."), header=name)
+            raise UsageError(N_("The header {header} needs a value: text, or $VARIABLE."), header=name)
         return (name, value, "") if header_variable(value) else (name, "", value)
 
     def hide_secret(self) -> None:

@@ -29,7 +29,7 @@ class ValueRow(NamedRow):
 
     def __init__(self, number: int, name: str, text: str, parent: QWidget, *, stored: bool, header: bool) -> None:
         self._header = header
-        hint = N_("saved – type to replace") if stored else N_("a text, or ${VARIABLE}")
+        hint = N_("saved – type to replace") if stored else N_("text, or ${VARIABLE}")
         line = control(QLineEdit(name), f"mcp-value-name-{number}", hint=N_("Name"), name=N_("Name"))
         value = control(QLineEdit(text), f"mcp-value-text-{number}", name=N_("Value"), hint=hint)
         self.secret = control(

@@ -52,7 +52,7 @@ class McpToolRow(QWidget):
         self.on.setEnabled(not row.problem)
         self.on.clicked.connect(lambda on: self.switched.emit(tool, on))
         self.rule = control(
-            ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission of {name}", name=row.title)
+            ComboBox(self), f"mcp-tool-rule-{tool}", name=lambda: _("Permission for {name}", name=row.title)
         )
         for value, _text in RULES:
             self.rule.addItem("", value)

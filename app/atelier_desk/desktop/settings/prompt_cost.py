@@ -41,8 +41,8 @@ class PromptCostNote(PlainLabel):
         self.setWordWrap(True)
         self._costs: dict[ToolMode, PromptCost] = {}
         about = N_(
-            "Estimated tokens of a request without messages, in a workflow with a workspace folder: instructions and "
-            "tools. Tools found by search come on top."
+            "Estimated tokens of a request without messages, in a workflow with a workspace folder: instructions "
+            "and tools. Tools found by search add to this."
         )
         bind_text(self, self._lines, name=N_("Tokens used by every request"), tip=about)
         self.hide()
@@ -68,8 +68,8 @@ def _searched(cost: PromptCost) -> str:
     if not cost.searched:
         return ""
     text = ngettext(
-        "{count} tool is searched for when needed; {tokens} tokens with it listed",
-        "{count} tools are searched for when needed; {tokens} tokens with all of them listed",
+        "{count} tool is found by search when needed; {tokens} tokens if it were listed",
+        "{count} tools are found by search when needed; {tokens} tokens if all of them were listed",
         cost.searched,
         count=number(cost.searched),
         tokens=number(cost.listed),

@@ -47,7 +47,7 @@ class RuleTest(QWidget):
             QLineEdit(self),
             "rule-test-call",
             name=N_("Call"),
-            hint=N_("run_command(git push), or a tool with its JSON"),
+            hint=N_("run_command(git push), or a tool with JSON arguments"),
         )
         self.folder = control(
             QLineEdit(self), "rule-test-folder", name=N_("Folder"), hint=N_("Working folder (optional)")

@@ -96,7 +96,7 @@ class PlaceCard(QWidget):
         trust.setVisible(bool(place.folder))
         note = label("", "small", self, wrap=True)
         if not place.folder and not place.rows:
-            note.setText(_("No skills yet. Add a folder with a SKILL.md, or put one into ~/.agents/skills."))
+            note.setText(_("No skills yet. Add a folder with a SKILL.md, or put one in ~/.agents/skills."))
         elif place.folder and not place.trusted:
             note.setText(_("You do not trust this folder: agents do not see its skills."))
         note.setVisible(bool(note.text()))

@@ -112,7 +112,9 @@ class PortalKey:
             if not isinstance(error, BusError):
                 self._bus.send(Call(SERVICE, path, REQUEST, "Close"))
             if isinstance(error, TimeoutError):
-                raise ShortcutTaken(sentence(N_("The desktop did not respond about the shortcut in time."))) from None
+                raise ShortcutTaken(
+                    sentence(N_("The desktop did not respond to the shortcut request in time."))
+                ) from None
             raise
         finally:
             self._requests.pop(path, None)

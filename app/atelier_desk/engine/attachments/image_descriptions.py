@@ -51,7 +51,7 @@ class ImageDescriber:
         if self.model:
             return ""
         return (
-            "No model that sees is chosen for describing pictures. The user can choose one in Settings, Images and 3D "
+            "No vision model is chosen for describing images. The user can choose one in Settings, Images and 3D "
             "(atelier media describe)."
         )
 

@@ -111,7 +111,7 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without notice, while the person expects an image.
         raise UsageError(
-            N_("{name} has the name of an image but is not one that can be opened (PNG, JPEG, GIF, WebP, BMP, TIFF)."),
+            N_("{name} is named like an image but cannot be opened as one (PNG, JPEG, GIF, WebP, BMP, TIFF)."),
             name=shown,
         )
     text, encoding = decode(content)
@@ -161,7 +161,9 @@ def _inside(path: Path, granted: tuple[str, ...]) -> str:
 def _picture(name: str, content: bytes, picture: Picture, source: str, path: str) -> PreparedAttachments:
     if picture.width * picture.height > limits.PICTURE_PIXELS:
         raise LimitError(
-            N_("The image {name} has {width} × {height} pixels; at most {most} million are opened."),
+            N_(
+                "The image {name} has {width} × {height} pixels; images of at most {most} million pixels can be opened."
+            ),
             name=name,
             width=number(picture.width),
             height=number(picture.height),

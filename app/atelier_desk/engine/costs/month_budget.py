@@ -202,7 +202,7 @@ class MonthBudget:
         self._changes += 1
 
     def count(self, cost: float) -> None:
-        """US dollars that were spent, or given back, outside of runs: what runs spend is heard when it is committed."""
+        """US dollars that were spent, or given back, outside runs: what runs spend is heard when it is committed."""
         self._changes += 1
         self._total = max(0.0, self._total + cost)
         self._check()

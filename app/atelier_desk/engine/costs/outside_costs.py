@@ -121,10 +121,9 @@ class OutsideCosts:
         if reached is not None and reached.limit is LimitKind.UNPRICED:
             raise LimitError(
                 N_(
-                    "The price of {name} is not known, so the monthly cost limit cannot be kept: nothing was sent. "
-                    "Enter its price where "
-                    "it is set up in the settings, or allow requests without a known price for this month in "
-                    "Settings → Usage."
+                    "The price of {name} is not known, so the monthly cost limit cannot be enforced: nothing was sent. "
+                    "Enter its price where it is set up in the settings, or allow requests without a known price for "
+                    "this month in Settings → Usage."
                 ),
                 code="month",
                 name=name,
@@ -133,8 +132,8 @@ class OutsideCosts:
             needed, left = cost_bound(reached.needed, up=True), cost_bound(reached.left, up=False)
             raise LimitError(
                 N_(
-                    "The monthly cost limit has no room for {name}: the request may cost up to {cost}, and {left} is "
-                    "left."
+                    "The monthly cost limit does not allow {name}: the request may cost up to {cost}, and only "
+                    "{left} is left."
                 ),
                 code="month",
                 name=name,

@@ -40,7 +40,7 @@ _MODES = {
     "read-only": ApprovalMode.PLAN,
     "workspace-write": ApprovalMode.SELECTIVE,
 }
-ASKS_LESS = N_("Its mode {name} would ask less often: it asks as a new agent does.")
+ASKS_LESS = N_("Its mode {name} would ask less often. It gets the permissions of a new agent instead.")
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
 
@@ -129,8 +129,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
             N_(
-                "It names no tools, which means all of them there: it gets those of the basic, file, command, web "
-                "and context sections."
+                "It names no tools, which means all of them in the other program. Here it gets those of the basic, "
+                "file, command, web and context sections."
             )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]

@@ -121,7 +121,7 @@ async def _grants(repos: Repositories, settings: Settings) -> AsyncIterator[Held
 def _contents(settings: Settings) -> tuple[str, ...]:
     """Return how the texts are marked as outside content."""
     before = next((each.about for each in settings.held if each.kind is HeldKind.CONTENTS), ())
-    return tuple(dict.fromkeys((*before, _("a backup from elsewhere"))))
+    return tuple(dict.fromkeys((*before, _("a backup from another installation"))))
 
 
 async def _hold_workflows(repos: Repositories) -> None:

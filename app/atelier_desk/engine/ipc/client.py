@@ -142,7 +142,7 @@ class HolderConnection:
             task.add_done_callback(asking.discard)
         elif "error" in message:
             raise StorageError(
-                N_("The process that holds the data folder refuses: {reason}"),
+                N_("The process that has the data folder open refused: {reason}"),
                 code="holder",
                 reason=message.get("message", ""),
             )
@@ -175,13 +175,13 @@ class HolderConnection:
             message = await receive(self._reader)
         except ProtocolError as error:
             raise StorageError(
-                N_("The process that holds the data folder sent an invalid answer: {reason}"),
+                N_("The process that has the data folder open sent an invalid answer: {reason}"),
                 code="holder",
                 reason=error,
             ) from error
         if message is None:
             raise StorageError(
-                N_("The process that held the data folder ended. Run the command again."), code="holder_gone"
+                N_("The process that had the data folder open ended. Run the command again."), code="holder_gone"
             )
         return message
 
@@ -218,5 +218,7 @@ async def find_holder(root: Path) -> HolderConnection | None:
     if answer.get("hello") != PROTOCOL or "error" in answer:
         writer.close()
         text = str(answer.get("message") or "")
-        raise StorageError(N_("The process that holds the data folder refuses: {reason}"), code="holder", reason=text)
+        raise StorageError(
+            N_("The process that has the data folder open refused: {reason}"), code="holder", reason=text
+        )
     return HolderConnection(reader, writer, note)

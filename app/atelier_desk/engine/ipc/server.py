@@ -157,7 +157,7 @@ class IpcServer:
         elif isinstance(request.get("command"), list):
             await self._command(request, reader, writer)
         else:
-            writer.write(encode({"error": "request", "message": _("The request is not understood.")}))
+            writer.write(encode({"error": "request", "message": _("The request was not understood.")}))
         await _drain(writer)
 
     def _welcome(self, hello: dict[str, Any], writer: asyncio.StreamWriter) -> bool:
@@ -166,7 +166,7 @@ class IpcServer:
             return False
         if hello.get("hello") != PROTOCOL:
             text = _(
-                "Another version of Atelier ({version}) holds the data folder; close it first.", version=__version__
+                "Another version of Atelier ({version}) has the data folder open; close it first.", version=__version__
             )
             writer.write(encode({"error": "version", "message": text, "hello": PROTOCOL, "version": __version__}))
             return False
@@ -184,7 +184,12 @@ class IpcServer:
         handler = command_handler()
         if handler is None:
             writer.write(
-                encode({"error": "no_commands", "message": _("The holder of the data folder runs no commands.")})
+                encode(
+                    {
+                        "error": "no_commands",
+                        "message": _("The process that has the data folder open does not run commands."),
+                    }
+                )
             )
             return
         output = RemoteOutput(

@@ -84,7 +84,9 @@ async def _clear_stale(path: Path) -> None:
         return
     if not socket_there:
         raise StorageError(
-            N_("{path} is in the way of the local socket; it is not a socket. Move it away."), code="socket", path=path
+            N_("The local socket cannot be created at {path}: something else has this name. Move it elsewhere."),
+            code="socket",
+            path=path,
         )
     try:
         async with asyncio.timeout(2):

@@ -77,7 +77,7 @@ async def checks(
         begin: called with the title before each longer check.
     """
     folder = Path(atelier.datadir.root) if atelier is not None else root
-    begin(_("Window toolkit (Qt)"))
+    begin(_("GUI toolkit (Qt)"))
     found = [await system_checks.qt(deep), *system_checks.display(), system_checks.command_sandbox()]
     if folder is not None:
         found += [system_checks.data_folder(folder), system_checks.disk_space(folder)]
@@ -184,14 +184,14 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
             title=title,
             status="fail",
             message=ngettext(
-                "{n} row is missing or not as it was written: {rows}",
-                "{n} rows are missing or not as they were written: {rows}",
+                "{n} row is missing or damaged: {rows}",
+                "{n} rows are missing or damaged: {rows}",
                 len(found),
                 rows=named,
             ),
             fix=_(
-                "All else can be read, and goes into an export: atelier workflows export WORKFLOW. "
-                "To have all of it again, restore a backup that was made before the damage: atelier backup restore FILE"
+                "Everything else can be read and exported: atelier workflows export WORKFLOW. To recover everything, "
+                "restore a backup that was made before the damage: atelier backup restore FILE"
             ),
         )
     counts = await atelier.store.counts()
@@ -226,8 +226,8 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
         title=_("Reports"),
         status="fail",
         message=ngettext(
-            "{n} report is missing or not as it was written: {paths}",
-            "{n} reports are missing or not as they were written: {paths}",
+            "{n} report is missing, damaged or was changed by another program: {paths}",
+            "{n} reports are missing, damaged or were changed by another program: {paths}",
             len(damaged),
             paths=", ".join(str(error.params["path"]) for error in damaged[:SHOWN]),
         ),
@@ -297,7 +297,7 @@ async def _own_tools(atelier: Opened) -> Check:
         title=title,
         status="warn",
         message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
-        fix=_("Read them again, then: atelier tools own confirm FILE"),
+        fix=_("Review them again, then run: atelier tools own confirm FILE"),
     )
 
 
@@ -343,7 +343,7 @@ async def _keyring(atelier: Opened) -> Check:
     title, path = _("Keyring"), atelier.datadir.keys
     location = await asyncio.to_thread(lambda: atelier.vault.place)
     if location is KeyPlace.KEYRING:
-        return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system's keyring."))
+        return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system keyring."))
     if location is KeyPlace.FILE:
         message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
         return Check(
@@ -388,7 +388,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
             title=title,
             status="warn",
             message=error.localized(_),
-            fix=_("Choose one in the settings, under Memory."),
+            fix=_("Choose one in Settings → Memory and projects."),
         )
     if made is None:
         return Check(
@@ -396,7 +396,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
             title=title,
             status="warn",
             message=_("No embedder: memories are found by their words only."),
-            fix=_("Choose one in the settings, under Memory."),
+            fix=_("Choose one in Settings → Memory and projects."),
         )
     async with aclosing(made):
         return await _answering(made)
@@ -443,6 +443,6 @@ def _provider_fix(config: ProviderConfig) -> str:
     if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
     return _(
-        "Check its address and key, and that the server runs; then: atelier providers test {name}",
+        "Check its address and key, and that the server is running; then run: atelier providers test {name}",
         name=shlex.quote(config.name),
     )

@@ -47,7 +47,7 @@ async def qt(deep: bool) -> Check:
     """Check that Qt is installed; with ``deep``, import it in a separate process, which a broken library would end."""
     from atelier_desk.support.display import qt_folder
 
-    title = _("Window toolkit (Qt)")
+    title = _("GUI toolkit (Qt)")
     if qt_folder() is None:
         return Check(
             name="qt",
@@ -82,7 +82,7 @@ def display() -> list[Check]:
                 name="libraries",
                 title=_("System libraries"),
                 status="ok",
-                message=_("All libraries of the window toolkit are there."),
+                message=_("All libraries that the GUI toolkit needs are installed."),
             )
             if library is None
             else Check(
@@ -114,9 +114,9 @@ def command_sandbox() -> Check:
     title = _("Sandbox")
     if sandbox.available():
         message = _(
-            "Commands of agents are confined by {means}: those that run without asking only read, those "
-            "you allow write only in the workflow's folders, and none has network access unless you allow "
-            "it; then it is unrestricted.",
+            "Agents' commands are confined by {means}: those that run without asking only read, those you allow "
+            "write only in the workflow's folders, and none has network access unless you allow it; then it is "
+            "unrestricted.",
             means=sandbox.means(),
         )
         message_text = " ".join([message, *_namespaces()])
@@ -148,9 +148,8 @@ def _namespaces() -> list[str]:
     if not sandbox.has_processes():
         found = [
             _(
-                "This system gives commands no process namespace: they see other programs by name, and shared memory "
-                "of System V is "
-                "refused, so fakeroot and PostgreSQL do not run in the sandbox."
+                "This system cannot give commands their own process namespace: they see other programs by name, and "
+                "System V shared memory is refused, so fakeroot and PostgreSQL do not run in the sandbox."
             )
         ]
     elif sandbox.has_proc():
@@ -166,7 +165,10 @@ def _namespaces() -> list[str]:
         found.append(_("Those that only read could end your other programs: only Linux 6.12 and later prevent that."))
     if not sandbox.has_mounts():
         found.append(
-            _("Protected parts of a repository are restored after them, and paths that a rule denies cannot be hidden.")
+            _(
+                "Protected parts of a repository are restored after they have run, and paths that a rule denies "
+                "cannot be hidden."
+            )
         )
     return found
 
@@ -210,7 +212,7 @@ def disk_space(folder: Path) -> Check:
         free = shutil.disk_usage(folder).free
     except OSError as error:
         return Check(name="disk", title=title, status="fail", message=str(error))
-    message = _("{gb} GB are free.", gb=number_format.number(free / 1024**3, 1, trim=True))
+    message = _("{gb} GB free.", gb=number_format.number(free / 1024**3, 1, trim=True))
     if no_files_left(folder):
         fix = _("Delete files you no longer need, however small.")
         words = _("{state} The disk can take no more files: its inodes are used up.", state=message)

@@ -37,7 +37,7 @@ class Files:
     async def read(self, where: MentionScope, key: str) -> PreparedAttachments:
         folder, _zero, path = key.partition("\0")
         if folder not in where.folders:
-            raise UsageError(N_("{path} is in no folder that this workflow may use."), path=shown_name(path))
+            raise UsageError(N_("{path} is not in any folder that this workflow may use."), path=shown_name(path))
         return await in_tool_thread(_read, folder, path, where.folders)
 
 

@@ -48,11 +48,11 @@ EMBEDDED = 64
 """Texts embedded between two checks for cancellation."""
 SHOWN_S = 0.3
 """Minimum seconds between progress reports."""
-GONE = N_("The folder {path} of the project {name} is not there.")
+GONE = N_("The folder {path} of the project {name} is missing.")
 EMPTIED = N_(
-    "There are no files in {path} any more. The index of the project {name} is kept in case they are on a "
-    "drive that is not connected. If they are gone for good, choose “Re-index everything”, or run atelier "
-    "projects ingest --force."
+    "There are no longer any files in {path}. The index of the project {name} is kept in case they are "
+    "on a drive that is not connected. If they are gone for good, choose “Re-index everything”, or run "
+    "atelier projects ingest --force."
 )
 
 

@@ -45,12 +45,12 @@ LANGUAGES = "fra+eng"
 LEAST = 32
 """Images with a shorter side below this number of pixels contain no text: icons, bullets."""
 PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
-TOO_LARGE = N_("Too large: {size} MB, and at most {most} MB are read.")
-NO_TEXT = N_("Not a text that can be read.")
+TOO_LARGE = N_("Too large: {size} MB; at most {most} MB are read.")
+NO_TEXT = N_("This is not readable text.")
 BROKEN = N_("Could not be read: {reason}")
 NO_OCR = "no_ocr"
 PICTURE = {
-    "bomb": N_("The image has more than {most} million pixels: it is not unpacked."),
+    "bomb": N_("The image has more than {most} million pixels: it was not opened."),
     "not_a_picture": N_("It is named like an image, but its content is not one."),
     "broken": N_("The image is damaged, or needs too much memory."),
     NO_OCR: N_(

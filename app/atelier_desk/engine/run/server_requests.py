@@ -147,10 +147,10 @@ class CallRequestBroker:
         def decide(now: RunState) -> list[EventBody]:
             call = now.call(self._call_id)
             if now.status.final or now.pause is not None or call is None or call.status != "started":
-                raise ConflictError(N_("The call has ended; nobody is asked about it any more."))
+                raise ConflictError(N_("The call has ended; its questions are no longer asked."))
             if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
                 raise LimitError(
-                    N_("{count} questions are waiting already; no more are asked."), count=len(now.questions)
+                    N_("{count} questions are already waiting; no more are asked."), count=len(now.questions)
                 )
             return [QuestionAsked(question=question)]
 

@@ -20,14 +20,14 @@ from atelier_desk.support.number_format import cost_bound
 from atelier_desk.tools.calls.context import Used
 
 UNPRICED = (
-    "The price of {what} is not known, so the user's monthly cost limit cannot be kept: nothing was sent. The user "
+    "The price of {what} is not known, so the user's monthly cost limit cannot be enforced: nothing was sent. The user "
     "can enter the price in "
     "{where}, or allow requests without a known price for this month in Settings, Usage (atelier usage "
     "--allow-unpriced)."
 )
 NO_ROOM = (
-    "The user's monthly cost limit has no room for it: it costs up to {cost}, {left} is left. The user can raise it "
-    "in Settings, Usage."
+    "The user's monthly cost limit has no room for it: it costs up to {cost}, and only {left} is left. The user can "
+    "raise it in Settings, Usage."
 )
 
 
@@ -54,10 +54,8 @@ class CallSpending:
         )
         if isinstance(room, budget.ReachedLimit):
             if room.limit is LimitKind.UNPRICED:
-                raise _unpriced("the model that sees", "Settings, Providers")
-            raise ToolError(
-                "The limits of this run have no room for a request to the model that sees pictures.", code="limit"
-            )
+                raise _unpriced("the vision model", "Settings, Providers")
+            raise ToolError("The limits of this run have no room for a request to the vision model.", code="limit")
         settled = False
 
         async def used(model: str, usage: Usage, duration_ms: int) -> None:

@@ -170,10 +170,10 @@ class Answering:
         live = await self._runs.load(child_run_id)
         parent = live.handle.current.parent_run_id
         if parent is None or not live.handle.current.asked_parent:
-            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
+            raise ConflictError(N_("This agent is not waiting for an answer from its parent."))
         above = await self._runs.load(parent)
         if not await self._runs.teams.answer(above.handle, child_run_id, sanitized(text), by="user"):
-            raise ConflictError(N_("This agent does not wait for an answer of its parent."))
+            raise ConflictError(N_("This agent is not waiting for an answer from its parent."))
         self._runs.drive(above)
 
 

@@ -37,7 +37,7 @@ class ContextEditing:
         def decide(now: RunState) -> list[EventBody] | None:
             entry = next((entry for entry in now.conversation if entry.origin == origin), None)
             if entry is None:
-                raise NotFoundError(N_("The workflow has no entry {origin} any more."), origin=origin)
+                raise NotFoundError(N_("The workflow no longer has an entry {origin}."), origin=origin)
             return (
                 [EntryPinned(origin=origin, pinned=pinned, message_id=entry.message_id)]
                 if entry.pinned is not pinned
@@ -69,7 +69,7 @@ class ContextEditing:
         def decide(now: RunState) -> list[EventBody]:
             if not compaction.can_undo(now, origin):
                 raise NotFoundError(
-                    N_("This was undone already, or a later summary contains it. Undo the later one first.")
+                    N_("This was already undone, or a later summary contains it. Undo the later one first.")
                 )
             return [CompactionUndone(origin=origin)]
 

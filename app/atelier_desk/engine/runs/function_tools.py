@@ -121,7 +121,7 @@ class GivenTools:
         known = self._given.get(tool.name)
         if known is None:
             if self._registry.has(tool.name):
-                raise ConflictError(N_("A tool named {name} is registered already."), name=tool.name)
+                raise ConflictError(N_("A tool named {name} is already registered."), name=tool.name)
             self._registry.sections.get(tool.section)
         elif known.spec != tool.definition():
             raise ConflictError(

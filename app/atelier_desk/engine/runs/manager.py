@@ -218,7 +218,7 @@ class RunManager:
             )
             started = next((body for body in bodies if isinstance(body, RunStarted)), None)
             if not messages or started is None:
-                raise UsageError(N_("This turn has no message to answer again."))
+                raise UsageError(N_("This turn has no message to answer."))
             if content is not None:
                 messages = messages if message_id else messages[:1]
                 text = sanitized(content)

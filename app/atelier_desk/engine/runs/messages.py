@@ -58,7 +58,7 @@ def check_message(
     attached = sum(len(file.text) for file in files)
     if attached > limits.ATTACHED_TEXT:
         raise LimitError(
-            N_("The attached texts have {length} characters together; at most {most} are allowed."),
+            N_("The attached texts have {length} characters in total; at most {most} are allowed."),
             length=attached,
             most=limits.ATTACHED_TEXT,
         )

@@ -137,7 +137,9 @@ class ApprovalService:
         note = note.strip()
         if len(note) > limits.APPROVAL_NOTE:
             raise LimitError(
-                N_("A reason has at most {most} characters, not {length}."), most=limits.APPROVAL_NOTE, length=len(note)
+                N_("A reason can have at most {most} characters; this one has {length}."),
+                most=limits.APPROVAL_NOTE,
+                length=len(note),
             )
         await self._decide(await self._open(approval_id), Decision(status=ApprovalStatus.REJECTED, note=note))
         return await self.get(approval_id)
@@ -221,7 +223,10 @@ class ApprovalService:
         wanted = texts or asked.always
         if not wanted:
             raise UsageError(
-                N_("No rule can allow this call from now on, as it asks each time. Allow it once, or for this run.")
+                N_(
+                    "No rule can allow this call from now on: it needs approval each time. Allow it once, or for this "
+                    "run."
+                )
             )
         where = asked.holds
         allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
@@ -251,7 +256,7 @@ class ApprovalService:
         tool = self._context.registry.get_tool(asked.tool)
         if tool is None:
             raise UsageError(
-                N_("The tool {tool} is no longer there, so changed arguments cannot be checked."),
+                N_("The tool {tool} no longer exists, so changed arguments cannot be checked."),
                 code="invalid_arguments",
                 tool=asked.tool,
             )
@@ -259,7 +264,7 @@ class ApprovalService:
             validate(tool, arguments)
         except ToolError as error:
             raise UsageError(
-                N_("The changed arguments do not fit, and nothing was decided. {problems}"),
+                N_("The changed arguments are not valid, so nothing was decided. {problems}"),
                 code="invalid_arguments",
                 problems=error,
             ) from None

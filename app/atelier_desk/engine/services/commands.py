@@ -38,7 +38,7 @@ class CommandService:
             if each.id == command_id:
                 await each.process.end("user")
                 return _shown(each)
-        raise NotFoundError(N_("This command does not run any more."))
+        raise NotFoundError(N_("This command is no longer running."))
 
     async def output(self, command_id: str, offset: int = 0) -> OutputPart:
         """Return output of a background command from a byte offset on, even after its end while it is stored.
@@ -64,16 +64,18 @@ class CommandService:
         """
         if len(text) > limits.COMMAND_INPUT:
             raise LimitError(
-                N_("The text has {length} characters; {most} are allowed."), length=len(text), most=limits.COMMAND_INPUT
+                N_("The text has {length} characters; at most {most} are allowed."),
+                length=len(text),
+                most=limits.COMMAND_INPUT,
             )
         for each in self._running(workflow_id):
             if each.id == command_id:
                 try:
                     await each.process.write(text)
                 except (BrokenPipeError, ConnectionResetError):
-                    raise NotFoundError(N_("This command takes no input any more.")) from None
+                    raise NotFoundError(N_("This command no longer accepts input.")) from None
                 return
-        raise NotFoundError(N_("This command does not run any more."))
+        raise NotFoundError(N_("This command is no longer running."))
 
     async def stop_call(self, workflow_id: str, run_id: str, call_id: str) -> None:
         """End the command that a call waits for; the run continues, and its agent is told who ended it.
@@ -86,7 +88,7 @@ class CommandService:
             if (each.run_id, each.call_id) == (run_id, call_id) and not each.background and each.process.running:
                 await each.process.end("user")
                 return
-        raise NotFoundError(N_("This command does not run any more."))
+        raise NotFoundError(N_("This command is no longer running."))
 
     def _running(self, workflow_id: str) -> builtins.list[KeptOutput]:
         if "tool_services" not in vars(self._context):  # created on first use: without them no command can run

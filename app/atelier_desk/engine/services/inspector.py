@@ -72,7 +72,7 @@ class InspectorService:
         events = await run_events(self._context.repos, run_id)
         summary = next((each for each in _summaries(events) if each.seq == seq), None)
         if summary is None:
-            raise NotFoundError(N_("Event {seq} of run {id} is not a reply of a model."), seq=seq, id=run_id)
+            raise NotFoundError(N_("Event {seq} of run {id} is not a model reply."), seq=seq, id=run_id)
         replied = events[seq - 1].body
         assert isinstance(replied, ModelReplied)
         state = await self._asked(row, events[: replied.based_on or seq - 1])

@@ -241,7 +241,7 @@ class McpService:
         ours = next((row.name for row in tool_statuses(await self._entry(name)) if row.tool == tool and row.name), "")
         if not ours:
             raise NotFoundError(
-                N_("The MCP server {server} has no tool {tool} that agents can have."), server=name, tool=tool
+                N_("The MCP server {server} has no tool {tool} that agents can use."), server=name, tool=tool
             )
         rules = self._context.repos.rules
         for rule in await self._context.permissions.rules():
@@ -350,7 +350,7 @@ class McpService:
             now = next((each for each in entry.known.seen if each["name"] == tool), None)
             if now is None:
                 raise McpError(
-                    N_("The MCP server {server} has no tool {tool} any more."), code="gone", server=server, tool=tool
+                    N_("The MCP server {server} no longer has a tool {tool}."), code="gone", server=server, tool=tool
                 )
             if definitions.digest(now) != digest:
                 message = N_(

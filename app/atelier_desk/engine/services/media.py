@@ -59,7 +59,7 @@ class MediaService:
             ProviderError: a text is not a valid key.
         """
         if settings.images and not settings.images_model:
-            raise UsageError(N_("The images endpoint needs the name of its model, such as gpt-image-1."))
+            raise UsageError(N_("The image endpoint needs a model name, such as gpt-image-1."))
         if settings.images_model and not settings.images:
             raise UsageError(
                 N_(

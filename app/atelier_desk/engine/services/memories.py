@@ -130,7 +130,7 @@ class MemoryService(MemoryMaintenance):
         checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold
         if not 0 <= least <= 1:
-            raise UsageError(N_("The threshold is a number from 0 to 1, not {value}."), value=least)
+            raise UsageError(N_("The threshold must be a number from 0 to 1, not {value}."), value=least)
         filters = MemoryFilter(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
         wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
         return await self._context.memory_search.search(wanted, filters=filters, limit=limit, threshold=least)
@@ -425,9 +425,13 @@ def _tags(tags: Sequence[str]) -> tuple[str, ...]:
     unique = tuple(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
     too_long = next((tag for tag in unique if len(tag) > limits.MEMORY_TAG), None)
     if too_long is not None:
-        raise UsageError(N_("A tag has at most {most} characters: {tag}"), most=limits.MEMORY_TAG, tag=too_long[:80])
+        raise UsageError(
+            N_("A tag can have at most {most} characters: {tag}"), most=limits.MEMORY_TAG, tag=too_long[:80]
+        )
     if len(unique) > limits.MEMORY_TAGS:
         raise UsageError(
-            N_("A memory has at most {most} tags, not {count}."), most=limits.MEMORY_TAGS, count=len(unique)
+            N_("A memory can have at most {most} tags; this one has {count}."),
+            most=limits.MEMORY_TAGS,
+            count=len(unique),
         )
     return unique

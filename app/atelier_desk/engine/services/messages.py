@@ -32,7 +32,7 @@ class MessageService:
         """
         message = await self.get(message_id)
         if message.role is MessageRole.NOTICE:
-            raise UsageError(N_("Only what you or an agent said can be pinned."))
+            raise UsageError(N_("Only messages from you or an agent can be pinned."))
         if message.pinned is not pinned:
             await self._context.runs.editing.pin_message(message, pinned)
         return await self.get(message_id)

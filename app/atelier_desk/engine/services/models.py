@@ -200,7 +200,7 @@ class ModelService:
         low, high = CONTEXT_WINDOW
         if info.context_window is not None and not low <= info.context_window <= high:
             raise UsageError(
-                N_("A context window has {low} to {high} tokens, not {value}."),
+                N_("A context window must have {low} to {high} tokens, not {value}."),
                 low=low,
                 high=high,
                 value=info.context_window,
@@ -208,7 +208,7 @@ class ModelService:
         for price in (info.price_input, info.price_output, info.price_cache_read, info.price_cache_write):
             if price is not None and price > PRICE_MOST:
                 raise UsageError(
-                    N_("A price is at most {most} dollars for a million tokens, not {value}."),
+                    N_("A price can be at most {most} dollars per million tokens, not {value}."),
                     most=PRICE_MOST,
                     value=price,
                 )

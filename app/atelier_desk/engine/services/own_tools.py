@@ -115,7 +115,7 @@ class OwnToolService:
             found = await self._file(file)
             if found.sha256 != sha256.strip().lower():
                 raise ConflictError(
-                    N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=file
+                    N_("The file {name} has changed since you reviewed it. Review it again."), name=file
                 )
             self._drop(file)
             # Run it before storing: a file that crashes the program is then not run at the next opening.
@@ -204,7 +204,7 @@ class OwnToolService:
                 described = await self.processes.describe(file)
         except TimeoutError:
             return UsageError(
-                N_("The file {name} took longer than {seconds} seconds to load. Do the work inside the functions."),
+                N_("The file {name} took longer than {seconds} seconds to load. Move slow code into the functions."),
                 name=file.name,
                 seconds=f"{self.load_s:g}",
             )

@@ -62,7 +62,7 @@ class PermissionService:
             same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
             if same is not None and same.action is not rule.action:
                 raise ConflictError(
-                    N_("There is already a rule “{rule}”, with {action}. Change that one."),
+                    N_("The rule “{rule}” already exists, with {action}. Change that one."),
                     code="contradicts", rule=same.text, action=same.action.value,
                 )  # fmt: skip
             if same is not None and same.held and not rule.held:
@@ -73,7 +73,7 @@ class PermissionService:
                 new.append(rule)
         if len(kept) + len(new) > limits.RULES:
             raise LimitError(
-                N_("There can be {most} rules, and there are {count}."), most=limits.RULES, count=len(kept)
+                N_("There can be at most {most} rules; there are already {count}."), most=limits.RULES, count=len(kept)
             )
         if new or confirmed:
             await self._context.repos.rules.save(*new, *confirmed)
@@ -89,7 +89,7 @@ class PermissionService:
         changed = _followed(PermissionRule.model_validate({**before.model_dump(), **fields, "id": before.id}))
         await self._check(changed)
         if any(_place(each) == _place(changed) for each in await self.rules() if each.id != rule_id):
-            raise ConflictError(N_("There is a rule “{rule}” already."), code="exists", rule=changed.text)
+            raise ConflictError(N_("The rule “{rule}” already exists."), code="exists", rule=changed.text)
         await self._context.repos.rules.save(changed)
         await self._changed()
         return changed
@@ -197,7 +197,7 @@ class PermissionService:
             described = registry.prepare(found, arguments).described
         except InvalidArgumentsError as error:
             raise UsageError(
-                N_("The arguments do not fit {tool}. {problems}"),
+                N_("The arguments are not valid for {tool}. {problems}"),
                 code=error.code,
                 tool=tool,
                 problems=error.explained(number),

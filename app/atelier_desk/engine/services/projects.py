@@ -92,7 +92,7 @@ class ProjectService:
             if each.id == project or each.name.casefold() == project.casefold():
                 return each
         names = ", ".join(each.name for each in known) or _("none")
-        raise NotFoundError(N_("There is no project {name}. There are: {names}."), name=project, names=names)
+        raise NotFoundError(N_("There is no project {name}. Projects: {names}."), name=project, names=names)
 
     async def create(self, name: str, root: str = "", *, embedded: bool = True, watched: bool = True) -> Project:
         """Create a project, not indexed yet.
@@ -419,7 +419,7 @@ class ProjectService:
         checks.page(limit, most=FOUND_MAX)
         wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
         if not 0 <= threshold <= 1:
-            raise UsageError(N_("The threshold is a number from 0 to 1, not {value}."), value=threshold)
+            raise UsageError(N_("The threshold must be a number from 0 to 1, not {value}."), value=threshold)
         known = {each.id: each for each in await self._repo.list()}
         for project_id in project_ids:
             if project_id not in known:

@@ -401,7 +401,8 @@ def _check(config: ProviderConfig) -> None:
     """Refuse invalid configurations: the built-in name for another kind, an invalid URL or variable name."""
     if (config.name == builtin_type().kind) != provider_type(config.kind).builtin:
         raise UsageError(
-            N_("The name local and the kind local belong together: there is one built-in provider."), code="builtin"
+            N_("The name “local” and the kind “local” go together: there is only one built-in provider."),
+            code="builtin",
         )
     checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
@@ -417,15 +418,18 @@ def _check(config: ProviderConfig) -> None:
     for header, form in config.headers.items():
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
-                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
+                N_("{header} cannot be used as a header name: use letters, digits and dashes, and none of {own}."),
                 code="invalid_header", header=_hidden(header), own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
         if form and not header_variable(form):
             raise UsageError(
-                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored "
-                    "as text."),
-                code="invalid_header", header=header,
-            )  # fmt: skip
+                N_(
+                    "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
+                    "never stored as plain text."
+                ),
+                code="invalid_header",
+                header=header,
+            )
     if len({header.lower() for header in config.headers}) < len(config.headers):
         raise UsageError(N_("Each header can be set only once."), code="invalid_header")
 

@@ -32,7 +32,7 @@ def problem_text(code: str, asked: UserQuestion) -> str:
         "unknown_option": N_("The question has no such option; its options are {options}."),
         "no_text": N_("This question takes options only, no text."),
         "text": N_("This question needs a text answer."),
-        "one": N_("Choose one: accept, or decline."),
+        "one": N_("Choose either accept or decline."),
     }[code]
 
 
@@ -84,7 +84,7 @@ class QuestionService:
         asked = await self._open(question_id)
         if len(text) > limits.QUESTION_TEXT_RESPONSE:
             raise LimitError(
-                N_("A text answer has at most {most} characters, not {length}."),
+                N_("A text answer can have at most {most} characters; this one has {length}."),
                 most=limits.QUESTION_TEXT_RESPONSE,
                 length=len(text),
             )

@@ -95,5 +95,7 @@ class ReportService:
 def _check_length(text: str) -> None:
     if len(text) > limits.REPORT:
         raise LimitError(
-            N_("A report has at most {most} characters, not {length}."), most=limits.REPORT, length=len(text)
+            N_("A report can have at most {most} characters; this one has {length}."),
+            most=limits.REPORT,
+            length=len(text),
         )

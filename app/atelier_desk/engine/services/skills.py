@@ -392,7 +392,7 @@ def _add(source: Path) -> FoundSkill:
     names = [FILE, *find.files(root, found, ADDED_FILES + 1)]
     size = sum((source / name).lstat().st_size for name in names)
     if len(names) > ADDED_FILES or size > ADDED_BYTES:
-        message = N_("This is not a skill's folder: it has more than {files} files, or more than {most} MB.")
+        message = N_("This is not a skill folder: it has more than {files} files, or more than {most} MB.")
         raise UsageError(message, files=ADDED_FILES, most=ADDED_BYTES // 1024**2)
     try:
         for name in names:

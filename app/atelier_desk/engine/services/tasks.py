@@ -80,7 +80,7 @@ class TaskService:
 
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
             if len(tasks) >= limits.LIST_MAX:
-                raise LimitError(N_("A workflow has at most {most} tasks."), most=limits.LIST_MAX)
+                raise LimitError(N_("A workflow can have at most {most} tasks."), most=limits.LIST_MAX)
             task = checks.build(
                 Task,
                 _("task"),

@@ -71,7 +71,7 @@ class WebService:
             raise UsageError(N_("A SearXNG server needs its address, such as https://search.example.org."))
         if settings.browser and await in_tool_thread(find, settings.browser) is None:
             raise UsageError(
-                N_("There is no program that can be started at {path}. Leave it empty to detect one."),
+                N_("No program can be started at {path}. Leave the field empty to detect one."),
                 path=settings.browser,
             )
         persistent = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True

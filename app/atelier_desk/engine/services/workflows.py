@@ -258,7 +258,9 @@ class WorkflowService:
     async def set_draft(self, workflow_id: str, draft: str, attachments: Sequence[Attachment] | None = None) -> None:
         """Store the draft and its attachments (None: unchanged). Not announced: only its composer shows it."""
         if len(draft) > DRAFT:
-            raise LimitError(N_("A draft has at most {most} characters, not {length}."), most=DRAFT, length=len(draft))
+            raise LimitError(
+                N_("A draft can have at most {most} characters; this one has {length}."), most=DRAFT, length=len(draft)
+            )
         fields: dict[str, Any] = {"draft": draft}
         if attachments is not None:
             # Their texts are stored with their bytes; the part for the model is decided when they are sent.

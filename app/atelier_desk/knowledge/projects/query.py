@@ -30,7 +30,7 @@ NO_OPERATOR = N_("There is no operator {name}. Operators: {known}.")
 NO_VALUE = N_("{name} {operator} cannot be compared with {value}.")
 TOO_MANY = N_("There are {count} conditions; at most {most} are allowed.")
 NO_NUMBER = N_("{name} {operator} takes a number, not {value}.")
-NO_TEXT = N_("{name} {operator} takes a text, not {value}.")
+NO_TEXT = N_("{name} {operator} takes text, not {value}.")
 NO_LIST = N_("{name} {operator} takes a list, not {value}.")
 _MOST = 20
 

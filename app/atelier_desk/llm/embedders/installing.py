@@ -55,11 +55,11 @@ _FAILURES = (
     ),
     (
         "externally-managed-environment|Permission denied|Read-only file system|Errno (13|30)",
-        N_("This Python does not accept packages. Run Atelier in a virtual environment (python -m venv)."),
+        N_("This Python installation does not accept packages. Run Atelier in a virtual environment (python -m venv)."),
     ),
     (
         "Could not find a version|No matching distribution",
-        N_("This system or Python has no such package. Choose another embedder."),
+        N_("The package does not exist for this system or Python version. Choose another embedder."),
     ),
 )
 """Output of pip, and the message for it.
@@ -97,16 +97,15 @@ def missing() -> ProviderError:
         return ProviderError(
             N_(
                 "sentence-transformers is not installed, and this program cannot add packages. Choose the built-in "
-                "embedder or one of a "
-                "provider, such as Ollama, or run Atelier from its source: {command}"
+                "embedder or one from a provider, such as Ollama, or run Atelier from its source: {command}"
             ),
             code="embedder_missing",
             command=f"make run EXTRAS={PACKAGE}",
         )
     return ProviderError(
         N_(
-            "sentence-transformers is not installed (a download of {size} MB). Install it in the settings, under "
-            "Memory, or type: {command}"
+            "sentence-transformers is not installed (a download of {size} MB). Install it in Settings → Memory "
+            "and projects, or type: {command}"
         ),
         code="embedder_missing",
         size=DOWNLOAD_MB,
@@ -153,8 +152,8 @@ async def install(told: Callable[[str], None]) -> None:
     if free < DISK_MB:
         raise UsageError(
             N_(
-                "Installing it takes about {needed} MB of disk space, and there are {free} MB. Free some space and "
-                "install again."
+                "Installing it takes about {needed} MB of disk space, but only {free} MB are free. Free some space "
+                "and install again."
             ),
             code="disk_full",
             needed=DISK_MB,

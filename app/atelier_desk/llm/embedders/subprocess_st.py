@@ -104,7 +104,7 @@ class SentenceTransformersEmbedder:
 
 def _gone() -> ProviderError:
     return ProviderError(
-        N_("The process of the embedder ended. It is started again at the next use."),
+        N_("The embedder process ended. It starts again at the next use."),
         code="embedder_gone",
         recoverable=True,
     )

@@ -94,7 +94,7 @@ class GuidedModel:
             (index for index in reversed(range(len(request.messages))) if _from_person(request.messages[index])), None
         )
         if asked is None:
-            raise ProviderError(N_("The request contains no message of the user."), code="no_message")
+            raise ProviderError(N_("The request contains no user message."), code="no_message")
         said = request.messages[asked].content
         text = plain(_ATTACHED.sub("", said) or said)[:LONGEST_MESSAGE]
         words = language(detect(text, self._default_language))

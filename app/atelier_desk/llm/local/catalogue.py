@@ -79,7 +79,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/Qwen/Qwen3-4B/blob/main/LICENSE",
         ram_gb=5,
         tools=True,
-        summary=N_("The best of the list for agents; slow without a recent processor."),
+        summary=N_("The best in the list for agents; slow without a recent processor."),
     ),
     CatalogueEntry(
         id="ministral-3-3b",

@@ -176,7 +176,7 @@ class Downloads:
             )
         except Exception as error:  # it must not seem to run after its task has ended
             log.exception("the download of %s failed", entry.id)
-            message = N_("The download failed for a reason that was not expected ({reason}). The log has the details.")
+            message = N_("The download failed unexpectedly ({reason}). See the log for details.")
             self._fail(entry, ProviderError(message, code="connection", recoverable=True, reason=type(error).__name__))
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
@@ -246,7 +246,7 @@ class Downloads:
                 received += len(chunk)
                 if received > entry.size_bytes:
                     raise ProviderError(
-                        N_("The server sent another file than the catalogue names."), code="model_damaged"
+                        N_("The server sent a different file from the one in the catalogue."), code="model_damaged"
                     )
                 now = self._clock.monotonic()
                 if now - announced >= ANNOUNCE_S:

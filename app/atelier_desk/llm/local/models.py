@@ -294,7 +294,7 @@ def _is_later_part(stem: str) -> bool:
 
 def _cut(model: LocalModel, size: int, needed: int) -> ProviderError:
     return ProviderError(
-        N_("The model file {path} is cut: it has {size} bytes and needs {needed}. Download it again."),
+        N_("The model file {path} is truncated: it has {size} of {needed} bytes. Download it again."),
         code="model_cut",
         path=model.path,
         size=size,

@@ -114,7 +114,7 @@ class LocalProvider:
         """
         if any(message.images for message in request.messages):
             raise ProviderError(
-                N_("The built-in model server does not read images. Choose a vision model of another provider."),
+                N_("The built-in model server does not read images. Choose a vision model from another provider."),
                 code="images",
             )
         config = await self._config(request.model, request.context_window)

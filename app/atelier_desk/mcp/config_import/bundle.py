@@ -148,7 +148,7 @@ def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, folder: Path) -> 
             left -= len(data)
             if left < 0:
                 raise UsageError(
-                    N_("The bundle has a file that is longer than it says: {name}"), name=member.filename[:200]
+                    N_("The bundle has a file that is longer than declared: {name}"), name=member.filename[:200]
                 )
             out.write(data)
     if member.external_attr >> 16 & 0o100:

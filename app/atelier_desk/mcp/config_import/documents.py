@@ -152,10 +152,10 @@ def link(text: str) -> FoundServer:
     ):
         found = inner[0]
         warning = UsageError(
-            N_("It comes from a link: somebody else wrote the command. Read it to its end before you start it.")
+            N_("It comes from a link: somebody else wrote the command. Read all of it before you run it.")
         )
         return FoundServer(found.name, found.config, found.asks, (*found.warnings, warning), found.told, found.problem)
-    raise UsageError(N_("This link has no MCP server that can be read."))
+    raise UsageError(N_("This link contains no readable MCP server."))
 
 
 def _parsed(text: str) -> Any:
@@ -201,7 +201,9 @@ def _check_slow(text: str) -> None:
             most=LONGEST_SLOW,
         )
     if re.search(rf"""(?<![\w"'-])(?:[\w"'-]++[ \t]*+\.[ \t]*+){{{_DOTS}}}""", text):
-        raise UsageError(N_("The text holds a name with more than {most} dots, which is not read."), most=_DOTS)
+        raise UsageError(
+            N_("The text contains a name with more than {most} dots; such names are not read."), most=_DOTS
+        )
 
 
 def _json(text: str) -> Any:

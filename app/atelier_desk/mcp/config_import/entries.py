@@ -37,9 +37,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     url = text_of(said.get("httpUrl") or said.get("url") or said.get("serverUrl") or said.get("uri") or "")
     warnings: list[AtelierError] = []
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
-        warnings.append(
-            UsageError(N_("It speaks an older transport (SSE): its address is tried as one of streamable HTTP."))
-        )
+        warnings.append(UsageError(N_("It uses an older transport (SSE): its address is tried as streamable HTTP.")))
     if kind in ("ws", "websocket"):
         return FoundServer(
             name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind)
@@ -95,9 +93,7 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     folder = text_of(said.get("cwd") or said.get("workingDirectory") or "")
     if "${workspaceFolder}" in " ".join((*arguments, folder, words)):
         warnings.append(
-            UsageError(
-                N_("It names ${workspaceFolder}, the folder of its program's window. Give a folder in its place.")
-            )
+            UsageError(N_("It uses ${workspaceFolder}, the folder open in the other program. Enter a folder instead."))
         )
     env |= asked.variables
     return build(

@@ -87,9 +87,9 @@ def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
             if default:
                 url = url.replace(f"{{{variable}}}", default)
     if _VARIABLE.search(url):
-        notes.append(UsageError(N_("Its address has a gap to fill in: {url}"), url=url))
+        notes.append(UsageError(N_("Part of its address must be filled in: {url}"), url=url))
     if text_of(remote.get("type") or "") == "sse":
-        notes.append(UsageError(N_("It speaks an older transport (SSE), which is tried as streamable HTTP.")))
+        notes.append(UsageError(N_("It uses an older transport (SSE): its address is tried as streamable HTTP.")))
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes, transport="http", url=url, headers=headers
     )

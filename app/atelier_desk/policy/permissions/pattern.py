@@ -75,7 +75,9 @@ def _check(rule: str, argument: str) -> None:
     if argument.startswith(_HOSTS):
         if not _HOST.fullmatch(argument.partition(":")[2]):
             raise UsageError(
-                N_("“{rule}” names no host. Write domain:python.org, or domain:*.python.org with what is below it."),
+                N_(
+                    "“{rule}” names no host. Write domain:python.org, or domain:*.python.org to include its subdomains."
+                ),
                 rule=rule,
             )
         return
@@ -94,7 +96,7 @@ def _check(rule: str, argument: str) -> None:
         )
     if argument.strip() in ("", PREFIX):
         raise UsageError(
-            N_("“{rule}” names nothing between its brackets. Leave them out to cover every call of the tool."),
+            N_("“{rule}” has nothing between its brackets. Leave them out to cover every call of the tool."),
             rule=rule,
         )
 

@@ -125,7 +125,7 @@ def _claude(found: dict[str, object]) -> Iterator[Line]:
         entries = found.get(action.value, [])
         for entry in entries if isinstance(entries, list) else [entries]:
             source = f"{action.value}: {entry}"
-            yield _line(source, action, entry) if isinstance(entry, str) else _nothing(source, N_("not a text"))
+            yield _line(source, action, entry) if isinstance(entry, str) else _nothing(source, N_("not text"))
 
 
 def _line(source: str, action: Action, entry: str) -> Line:
@@ -174,7 +174,7 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             and glob.word_covers(wanted, other)
         ]
         if loosened and Action(action) is Action.ASK and wanted == "*":
-            yield _nothing(source, N_("calls are asked about anyway without a rule"))
+            yield _nothing(source, N_("such calls need approval anyway, even without a rule"))
         elif loosened:
             yield _nothing(source, N_("a later rule loosens it, and here the strictest rule wins: write it by hand"))
         else:

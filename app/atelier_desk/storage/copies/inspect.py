@@ -37,8 +37,8 @@ NAMING = {"message": "details", "tool_execution": "parts"}
 """Tables whose rows name files of their workflow, and the JSON column that does so."""
 _HASH = re.compile("[0-9a-f]{64}")
 _MODULE = "atelier_desk.storage.copies.inspect"
-ABORTED = N_("the engine stopped while it read the files")
-FOREIGN = N_("its database defines something that no Atelier put there ({names})")
+ABORTED = N_("the engine stopped while reading the files")
+FOREIGN = N_("its database contains definitions that Atelier did not create ({names})")
 
 
 class DamagedAttachment(NamedTuple):

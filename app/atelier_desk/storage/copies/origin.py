@@ -33,11 +33,10 @@ be ended (``RUNS``).
 """
 GRANTS, RUNS = b"grants\n", b"runs\n"
 FROM_ELSEWHERE = N_(
-    "The backup {path} was made by an earlier version or another installation, or was changed since it was made. "
-    "Restore it only if you trust where it is from: atelier backup restore --from-elsewhere FILE. Its permission "
-    "rules, "
-    "own tools, MCP servers, folders and addresses of services then stay off until you confirm each of them. Nothing "
-    "was changed."
+    "The backup {path} was made by an earlier version or another installation, or has been changed since "
+    "it was made. Restore it only if you trust its source: atelier backup restore --from-elsewhere FILE. "
+    "Its permission rules, own tools, MCP servers, folders and service addresses then stay disabled "
+    "until you confirm each of them. Nothing was changed."
 )
 
 

@@ -24,8 +24,8 @@ UNPACKING = "unpacking-"
 RESTORING = "restoring-"
 REPLACED = "replaced-"
 MOUNTED = N_(
-    "The folder {path} is a disk of its own, so it cannot be replaced. Nothing was changed. "
-    "Unmount it, or restore into another folder with --data-dir."
+    "The folder {path} is a mounted disk, so it cannot be replaced. Nothing was changed. Unmount it, or "
+    "restore into another folder with --data-dir."
 )
 IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
 

@@ -53,10 +53,9 @@ _BROKEN = (OSError, ValueError, KeyError, TypeError, RecursionError, IndexError,
 """What reading a file that is none of an export raises."""
 NOT_AN_EXPORT = N_("{path} is not an Atelier export: {detail}")
 CHANGED = N_(
-    "{path} is not as it was exported: it is damaged or was changed. If it was changed on purpose, remove its line "
-    "from {manifest}."
+    "{path} was damaged or changed after the export. If it was changed on purpose, remove its line from {manifest}."
 )
-NEWER_EXPORT = N_("The export in {path} was written by a newer Atelier. Update Atelier, then import it.")
+NEWER_EXPORT = N_("The export in {path} was written by a newer version of Atelier. Update Atelier, then import it.")
 NOT_EMPTY = N_("The database already contains data ({table}); an export can only be imported into an empty one.")
 FOLDER_IN_USE = N_("The folder {path} is not empty; choose a new one for the export.")
 

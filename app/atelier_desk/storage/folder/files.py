@@ -20,7 +20,7 @@ from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 
 BAD_NAME = N_(
-    "{name} is not a plain file name: use letters, digits, blanks, dots, dashes and underscores, without folders."
+    "{name} is not a plain file name: use letters, digits, spaces, dots, dashes and underscores, without folders."
 )
 _RESERVED = frozenset(
     {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(1, 10)), *(f"lpt{n}" for n in range(1, 10))}

@@ -506,7 +506,7 @@ def _hit(
     said = row["content" if kind == "message" else "text"] if not call else ""
     text = matching_values((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else said
     if not whole:
-        text = _("This is not as it was written, because the data folder is damaged.")
+        text = _("This cannot be shown because it is damaged in the data folder.")
     return SearchHit(
         kind,
         workflow,

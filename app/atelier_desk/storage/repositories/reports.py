@@ -26,9 +26,8 @@ from atelier_desk.support.threads import in_storage_thread
 
 UNREADABLE = N_("The report file {path} cannot be read or written: {reason}.")
 CHANGED = N_(
-    "The report file {path} is not as Atelier wrote it: another program changed it, or it is damaged. "
-    "Look at it. To keep it as it is now: atelier reports accept {workflow} {name}. Or write it again, or restore a "
-    "backup."
+    "The report file {path} was changed by another program or is damaged. Check it. To keep it as it is "
+    "now: atelier reports accept {workflow} {name}. Otherwise, write it again or restore a backup."
 )
 
 T = TypeVar("T")

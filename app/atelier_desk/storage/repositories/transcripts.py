@@ -195,8 +195,8 @@ async def _one_by_one(
 
 def _damaged_message(row: Row) -> Message:
     text = _(
-        "A message is not shown here: it is not as it was written, because the data folder is damaged. "
-        "A replay of the workflow still has its text, where the event that made it is whole."
+        "A message cannot be shown here because it is damaged in the data folder. If its event is intact, a "
+        "replay of the workflow still has its text."
     )
     return Message(
         id=row["id"].id,
@@ -212,8 +212,7 @@ def _damaged_message(row: Row) -> Message:
 
 def _damaged_call(row: Row) -> ToolExecution:
     text = _(
-        "This tool call is not as it was written, because the data folder is damaged. "
-        "A replay of the workflow still has it, where the event that made it is whole."
+        "This tool call is damaged in the data folder. If its event is intact, a replay of the workflow still has it."
     )
     run_id, _colon, call_id = str(row["id"].id).partition(":")
     return ToolExecution(

@@ -151,7 +151,7 @@ class UsedRepository:
         return [_used(run_id, time, json.loads(unpack(body))) for run_id, time, body in rows]
 
     async def count(self, record: UsageRecord, settles: SentKey | None = None) -> None:
-        """Add to what was used outside of runs: one row for a time, provider and model. One at a time.
+        """Add to what was used outside runs: one row for a time, provider and model. One at a time.
 
         ``settles`` is the request whose usage it is, which no longer counts by itself.
         """

@@ -30,7 +30,7 @@ _STEPS: tuple[tuple[FailureCode, str, str], ...] = (
     (FailureCode.READ_ONLY, "cannot be written to.", "Use another place, or tell the user."),
     (FailureCode.NOT_EMPTY, "is not empty.", "Set recursive to delete it with all it holds."),
     (FailureCode.OUTSIDE, "link", "Use a path that leads through no such link."),
-    (FailureCode.OUTSIDE, "lies outside of", "Begin the pattern in that folder, or leave the folder out."),
+    (FailureCode.OUTSIDE, "lies outside", "Begin the pattern in that folder, or leave the folder out."),
     (FailureCode.WHOLE, "", "Move or delete what is in it."),
     (FailureCode.BAD_PATH, "this system", "Give a shorter, plain path."),
     (FailureCode.BAD_PATH, "no file can have", "Give a shorter path of plain characters."),

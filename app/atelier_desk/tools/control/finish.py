@@ -55,7 +55,7 @@ class TaskAbandon(ControlTool):
     title: ClassVar[str] = N_("Give up")
     purpose: ClassVar[str] = N_("Ends its work without a result")
     icon: ClassVar[str] = "x"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Given up: {reason}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Gave up: {reason}")}
     input: ClassVar[object] = TaskAbandonInput
     what: ClassVar[str] = "End the run: it cannot or must not be done."
 

@@ -78,8 +78,8 @@ TodoInput = Annotated[Create | Get | UpdateStatus | List | Complete | Delete, Fi
 
 
 _MOVES = {
-    "pending": N_("Task to be done again"),
-    "in_progress": N_("Task begun"),
+    "pending": N_("Task reopened"),
+    "in_progress": N_("Task started"),
     "completed": N_("Task done"),
     "blocked": N_("Task blocked"),
 }

@@ -89,7 +89,7 @@ def complete(task: Task, tasks: Tasks, now: datetime, duration_ms: int | None = 
     """
     if task.status is TaskStatus.COMPLETED:
         return task if duration_ms is None else task.model_copy(update={"duration_ms": duration_ms})
-    _require_no_open(task, tasks, N_("Task {name} cannot complete before these are completed: {open}."))
+    _require_no_open(task, tasks, N_("Task {name} cannot be completed before these: {open}."))
     duration = duration_ms
     if duration is None and task.started_at is not None:
         duration = max(0, round((now - task.started_at).total_seconds() * 1000))

@@ -79,7 +79,7 @@ class GetWorkingDirectory(_Context):
 class GetEnvironmentInfo(_Context):
     name = "get_environment_info"
     title = N_("Environment")
-    purpose = N_("Lists the system and the installed programs")
+    purpose = N_("Shows the system and the installed programs")
     icon = "monitor"
     summaries: ClassVar = {"": N_("Look up the environment")}
     needs_workspace = False

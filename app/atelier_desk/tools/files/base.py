@@ -74,9 +74,7 @@ class FileTool(DescribedTool):
             return where, "/".join(filter(None, (there.path[len(where.path) :].strip("/"), rest)))
         if moves:
             return there, rest
-        raise ToolError(
-            "The pattern {pattern} lies outside of {path}.", code="outside", pattern=pattern, path=where.shown
-        )
+        raise ToolError("The pattern {pattern} lies outside {path}.", code="outside", pattern=pattern, path=where.shown)
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
         """Return the error of the first path outside the workspace by its spelling.

@@ -42,7 +42,7 @@ class DescribeImage(MediaTool):
     preset: ClassVar[bool] = True
     input: ClassVar[object] = DescribeInput
     about: ClassVar[About] = About(
-        what="Has a model that sees say what a picture of the workspace shows. The picture is sent to that model.",
+        what="Has a vision model say what a picture in the workspace shows. The picture is sent to that model.",
         when="you cannot see pictures yourself and need to know what one shows.",
         when_not="you see pictures (read_file shows them), or only its text matters (read_image).",
         example={"path": "shots/window.png", "prompt": "Which button has the focus?"},

@@ -50,7 +50,7 @@ class _ByService(MakingTool):
         return self.services.maker
 
     def paying(self, context: ToolContext) -> Paying | None:
-        """What counts an order of the call; None outside of runs."""
+        """What counts an order of the call; None outside runs."""
         return (
             partial(context.spending.paying, where="Settings, Images and 3D (atelier media)")
             if context.spending is not None

@@ -57,7 +57,7 @@ class ReadImage(MediaTool):
 
     name: ClassVar[str] = "read_image"
     title: ClassVar[str] = N_("Read text in an image")
-    purpose: ClassVar[str] = N_("Reads the text of images and scans, without a network")
+    purpose: ClassVar[str] = N_("Reads the text of images and scans, offline")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the text in {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for text in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
@@ -70,7 +70,7 @@ class ReadImage(MediaTool):
         what="Reads the text of a picture of the workspace (OCR), French and English, on this machine.",
         when="a picture is a scan, a screenshot or a photograph of text.",
         when_not=(
-            "you want to see the picture (read_file shows it to a model that sees), or know what it shows "
+            "you want to see the picture (read_file shows it to a vision model), or know what it shows "
             "(describe_image)."
         ),
         example={"path": "scans/invoice.png"},

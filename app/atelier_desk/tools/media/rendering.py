@@ -59,8 +59,8 @@ class Render3dAsset(MakingTool):
     name: ClassVar[str] = "render_3d_asset"
     title: ClassVar[str] = N_("Render a 3D model")
     purpose: ClassVar[str] = N_("Renders images of 3D models, without a graphics card")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Draw the model {model_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Drew the model {model_path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Render the model {model_path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Rendered the model {model_path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"model_path": "paths", "output_dir": "paths"}
     effect: ClassVar[Effect] = Effect.WRITE
     idempotent: ClassVar[bool] = True
@@ -95,7 +95,7 @@ class Render3dAsset(MakingTool):
             )
         views = list(dict.fromkeys(input.views))
         data = await in_tool_thread(self._model, where, context)
-        context.progress(10, _("Drawing {count} views", count=len(views)))
+        context.progress(10, _("Rendering {count} views", count=len(views)))
         order = (kind, views, input.width, input.height, input.background)
         try:
             found = (await ask_once("atelier_desk.media.scene", order, data, limit_s=RENDER_S)).value

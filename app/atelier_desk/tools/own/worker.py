@@ -63,9 +63,7 @@ def _progress(tell: Report) -> Callable[..., None]:
 def _file(order: dict[str, str]) -> ToolFile:
     data = base64.b64decode(order["data"])
     if hashlib.sha256(data).hexdigest() != order["sha256"]:
-        raise UsageError(
-            N_("The file {name} is not the one you reviewed: it changed. Review it again."), name=order["name"]
-        )
+        raise UsageError(N_("The file {name} has changed since you reviewed it. Review it again."), name=order["name"])
     return ToolFile(order["name"], Path(order["path"]), order["sha256"], data, FileStatus.CONFIRMED)
 
 
@@ -76,9 +74,7 @@ def _describe(file: ToolFile) -> list[dict[str, object]]:
 def _call(file: ToolFile, order: dict[str, Any], tell: Report) -> dict[str, object]:
     tool = {each.name: each for each in files.run(file)}.get(order["tool"])
     if tool is None:
-        raise UsageError(
-            N_("The file {name} does not define the tool {tool} any more."), name=file.name, tool=order["tool"]
-        )
+        raise UsageError(N_("The file {name} no longer defines the tool {tool}."), name=file.name, tool=order["tool"])
     context = ToolContext.of_facts(order["context"], _progress(tell))
     value = tool(**tool.arguments(validate(tool, order["arguments"]), context))
     if inspect.isawaitable(value):

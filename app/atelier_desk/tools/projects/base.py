@@ -74,7 +74,7 @@ class ProjectTool(DescribedTool):
             raise ToolError("There is no project yet. Make one of the workspace with setup_project.", code="not_found")
         if not wanted:
             raise ToolError("Say which project. There are: {names}.", code="not_found", names=names)
-        raise ToolError("There is no project {name}. There are: {names}.", code="not_found", name=wanted, names=names)
+        raise ToolError("There is no project {name}. Projects: {names}.", code="not_found", name=wanted, names=names)
 
     def place(self, text: str, context: ToolContext) -> WorkspacePath:
         return place(text, context.roots)

@@ -483,9 +483,9 @@ class GenerateEmbeddings(_Changing):
 @builtin(order=818)
 class ForgetPath(_Changing):
     name: ClassVar[str] = "forget_path"
-    title: ClassVar[str] = N_("Forget path")
+    title: ClassVar[str] = N_("Remove from index")
     purpose: ClassVar[str] = N_("Removes a file or folder from the index of its project; the files stay")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Forget what was read of {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Remove {path} from the index")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = ForgetInput
     about: ClassVar[About] = About(

@@ -107,7 +107,7 @@ class GetSchema(RagTool):
     name: ClassVar[str] = "get_schema"
     title: ClassVar[str] = N_("Read the graph schema")
     purpose: ClassVar[str] = N_("Lists the entities, fields and relations")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be asked")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be queried")}
     input: ClassVar[object] = SchemaInput
     about: ClassVar[About] = About(
         what=(
@@ -268,7 +268,7 @@ class ExploreInput(Input):
 class ExploreRelationships(RagTool):
     name: ClassVar[str] = "explore_relationships"
     title: ClassVar[str] = N_("Explore relations")
-    purpose: ClassVar[str] = N_("Finds what calls, imports, contains or inherits what")
+    purpose: ClassVar[str] = N_("Follows calls, imports, containment and inheritance")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Explore the relations of {entity_id}")}
     input: ClassVar[object] = ExploreInput
     about: ClassVar[About] = About(

@@ -70,7 +70,7 @@ class ToolRegistry:
             UsageError: a control tool with a section, or another tool without a known one.
         """
         if tool.name in self._tools:
-            raise ConflictError(N_("A tool named {name} is registered already."), name=tool.name)
+            raise ConflictError(N_("A tool named {name} is already registered."), name=tool.name)
         if tool.category is ToolCategory.CONTROL:
             if tool.section:
                 raise UsageError(N_("The control tool {name} cannot be in a section."), name=tool.name)

@@ -149,7 +149,7 @@ section(
 )
 section(SHELL, order=40, name=N_("Shell"), description=N_("Run commands, git and scripts"), kind=ApprovalKind.FILE_OP)
 section(WEB, order=50, name=N_("Web"), description=N_("Search the web and read pages"))
-section(MEDIA, order=60, name=N_("Images and 3D"), description=N_("Read, describe and make images and 3D models"))
+section(MEDIA, order=60, name=N_("Images and 3D"), description=N_("Read, describe and generate images and 3D models"))
 section(
     CONTEXT,
     order=70,
@@ -161,7 +161,7 @@ section(
     "project_ops",
     order=80,
     name=N_("Projects"),
-    description=N_("Create, load, ingest and switch projects"),
+    description=N_("Create, load, index and switch projects"),
     kind=ApprovalKind.DB_OP,
 )
 section(

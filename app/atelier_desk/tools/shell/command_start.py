@@ -76,7 +76,7 @@ def where(context: ToolContext, folder: str = "") -> CommandPlace:
     wanted = root / folder
     if not link_resolution.inside(wanted, root):
         raise ToolError(
-            f"cwd {folder!r} is outside of the workspace. Give a folder in it, relative to {root}.", code="outside"
+            f"cwd {folder!r} is outside the workspace. Give a folder in it, relative to {root}.", code="outside"
         )
     if not wanted.is_dir():
         raise ToolError(
@@ -264,10 +264,7 @@ def _not_found(name: str, place: CommandPlace, *, safe: bool) -> ToolError:
             code="not_found",
         )
     return ToolError(
-        (
-            f"There is no program {name!r} outside of the workspace. One inside is named by its path, for example "
-            f"./{name}."
-        ),
+        f"There is no program {name!r} outside the workspace. One inside is named by its path, for example ./{name}.",
         code="not_found",
     )
 
@@ -448,7 +445,7 @@ def result(kept: KeptOutput) -> ToolResult:
 TITLES = {
     "reading": N_("Output"),
     "workspace": N_("Output · sandboxed"),
-    "network": N_("Output · sandboxed, with the network"),
+    "network": N_("Output · sandboxed, with network access"),
     "none": N_("Output · not sandboxed"),
 }
 """Headings of an output, by sandbox."""

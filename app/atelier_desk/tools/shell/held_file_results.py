@@ -29,7 +29,7 @@ _NOTES = {
 }
 _TITLES = (
     ("not_restored", N_("Not restored: check these before you use git here")),
-    ("gone", N_("Gone")),
+    ("gone", N_("No longer there")),
     ("held", N_("Held: git would run it outside the sandbox")),
     ("put_back", N_("Restored: git would have run it outside the sandbox")),
 )

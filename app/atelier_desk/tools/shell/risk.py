@@ -4,7 +4,7 @@
 |---|---|
 | low | every part only reads, and only below the workspace |
 | medium | every part is one of these, and the line runs in the sandbox: it reads; it changes the files that it names, in the workspace; it is a program that the table of commands does not know, or a script that a shell is given by its name alone: those can do what the sandbox lets them |
-| high | any part deletes, names a file outside of the workspace to be changed, or a pattern of files; installs packages; starts other programs (``sudo``, ``xargs``, ``sh -c``); the line cannot be taken apart; or it is to run without the sandbox or with the network |
+| high | any part deletes, names a file outside the workspace to be changed, or a pattern of files; installs packages; starts other programs (``sudo``, ``xargs``, ``sh -c``); the line cannot be taken apart; or it is to run without the sandbox or with the network |
 """  # noqa: E501
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class FetchInput(Input):
     offset: int = Field(default=0, ge=0, description="Character to begin at: next_offset of the answer before.")
 
 
-_WITH_BROWSER = N_("Read the page {url} (if it needs JavaScript, {browser} runs it, apart from yours)")
+_WITH_BROWSER = N_("Read the page {url} (if it needs JavaScript, it runs in {browser}, separate from your own browser)")
 
 
 @builtin(order=510)
@@ -82,7 +82,7 @@ class FetchWebPage(WebTool):
     async def run(self, input: FetchInput, context: ToolContext) -> ToolResult:
         allowed = own_network(context)
         if input.depth == 0 or input.max_pages == 1:
-            context.progress(5, _("Asking {host}", host=host_of(input.url)))
+            context.progress(5, _("Contacting {host}", host=host_of(input.url)))
             return _one(await self.web.page(input.url, allowed, force=input.force, barred=context.barred_host), input)
         wanted = Crawl(
             input.depth, input.max_pages, _like(input.include_patterns, True), _like(input.exclude_patterns, False)

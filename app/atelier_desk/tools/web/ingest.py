@@ -57,7 +57,7 @@ class IngestWebPage(WebTool):
     async def run(self, input: IngestInput, context: ToolContext) -> ToolResult:
         projects = self.services.need_projects()
         project = await self._project(projects, input.project, context)
-        context.progress(5, _("Asking {host}", host=host_of(input.url)))
+        context.progress(5, _("Contacting {host}", host=host_of(input.url)))
         crawl = Crawl(input.depth, PAGES if input.depth else 1)
         found = await self.web.crawl(input.url, crawl, own_network(context), context.progress)
         readable = [page for page in found.pages if page.markdown]
@@ -81,5 +81,5 @@ class IngestWebPage(WebTool):
                 return each
         if name:
             names = ", ".join(each.name for each in known) or "none"
-            raise ToolError("There is no project {name}. There are: {names}.", code="not_found", name=name, names=names)
+            raise ToolError("There is no project {name}. Projects: {names}.", code="not_found", name=name, names=names)
         return await projects.create(HOME)

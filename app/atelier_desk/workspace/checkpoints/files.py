@@ -156,7 +156,9 @@ class WorkspaceFiles:
         with self.lock:
             before = self._content(root, place)
             if (expected is not None and before != expected) or (was and (before is None or digest(before) != was)):
-                raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
+                raise ToolError(
+                    "{path} has been changed in the meantime. Read it again.", code="changed", path=place.shown
+                )
             there = root.inspect(place.path)
             if before == data and not new and (mode is None or there is None or there.mode == mode):
                 return None
@@ -197,7 +199,9 @@ class WorkspaceFiles:
                 info = os.stat(name, dir_fd=folder, follow_symlinks=False)
                 before = transfer.digest_of(folder, name)
                 if was and before != was:
-                    raise ToolError("{path} was changed meanwhile. Read it again.", code="changed", path=place.shown)
+                    raise ToolError(
+                        "{path} has been changed in the meantime. Read it again.", code="changed", path=place.shown
+                    )
                 change = self._change(
                     author,
                     place,
@@ -218,7 +222,7 @@ class WorkspaceFiles:
                             # The place is taken again: the file stays listed as deleted and can be restored.
                             self._give_up(folder, change, done, before=found, undoes="")
                         raise ToolError(
-                            "{path} was changed meanwhile. Read it again.", code="changed", path=place.shown
+                            "{path} has been changed in the meantime. Read it again.", code="changed", path=place.shown
                         )
                     os.fsync(folder)
                     return self._give_up(folder, change, done, before=found)

@@ -56,7 +56,7 @@ class HeldFiles:
         for held in self.of(workflow_id):
             if held.id == id:
                 return held
-        raise NotFoundError(N_("There is no held file {id}: it was kept or discarded already."), id=id)
+        raise NotFoundError(N_("There is no held file {id}: it was already kept or discarded."), id=id)
 
     def move_out(self, held: HeldFile, source: int, name: str) -> HeldFile:
         """Move something out of an open folder and hold it; returns the completed record.
@@ -178,8 +178,8 @@ class HeldFiles:
     def _damaged(self, held: HeldFile) -> ConflictError:
         return ConflictError(
             N_(
-                "{path}: the held file in {folder} is not as it was: the disk is damaged, or a program wrote to it. "
-                "Nothing was changed."
+                "{path}: the held file in {folder} has changed: the disk is damaged, or a program wrote to it. "
+                "Nothing was done."
             ),
             code="damaged",
             path=held.path,
@@ -205,7 +205,7 @@ def _is_folder(handle: int) -> bool:
 def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
     """Return the error for a held file whose place is taken, or that has something in the way at ``path``."""
     return ConflictError(
-        N_("{path} exists now and is different: it is not overwritten. Move it away, then keep the held file."),
+        N_("{path} now exists and is different: it is not overwritten. Move it elsewhere, then keep the held file."),
         code="changed",
         path=path or held.path,
     )

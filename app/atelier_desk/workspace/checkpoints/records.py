@@ -21,7 +21,7 @@ from atelier_desk.storage.folder.files import sha256, write_atomic
 from atelier_desk.support.i18n import N_
 
 M = TypeVar("M", bound=Model)
-DAMAGED = N_("it is damaged, incomplete, or written by a newer Atelier")
+DAMAGED = N_("it is damaged, incomplete, or written by a newer version of Atelier")
 ENDING = ".json"
 
 

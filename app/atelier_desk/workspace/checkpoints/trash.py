@@ -141,9 +141,8 @@ def verify(trash: int, change: Change, where: Path) -> None:
     if found != change.before:
         raise ConflictError(
             N_(
-                "{path}: what is kept of it in {folder} is not as it was deleted: the disk is damaged, or a program "
-                "wrote to it. Look at "
-                "it there; to have it back as it is, undo anyway."
+                "{path}: the deleted copy in {folder} has changed: the disk is damaged, or a program wrote to it. "
+                "Check it there; to restore it as it is, undo anyway."
             ),
             code="damaged",
             path=change.path,

@@ -141,7 +141,7 @@ def _gone(change: Change) -> NotFoundError:
 
 def _conflict(path: str) -> ConflictError:
     return ConflictError(
-        N_("{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."),
+        N_("{path} has been changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."),
         code="changed",
         path=path,
     )

@@ -202,7 +202,7 @@ def _anywhere(command: Simple, folders: list[str]) -> JudgedCommand:
         kind=Kind.RUNS,
         reads=tuple(dict.fromkeys(file for one in each for file in one.reads)),
         writes=tuple(dict.fromkeys(file for one in each for file in one.writes)),
-        reason=N_("the folder it runs in is not certain"),
+        reason=N_("the folder it runs in is unclear"),
         about="",
         redirected=tuple(dict.fromkeys(file for one in each for file in one.redirected)),
         fed=tuple(dict.fromkeys(file for one in each for file in one.fed)),
@@ -250,7 +250,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
         match name:
             case "cd":
                 if len(arguments) != 1 or arguments[0].startswith("-") or command.words[1].globs:
-                    raise UnknownOptionError(N_("it does not name one folder"), name)
+                    raise UnknownOptionError(N_("it does not name exactly one folder"), name)
                 return Kind.READS, [arguments[0]], [], "", "", False
             case "find":
                 return Kind.READS, sublanguages.find(arguments), [], "", "", False

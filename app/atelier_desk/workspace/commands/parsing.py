@@ -196,7 +196,7 @@ class _Reader:
                 continue
             if not child.is_named:
                 if child.type not in ("&&", "||", "|", ";", "\n"):
-                    raise self.refuse(child, N_("it uses an operator that is not parsed"))
+                    raise self.refuse(child, N_("it uses an operator that could not be parsed"))
                 waiting = child.type
                 continue
             more, between = self.statement(child)
@@ -234,14 +234,14 @@ class _Reader:
         descriptor = self.text(children.pop(0)) if children[0].type == "file_descriptor" else ""
         operator, *rest = children
         if len(rest) != 1:
-            raise self.refuse(node, N_("its redirection is not parsed"))
+            raise self.refuse(node, N_("its redirection could not be parsed"))
         if operator.type == ">&" and self.text(rest[0]) in ("1", "2"):
             return Redirect(">&", descriptor, target=self.text(rest[0]))
         if operator.type not in _TO_FILE:
-            raise self.refuse(node, N_("its redirection is not parsed"))
+            raise self.refuse(node, N_("its redirection could not be parsed"))
         file = self.word(rest[0])
         if file.globs:
-            raise self.refuse(node, N_("its redirection is not parsed"))
+            raise self.refuse(node, N_("its redirection could not be parsed"))
         return Redirect(operator.type, descriptor, file)
 
     def command(self, node: Node) -> Simple:
@@ -258,9 +258,9 @@ class _Reader:
             else:
                 raise self.refuse(child, N_("it runs or expands something before it runs"))
         if not words or words[0].globs or not words[0].text:
-            raise self.refuse(node, N_("its program is not named plainly"))
+            raise self.refuse(node, N_("the name of its program is not plain text"))
         if words[0].text in _KEYWORDS or "=" in words[0].text:
-            raise self.refuse(node, N_("its first word is one of the shell's own"))
+            raise self.refuse(node, N_("its first word is a shell keyword or an assignment"))
         return Simple(tuple(words), tuple(redirects))
 
     def apart(self, nodes: list[Node]) -> None:
@@ -273,7 +273,7 @@ class _Reader:
             is_mark = other.type == "file_redirect" and other.children[0].type != "file_descriptor"
             touches = is_mark and not self.text(one)[-1:].isdigit()
             if gap.strip(" \t") or not (gap or touches):
-                raise self.refuse(other, N_("its words touch one another"))
+                raise self.refuse(other, N_("its words are not separated by spaces"))
 
     def word(self, node: Node) -> ShellWord:
         pieces = tuple(self.pieces(node, first=True))
@@ -308,7 +308,7 @@ class _Reader:
         pieces: list[tuple[str, bool]] = []
         if first and text.startswith("~"):
             if not self._home or (text != "~" and not text.startswith("~/")):
-                raise self.refuse(node, N_("it names another person's home folder"))
+                raise self.refuse(node, N_("it names another user's home folder"))
             pieces.append((self._home, False))
             text = text[1:]
         characters = iter(text)

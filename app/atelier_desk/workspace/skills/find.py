@@ -258,6 +258,6 @@ def _problem(error: ToolError) -> AtelierError:
             message = N_("The file has {size} bytes; at most {most} are read.")
             return UsageError(message, code="too_large", size=error.params.get("size", 0), most=BYTES)
         case "closed":
-            return UsageError(N_("It belongs to the data of Atelier itself."), code="closed")
+            return UsageError(N_("It is part of Atelier's own data."), code="closed")
         case _:
             return UsageError(N_("The file cannot be read: {detail}"), code=error.code, detail=str(error))

@@ -93,7 +93,7 @@ def read(text: str) -> Document:
         return Document(body=text.strip())
     found = _HEADER.match(text)
     if found is None:
-        raise UsageError(N_("The header does not end: the line --- after it is missing."), code="header")
+        raise UsageError(N_("The header has no end: its closing line --- is missing."), code="header")
     header, body = found[1], text[found.end() :].strip()
     if header.count("[") + header.count("{") > MOST_NESTED:
         raise UsageError(N_("The header is not YAML: {detail}"), code="header", detail="nested too deeply")

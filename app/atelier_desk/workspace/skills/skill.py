@@ -77,12 +77,15 @@ def skill(text: str, folder: str) -> Text:
     elif len(written) > NAME:
         warnings.append(
             UsageError(
-                N_("The name has {count} characters; {most} are usual."), code="long", count=len(written), most=NAME
+                N_("The name has {count} characters; the usual maximum is {most}."),
+                code="long",
+                count=len(written),
+                most=NAME,
             )
         )
     if len(name) > 2 * NAME or not _NAME.fullmatch(name):
         if not _NAME.fullmatch(folder) or len(folder) > 2 * NAME:
-            message = N_("“{name}” cannot be a skill's name: small letters, digits and single hyphens are allowed.")
+            message = N_("“{name}” cannot be a skill's name: lowercase letters, digits and single hyphens are allowed.")
             raise UsageError(message, code="name", name=(written or folder)[: 2 * NAME])
         if written:
             message = N_("“{name}” cannot be a skill's name, so the folder's name is used.")
@@ -101,7 +104,9 @@ def skill(text: str, folder: str) -> Text:
     if not found.body:
         raise UsageError(N_("It has no instructions below its header."), code="empty")
     if len(found.body) > BODY:
-        message = N_("The instructions have {count} characters; more than {most} take much of a model's window.")
+        message = N_(
+            "The instructions have {count} characters; more than {most} take up much of a model's context window."
+        )
         warnings.append(UsageError(message, code="long", count=len(found.body), most=BODY))
     allowed = found.words("allowed-tools")
     return Text(

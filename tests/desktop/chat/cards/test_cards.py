@@ -303,7 +303,7 @@ def test_a_loading_model_is_not_shown_as_a_failed_attempt() -> None:
     entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
     assert notice_words(entry)[3:] == ("Loading the model", "The answer follows once it is loaded.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
-    assert notice_words(entry)[3:] == ("Trying the model again", "Attempt 2 after 0.5\u202fs: the server is busy")
+    assert notice_words(entry)[3:] == ("Retrying the model", "Attempt 2 after 0.5\u202fs: the server is busy")
 
 
 def test_tools_known_only_by_name_are_shown_with_their_title() -> None:
@@ -344,6 +344,6 @@ def test_an_error_card_names_the_cause_in_one_line(qtbot: QtBot, host: Transcrip
 
 def test_unknown_counts_are_not_shown_as_zero() -> None:
     entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
-    assert notice_words(entry)[-1] == "It had 5.8\u202fk tokens; older parts are sent shortened."
+    assert notice_words(entry)[-1] == "The history had 5.8\u202fk tokens; older parts are shortened."
     entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}
-    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are sent shortened."
+    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are shortened."

@@ -69,7 +69,7 @@ async def stored(harness: PanelHarness, content: str, finish: str, reasoning: st
         ("One, two,", "length", "", "The reply was cut off"),
         ("Again. Again.", "repetition", "", "The model repeated itself"),
         ("", "empty", "", "The reply is empty"),
-        ("", "empty", "I think", "The model only produced thinking"),
+        ("", "empty", "I think", "The model thought but did not answer"),
         ("Half", "content_filter", "", "The reply was filtered"),
     ],
 )

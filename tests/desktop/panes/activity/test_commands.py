@@ -64,7 +64,7 @@ async def test_a_line_is_sent_to_a_command_and_typed_text_is_not_lost(
     await settle()
     field = pane.commands.findChild(QLineEdit, "command-input")
     assert field.accessibleName() == "Input for npm run dev"
-    atelier.set("commands", "input", NotFoundError("This command takes no input any more."))
+    atelier.set("commands", "input", NotFoundError("This command no longer accepts input."))
     qtbot.keyClicks(field, "yes")
     qtbot.keyClick(field, Qt.Key.Key_Return)
     await settle()

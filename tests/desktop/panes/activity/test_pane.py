@@ -103,7 +103,7 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
     ]
     assert rows == [
         "Question to you, failed, Which colour?",
-        "Trying the model again, Attempt 2 after 2.5 s: the server had an error of its own",
+        "Retrying the model, Attempt 2 after 2.5 s: the server had an internal error",
         "Token limit reached",
         "Older messages shortened, older messages were summarised",
         "Context changed, unpinned",

@@ -23,7 +23,7 @@ def item(returned: int, withheld: int = 0) -> SentItem:
 
 
 def test_opaque_data_is_shown_by_size_only() -> None:
-    assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB for the server"
+    assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB of provider data"
     text = words.item_text(item(SIGNED.size), CALLED)
     assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
     assert SIGNED.data not in text
@@ -98,6 +98,6 @@ def test_tools_found_by_search_are_counted_with_the_cost_of_listing_them_all() -
     }
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
-    assert words.searched(request) == "84 tools searched for instead of listed (12.4\u202fk tokens)"
+    assert words.searched(request) == "84 tools found by search instead of listed (12.4\u202fk tokens)"
     i18n.set_language("fr")
     assert words.searched(request) == "84 outils trouvés par recherche au lieu d’être listés (12,4\u202fk jetons)"

@@ -193,7 +193,9 @@ async def test_undo_all_omits_changes_already_undone(pane: FilesPane, atelier: F
 async def test_conflicting_changes_are_named_and_both_choices_offered(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    message = "{path} was changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
+    message = (
+        "{path} has been changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
+    )
     problem = ConflictError(message, path="a.py")
     atelier.set(
         "files",
@@ -241,7 +243,7 @@ async def test_changes_in_a_missing_folder_are_reported_once_and_not_offered_aga
     details = box.informativeText()
     assert details.count("/p") == 1
     assert "Tell the user" not in details
-    assert ("Put it back in its place" in details) == (language == "en")
+    assert ("Restore it, then undo again" in details) == (language == "en")
     assert box.findChild(QPushButton, "undo-anyway") is None
     assert not button(pane, "files-undo-anyway").isVisible()
     box.reject()

@@ -138,7 +138,7 @@ async def test_a_memory_is_edited_and_invalid_values_are_refused(pane: MemoryPan
     dialog.tags.setText("x" * 65)
     dialog.findChild(QPushButton, "form-submit").click()
     await settle()
-    assert dialog.findChild(QWidget, "form-error").text() == "A tag has at most 64 characters."
+    assert dialog.findChild(QWidget, "form-error").text() == "A tag can have at most 64 characters."
     assert not dialog.type.isVisible()
     dialog.tags.setText("ok")
     dialog.findChild(QPushButton, "form-submit").click()

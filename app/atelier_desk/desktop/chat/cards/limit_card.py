@@ -105,7 +105,7 @@ class LimitButtons(QWidget):
             QPushButton(self),
             "notice-allow-unpriced",
             N_("Allow this month"),
-            tip=N_("Send requests without a known price until the month ends; they do not count against the limit"),
+            tip=N_("Send requests without a known price until the month ends; they do not count toward the limit"),
             on=lambda: self._resume({"raise_limits": {"unpriced": 1.0}}),
         )
         self.price = control(

@@ -138,9 +138,7 @@ _ENDED = {
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
     "next_start": N_("Atelier was closed during this run. It continues at the next start."),
     "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
-    "damaged": N_(
-        "Something in the data folder that decides what agents may do is damaged. Everything up to this point is saved."
-    ),
+    "damaged": N_("Data that controls what agents may do is damaged. Everything up to this point is saved."),
 }
 
 
@@ -175,11 +173,9 @@ def _notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
         return "refresh-cw", "warn", "card-warn", _("The agent is repeating itself"), text
     if entry.topic == "context_compacted":
         before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
-        text = _(
-            "{before} → {after} tokens; older parts are sent shortened.", before=tokens(before), after=tokens(after)
-        )
+        text = _("{before} → {after} tokens; older parts are shortened.", before=tokens(before), after=tokens(after))
         if not after:  # results are shortened before the remaining tokens are counted
-            text = _("It had {before} tokens; older parts are sent shortened.", before=tokens(before))
+            text = _("The history had {before} tokens; older parts are shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if (kind_of := notice_kind(entry.topic, details)) is not None:
         role, variant = ("warn", "card-warn") if kind_of.warning else ("muted", "card")

@@ -35,7 +35,9 @@ class WorkflowSettings(FormDialog):
         self.setObjectName("workflow-settings")
         self._choices = choices
         self.instructions = control(TextField(choices.instructions, self), "workflow-instructions")
-        self.instructions.setPlaceholderText(_("Added to the agent's own, for example: answer in French, and briefly."))
+        self.instructions.setPlaceholderText(
+            _("Added to the agent's own instructions, for example: answer briefly, in French.")
+        )
         self.instructions.setTabChangesFocus(True)
         bind(self.instructions.setFixedHeight, lambda: theme().px(84), on="look")
         self.add_field(_("Instructions"), self.instructions)

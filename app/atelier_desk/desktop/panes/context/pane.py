@@ -296,7 +296,7 @@ class ContextPane(SeenPane):
         if request.window:
             facts.append(_("{share} of the context window", share=percent(request.tokens / request.window)))
         if not request.exact:
-            facts.append(_("system message and tools as of today"))
+            facts.append(_("current system message and tools"))
         if request.searched_tools:
             facts.append(words.searched(request))
         self.parts.show_parts(request.parts, " · ".join(facts))

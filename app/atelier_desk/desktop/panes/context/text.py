@@ -48,8 +48,8 @@ def tokens_text(count: int) -> str:
 def searched(request: SentRequest) -> str:
     """Describes that tools were loaded by search, and the tokens that listing them would have taken."""
     return ngettext(
-        "{n} tool searched for instead of listed ({tokens})",
-        "{n} tools searched for instead of listed ({tokens})",
+        "{n} tool found by search instead of listed ({tokens})",
+        "{n} tools found by search instead of listed ({tokens})",
         request.searched_tools, tokens=tokens_text(request.searched_tokens),
     )  # fmt: skip
 
@@ -78,7 +78,7 @@ def item_facts(item: SentItem) -> str:
     if item.attached:
         facts.append(ngettext("{n} attachment", "{n} attachments", len(item.attached)))
     if item.returned_bytes:
-        facts.append(_("{size} for the server", size=size(item.returned_bytes)))
+        facts.append(_("{size} of provider data", size=size(item.returned_bytes)))
     return " · ".join(facts)
 
 

@@ -131,7 +131,7 @@ class MemoryDialog(FormDialog):
         if len(tags) > limits.MEMORY_TAGS:
             return _("At most {most} tags", most=limits.MEMORY_TAGS)
         if any(len(tag) > limits.MEMORY_TAG for tag in tags):
-            return _("A tag has at most {most} characters.", most=limits.MEMORY_TAG)
+            return _("A tag can have at most {most} characters.", most=limits.MEMORY_TAG)
         return ""
 
     def submit(self) -> None:

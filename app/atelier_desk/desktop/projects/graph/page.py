@@ -209,7 +209,7 @@ class GraphPage(QWidget):
                 toast(
                     self,
                     _(
-                        "The project is too large to show whole: at most {number} nodes are shown.",
+                        "The project is too large to show in full: at most {number} nodes are shown.",
                         number=number(MOST_NODES),
                     ),
                 )

@@ -93,9 +93,8 @@ TIMES = (
         "approvals.timeout_s",
         N_("Approval timeout"),
         lambda: _(
-            "0 means that agents wait until you decide; otherwise {low}–{high} seconds. Only time while the card "
-            "is "
-            "visible counts.",
+            "0 means that agents wait until you decide; otherwise {low}–{high} seconds. Time counts only while "
+            "the card is visible.",
             low=LOW,
             high=HIGH,
         ),

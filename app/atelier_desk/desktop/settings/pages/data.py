@@ -86,7 +86,7 @@ class DataPage(RowsPage):
         move = self.section(N_("Export and import"))
         about = N_("A folder of plain JSON lines that other programs can read.")
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
-        about = N_("Needs a data folder without workflows and memories. Its settings are replaced.")
+        about = N_("Requires a data folder without workflows or memories. Its settings are replaced.")
         self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         about = N_(
             "Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP)."
@@ -206,9 +206,9 @@ class DataPage(RowsPage):
         else:
             title, action = _("Restore {name} from another installation?", name=path.name), _("Restore")
             about = _(
-                "It was made by an earlier version or another installation, or was changed since. Its permission "
-                "rules, tools, MCP servers, folders and service addresses stay disabled until you confirm each of "
-                "them, and its unfinished runs are ended. Restore it only if you trust its source."
+                "It was made by an earlier version or another installation, or has been changed since. Its "
+                "permission rules, tools, MCP servers, folders and service addresses stay disabled until you confirm "
+                "each of them, and its unfinished runs are ended. Restore it only if you trust its source."
             )
             words = f"{about}\n\n{words}"
         confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
@@ -232,7 +232,7 @@ class DataPage(RowsPage):
         )
 
     def _ask_compact(self) -> None:
-        words = _("Running agents are paused meanwhile. The disk needs space for a second copy of the database.")
+        words = _("Running agents are paused while this runs. The disk needs space for a second copy of the database.")
         confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
 
     def compact(self) -> None:

@@ -114,8 +114,8 @@ class GeneralPage(RowsPage):
                 "stop_repetition",
                 N_("Stop models that repeat themselves"),
                 N_(
-                    "Stops a reply when the same passage occurs 12 times in a row. The text is kept; use “Continue” "
-                    "to go on."
+                    "Stops a reply when the same passage occurs 12 times in a row. The text is kept; choose “Continue” "
+                    "for the rest."
                 ),
             ),
             Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue."), "workflows-running"),

@@ -104,8 +104,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("Servers"))
         about = N_(
-            "MCP servers give agents tools of other programs. Calls to them are treated as external access, whatever "
-            "the server declares."
+            "MCP servers give agents tools from other programs. Calls to them are treated as external access, "
+            "whatever the server declares."
         )
         card.body.addWidget(bind_text(label("", "muted", self, wrap=True), about))
         self.build_list(

@@ -64,7 +64,7 @@ REMEMBERED = Section(
         "memories_at_end",
         N_("Suggest memories with the model"),
         N_(
-            "Sends one short request to the turn's model, which counts as usage. Its suggestions wait for your "
+            "Sends one short request to the turn's model; it counts as usage. The suggestions wait for your "
             "approval at the end of the turn."
         ),
         "memory-at-end",

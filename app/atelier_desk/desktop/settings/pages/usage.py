@@ -117,8 +117,8 @@ class UsagePage(SettingsPage):
             QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow
         )
         about = N_(
-            "With a limit, Atelier sends no request whose price it does not know. Allow them until the month ends: "
-            "they do not count."
+            "When a limit is set, Atelier does not send requests without a known price. You can allow them until "
+            "the month ends; they do not count toward the limit."
         )
         self.row(section, self.unpriced, N_("Requests without a known price"), about)
 

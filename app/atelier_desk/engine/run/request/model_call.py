@@ -111,7 +111,6 @@ class ModelCall:
         self._saved_at = env.clock.monotonic()
         self._estimated = 0
         self._most = Usage()
-        self._unended = False
         self._hold = Hold(own=True)
         self._frame: PromptFrame | None = None
         self._with_tools = True
@@ -167,7 +166,8 @@ class ModelCall:
 
     def cut_off(self, reason: str) -> list[EventBody]:
         """Return events that keep a cut-off reply; empty if nothing was streamed or it is already stored."""
-        usage = self._used()
+        closed_here = reason not in {"error", "overflow"} and bool(self.content or self.reasoning or self._called)
+        usage = self._used() if closed_here else unended(self._used(), self._most)
         # A server that has the request charges for it, though it said nothing yet.
         used = self._begun or (self._sent and usage.cost > 0)
         if not used or self._partial_saved or self._handle.current.message_id == self.message_id:
@@ -178,10 +178,10 @@ class ModelCall:
         return [cut]
 
     def _used(self) -> Usage:
-        """Return the usage if the reply ends here: servers report counts only at the end."""
+        """Return the estimated usage so far: servers report counts only at the end of a reply."""
         written = estimate(self.content + self.reasoning + self._called)
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
-        return unended(priced(usage, self._info), self._most)
+        return priced(usage, self._info)
 
     async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.ReadyRequest:
         """Compact until the request fits; each compaction is committed before the next is planned."""
@@ -399,12 +399,11 @@ class ModelCall:
                     log.warning("the model repeats itself: the stream is closed")
                     return self._stopped(FinishReason.REPETITION)
                 if self._env.clock.monotonic() - self._saved_at >= SAVE_EVERY_S and (self.content or self.reasoning):
-                    await self._save_partial(state, self._used())
+                    await self._save_partial(state, unended(self._used(), self._most))
         raise ProviderError(N_("The model's answer ended unexpectedly."), code="truncated", recoverable=True)
 
     def _stopped(self, reason: FinishReason) -> ChatReply:
         """Return the received part of a reply whose stream was closed here."""
-        self._unended = True
         return ChatReply(content=self.content, reasoning=self.reasoning, finish_reason=reason)
 
     def _watched(self, deltas: AsyncGenerator[ChatDelta, None]) -> AsyncGenerator[ChatDelta, None]:
@@ -436,7 +435,6 @@ class ModelCall:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = priced(usage, opened.info)
-        usage = unended(usage, self._most) if self._unended else usage
         self._env.month.charged(opened.info, usage.cost)
         used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
         frame = self._frame
@@ -500,7 +498,7 @@ class ModelCall:
         """
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
-        note = _("the model was not given its tools by the server")
+        note = _("the server did not pass the tools on to the model")
         await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=note), clear_partial=True)
         self._partial_saved = True
         await self._remember(supports_tools=False)

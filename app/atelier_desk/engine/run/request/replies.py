@@ -133,13 +133,15 @@ class ReceivedReply:
         return self._begun or not refused
 
     def usage(self, tokens_input: int, info: ModelInfo) -> Usage:
-        """Return what the request used: without an end, its cost is the most that it may be.
+        """Return what the request used: if it broke off, its cost is the most that it may be.
 
         Args:
             tokens_input: our estimate of the request.
         """
         found = priced(counted(self.reply, tokens_input=tokens_input, most_output=self._max_tokens), info)
-        return found if self._done is not None else unended(found, at_most(tokens_input, self._max_tokens, info))
+        if self._done is not None or self.cut:
+            return found
+        return unended(found, at_most(tokens_input, self._max_tokens, info))
 
 
 def unended(usage: Usage, most: Usage) -> Usage:

@@ -67,7 +67,7 @@ async def call(
     )
     if refused and not await connection.modern():
         # It refuses the call until its page was opened, and would refuse it again.
-        message = N_("The MCP server {server} needs a page opened first, and you did not want that.")
+        message = N_("The MCP server {server} needs you to open a page first, and you declined.")
         raise McpError(message, code="declined", server=name)
     result = await connection.call(
         tool, arguments, context.progress, serving=serving,

@@ -106,7 +106,7 @@ class McpContent:
         if found is None:
             known = ", ".join(each.uri for each in entry.known.templates) or "-"
             raise NotFoundError(
-                N_("The MCP server {server} has no address {uri} to fill in. Known: {known}."),
+                N_("The MCP server {server} has no resource template {uri}. Known: {known}."),
                 server=entry.name,
                 uri=uri,
                 known=known,

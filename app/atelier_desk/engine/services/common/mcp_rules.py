@@ -40,23 +40,29 @@ def checked(config: McpServer) -> McpServer:
     for header in config.headers:
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
-                N_("{header} cannot be the name of a header of yours: letters, digits and dashes, and none of {own}."),
+                N_("{header} cannot be used as a header name: use letters, digits and dashes, and none of {own}."),
                 code="invalid_header", header=header[:40], own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
     for name, text in config.headers.items():
         if text and "$" not in text:
             raise UsageError(
-                N_("The value of the header {header} is kept in the keyring or named as $VARIABLE, never stored "
-                    "as text."),
-                code="invalid_header", header=name,
-            )  # fmt: skip
+                N_(
+                    "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
+                    "never stored as plain text."
+                ),
+                code="invalid_header",
+                header=name,
+            )
     for name, text in config.env.items():
         if text and is_secret(name, text):
             raise UsageError(
-                N_("The value of {name} looks like a secret: it is kept in the keyring or named as "
-                    "${{VARIABLE}}, never stored as text."),
-                code="secret", name=name,
-            )  # fmt: skip
+                N_(
+                    "The value of {name} looks like a secret. Keep it in the keyring or refer to it as "
+                    "${{VARIABLE}}; secrets are never stored as plain text."
+                ),
+                code="secret",
+                name=name,
+            )
     return config
 
 
@@ -74,8 +80,8 @@ def _check_address(url: str) -> None:
     if "@" in parts.netloc:
         raise UsageError(
             N_(
-                "The address must not contain a name or a password, because it is stored as text: use a header "
-                "instead, such as Authorization."
+                "The address must not contain a user name or password, because it is stored as plain text: use a "
+                "header instead, such as Authorization."
             ),
             code="secret",
         )

@@ -219,7 +219,7 @@ class MemoryMaintenance:
         """
         memory = await self._context.repos.memories.get(memory_id)
         if content is not None and memory.content != content:
-            raise ConflictError(N_("An agent has changed this memory meanwhile. Read it again."))
+            raise ConflictError(N_("An agent has changed this memory in the meantime. Read it again."))
         home = None if everywhere else memory.workflow_id
         return await self._stored(memory.model_copy(update={"workflow_id": home, "proposed": False}))
 

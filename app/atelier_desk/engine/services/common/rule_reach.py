@@ -83,7 +83,7 @@ def _reason(argument: str, tool: Tool) -> CallText | None:
         return CallText(text=N_("files have no host")) if about_hosts else _of_path(argument)
     plain = type(tool).describe is Tool.describe and not tool.subjects
     return (
-        CallText(text=N_("calls of this tool touch nothing that brackets could name: leave them out"))
+        CallText(text=N_("calls of this tool have nothing that brackets could match: leave them out"))
         if plain
         else None
     )
@@ -92,7 +92,7 @@ def _reason(argument: str, tool: Tool) -> CallText | None:
 def _of_command(argument: str) -> CallText | None:
     text = pattern.in_its_folder(argument).removesuffix(pattern.PREFIX)
     if pattern.PREFIX in text:
-        return CallText(text=N_("“:*” stands only at the end of a rule; inside write a star"))
+        return CallText(text=N_("“:*” is allowed only at the end of a rule; elsewhere write a star"))
     try:
         line = read(_HOME.sub("/home", text).replace("*", "x"), "/home")
     except UnreadableError as error:
@@ -121,16 +121,16 @@ def _of_path(argument: str) -> CallText | None:
         return CallText(text=N_("a space at its beginning or end belongs to the name"))
     rest = _HOME.sub("~", argument, count=1)
     if re.match(r"[A-Za-z]:[\\/]", argument):
-        return CallText(text=N_("a path of the whole disk begins with two slashes"))
+        return CallText(text=N_("an absolute path begins with two slashes"))
     if re.match(r"[A-Za-z][A-Za-z+]+:/", argument):
         return CallText(text=N_("it is an address, and files have none"))
     if "$" in rest or re.search(r"%\w+%", rest):
-        return CallText(text=N_("no variable but $HOME is filled in"))
+        return CallText(text=N_("no variable except $HOME is expanded"))
     if argument.startswith("~") and not argument.startswith("~/") and argument != "~":
         return CallText(text=N_("home folders of other users are not looked up: write // and the full path"))
     first = argument[1:].partition("/")[0].casefold()
     if argument.startswith("/") and not argument.startswith("//") and first in _TOPS:
         return CallText(
-            text=N_("one slash at the beginning is the workspace folder: write two for a path of the whole disk")
+            text=N_("one slash at the beginning means the workspace folder: write two for an absolute path")
         )
     return None

@@ -41,7 +41,7 @@ NOT_CHATS = N_(
 )
 DAMAGED = N_("{name} cannot be read: {problem}. Export it again.")
 TOO_LARGE = N_("{name} contains more than {most} GB; split the export into smaller files.")
-COMPRESSED = N_("{name} is compressed {ratio} times, more than any real export. The limit is {most} times.")
+COMPRESSED = N_("{name} expands to {ratio} times its size, more than any real export. The limit is {most} times.")
 _WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
 _CHATS = re.compile(
     rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])',

@@ -277,7 +277,9 @@ def _with_parent(node: ChatMessageNode, parent: str) -> ChatMessageNode:
 def _cut(text: str) -> str:
     if len(text) <= TEXT_MOST:
         return text
-    return text[:TEXT_MOST] + "\n\n" + _("[Cut: {n} characters more in the imported file]", n=len(text) - TEXT_MOST)
+    return (
+        text[:TEXT_MOST] + "\n\n" + _("[Truncated: {n} more characters in the imported file]", n=len(text) - TEXT_MOST)
+    )
 
 
 def _time(value: Any) -> datetime | None:
