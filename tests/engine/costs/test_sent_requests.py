@@ -127,7 +127,6 @@ async def test_a_request_next_to_a_run_counts_as_the_most_it_may_cost(
         ("truncated", False),
         ("server_error", False),
         ("withdrawn", False),
-        ("withdrawn later", False),
         ("a call", False),
         ("auth", True),
     ],
@@ -143,6 +142,19 @@ async def test_a_reply_that_breaks_off_counts_as_the_most_it_may_cost(opened: An
         await paid.atelier.runs.wait(run_id)
         cost, most = await spent(paid), AGENT.max_tokens * TOKENS / 1_000_000
         assert cost == 0.0 if free else cost > most
+        assert (await paid.atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(cost), "its run has it"
+
+
+async def test_a_reply_that_is_stopped_counts_what_had_arrived(opened: Any) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        endings = Endings(paid, "withdrawn later")
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await asyncio.wait_for(endings.asked.wait(), 10)
+        await paid.atelier.runs.cancel(run_id)
+        await paid.atelier.runs.wait(run_id)
+        cost = await spent(paid)
+        assert 0 < cost < AGENT.max_tokens * TOKENS / 1_000_000
         assert (await paid.atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(cost), "its run has it"
 
 

@@ -192,10 +192,10 @@ class ElidedButton(QPushButton):
             room -= option.iconSize.width() + 4  # a button's spacing between icon and text
         option.text = self.fontMetrics().elidedText(full, self._mode, room)
         QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
-        cut = full.replace("&&", "&") if option.text != full else ""
+        cut = plain_tip(full.replace("&&", "&")) if option.text != full else ""
         if cut != self._cut and self.toolTip() == self._cut:  # a tool tip of its own stays
-            self.setToolTip(cut)
             self._cut = cut
+            self.setToolTip(plain_tip(cut))
 
 
 class ElidedPill(ElidedLabel):

@@ -7,6 +7,7 @@ from PySide6.QtGui import QAction, QCursor, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTextBrowser, QToolTip
 
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import _
 
 OPENABLE = {"http", "https", "mailto"}
@@ -53,7 +54,7 @@ def add_address(menu: QMenu, address: str) -> QAction:
     """Add an entry with an address or a path, elided in the middle; the tool tip has it in full."""
     shown = menu.fontMetrics().elidedText(address, Qt.TextElideMode.ElideMiddle, theme().px(_SHOWN))
     entry = menu.addAction(shown.replace("&", "&&"))
-    entry.setToolTip(address)
+    entry.setToolTip(plain_tip(address))
     menu.setToolTipsVisible(True)
     return entry
 
