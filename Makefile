@@ -55,7 +55,7 @@ check-setup:
 
 # Check the table of systems and Pythons in docs/install.md against the package index.
 platforms: $(OUT)/uv/bin/uv
-	$(BIN)/python packaging/platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
+	$(BIN)/python packaging/wheel_platforms.py $(OUT)/uv/bin/uv $(if $(UPDATE),--update)
 
 $(OUT)/uv/bin/uv: constraints.txt | environment
 	$(BIN)/python -m venv $(OUT)/uv
@@ -65,7 +65,7 @@ $(OUT)/uv/bin/uv: constraints.txt | environment
 catalogues: $(COMPILED)
 
 %.mo: %.po | environment
-	$(BIN)/python packaging/catalogues.py compile $<
+	$(BIN)/python packaging/translation_catalogues.py compile $<
 
 run: setup
 	@$(BIN)/atelier $(ARGS)
@@ -80,24 +80,24 @@ lint: setup
 	$(BIN)/ruff format --check $(LINTED)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python packaging/catalogues.py check
-	$(BIN)/python packaging/size.py check
+	$(BIN)/python packaging/translation_catalogues.py check
+	$(BIN)/python packaging/check_code_size.py check
 	$(BIN)/python packaging/notices.py check
-	$(BIN)/python packaging/processes.py
-	$(BIN)/python packaging/delegates.py
-	$(BIN)/python packaging/plain_texts.py
-	$(BIN)/python packaging/pages.py check
-	$(BIN)/python packaging/bindings.py
-	$(BIN)/python packaging/forwarding.py
-	$(BIN)/python packaging/names.py
+	$(BIN)/python packaging/check_process_starts.py
+	$(BIN)/python packaging/check_item_delegates.py
+	$(BIN)/python packaging/check_plain_texts.py
+	$(BIN)/python packaging/generated_docs.py check
+	$(BIN)/python packaging/check_widget_bindings.py
+	$(BIN)/python packaging/check_forwarding.py
+	$(BIN)/python packaging/check_banned_words.py
 
 # Generate THIRD-PARTY-NOTICES from the installed packages; fails for a licence that packaging/notices.py does not list.
 notices: setup
 	$(BIN)/python packaging/notices.py write
 
-# Show the code size of each package and its limit (packaging/size.txt).
+# Show the code size of each package and its limit (packaging/code_size_limits.txt).
 size: setup
-	$(BIN)/python packaging/size.py
+	$(BIN)/python packaging/check_code_size.py
 
 format: setup
 	$(BIN)/ruff check --fix $(LINTED)
@@ -105,10 +105,10 @@ format: setup
 
 # Generate docs/tools.md, docs/cli.md and docs/events.md from the program.
 pages: setup
-	$(BIN)/python packaging/pages.py write
+	$(BIN)/python packaging/generated_docs.py write
 
 translations: setup
-	$(BIN)/python packaging/catalogues.py update
+	$(BIN)/python packaging/translation_catalogues.py update
 
 # The other agent frameworks that `bench` measures against, in an environment of their own.
 peers: $(PEERS)/.ready
@@ -139,12 +139,12 @@ chaos: setup
 
 fuzz: setup
 	@mkdir -p $(OUT)
-	$(BIN)/python -m tests.fuzz.fuzz_dialects --replies $(or $(REPLIES),100000) --json $(OUT)/fuzz.json
+	$(BIN)/python -m tests.fuzz.fuzz_tool_calls --replies $(or $(REPLIES),100000) --json $(OUT)/fuzz.json
 
 # The long form of tests of which the default suite runs a sample.
 slow: setup
-	$(BIN)/python -m pytest tests/slow/test_grammar_model.py tests/slow/test_mcp_everything.py tests/slow/test_mcp_conformance.py \
-	  tests/slow/test_sdk_streams.py tests/slow/test_every_git_setting.py --timeout 900 $(ARGS)
+	$(BIN)/python -m pytest tests/slow/test_llama_grammar.py tests/slow/test_mcp_reference_server.py tests/slow/test_mcp_conformance.py \
+	  tests/slow/test_provider_sdk_streams.py tests/slow/test_every_git_setting.py --timeout 900 $(ARGS)
 
 # Needs about 1.5 GB: the real sentence-transformers and weights from a package, in an environment of its own.
 sentence-transformers: setup
@@ -155,13 +155,13 @@ sentence-transformers: setup
 
 # Files where one wrong line would lose data, leak a secret or cost money; each gets 40 mutants. All take hours; FILES
 # selects some of them.
-CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_team.py \
-  engine/run/reducer/steps.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
+CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_teams.py \
+  engine/run/reducer/next_step.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/path_denials.py \
-  engine/run/permissions.py engine/run/call_facts.py engine/run/run_rules.py \
+  engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \
   workspace/root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
   workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
-  workspace/checkpoints/files.py workspace/checkpoints/store.py
+  workspace/checkpoints/undoable_changes.py workspace/checkpoints/store.py
 
 mutants: setup
 	$(BIN)/python packaging/mutants.py $(or $(FILES),$(addprefix app/atelier_desk/,$(CORE)))

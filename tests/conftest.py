@@ -27,9 +27,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from atelier_desk.support import i18n
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
-pytest_plugins = ["tests.support.databases", "tests.support.watchdog"]
+pytest_plugins = ["tests.support.database_templates", "tests.support.hang_watchdog"]
 
 settings.register_profile(
     "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.__main__ import ask_holder_to_raise, main
-from atelier_desk.engine.ipc.commands import command_handler, set_command_handler
+from atelier_desk.engine.ipc.command_handler import command_handler, set_command_handler
 from atelier_desk.engine.ipc.server import IpcServer
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 
 
 @contextmanager

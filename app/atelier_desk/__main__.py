@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from atelier_desk.storage.folder.lock import FolderLock
+    from atelier_desk.storage.data_folder.lock import FolderLock
 
 OPENING_S = 60.0
 """Seconds to wait for another window to open or close."""
@@ -44,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command == "quick":
         return open_something(arguments, given, quick=True)
     if arguments.command is not None:
-        from atelier_desk.cli.session import run_command
+        from atelier_desk.cli.data_folder_access import run_command
 
         return run_command(arguments, given)
     return open_something(arguments, given)
@@ -55,8 +55,8 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
 
     Without a terminal either, run one example.
     """
-    from atelier_desk.storage.folder.datadir import default_data_dir
-    from atelier_desk.support.display import desktop_problem
+    from atelier_desk.storage.data_folder.datadir import default_data_dir
+    from atelier_desk.support.display_check import desktop_problem
     from atelier_desk.support.i18n import _
 
     problem = desktop_problem()
@@ -72,8 +72,8 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
         finally:
             if window is not None:
                 window.release()
+    from atelier_desk.cli.data_folder_access import run_command
     from atelier_desk.cli.main import parse_or_exit, utf8_streams
-    from atelier_desk.cli.session import run_command
 
     utf8_streams()
     if quick:
@@ -114,8 +114,8 @@ def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | Non
             writable: opening then reports why.
     """
     from atelier_desk.domain.errors import StorageError
-    from atelier_desk.storage.folder.datadir import DataDir
-    from atelier_desk.storage.folder.lock import POLL_S, FolderLock
+    from atelier_desk.storage.data_folder.datadir import DataDir
+    from atelier_desk.storage.data_folder.lock import POLL_S, FolderLock
 
     until = time.monotonic() + OPENING_S
     while time.monotonic() < until:

@@ -22,7 +22,7 @@ from surrealdb.data import cbor as drivers
 
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.storage import cbor, tables
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from tests.bench.bench_storage import RUN_ID, Corpus
 
 ROWS, TIMES = 2_000, 9

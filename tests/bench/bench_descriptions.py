@@ -25,9 +25,9 @@ from typing import Any
 
 from atelier_desk.domain.project import EntityKind, ProjectHit
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+from atelier_desk.llm.embedders.sentence_transformers_embedder import SentenceTransformersEmbedder
 from atelier_desk.llm.secrets import KeyVault
-from tests.bench.undocumented import Asked, read
+from tests.bench.docstring_questions import Asked, read
 
 ROOT = Path(__file__).parents[2]
 QUESTIONS = 150

@@ -169,7 +169,7 @@ class PacedModel:
 async def fill(atelier: Any, count: int) -> str:
     """A workflow with ``count`` messages, alternately a question and an answer."""
     from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus
-    from atelier_desk.storage.writing.commit import Commit
+    from atelier_desk.storage.writing.journal_commit import Commit
 
     source = random.Random(3)
     workflow = await atelier.workflows.create("Long conversation")
@@ -301,7 +301,7 @@ class Probe:
         """Milliseconds of the UI thread's processor time from a change of style to the next painted frame; the median
         of six changes each.
         """
-        from atelier_desk.desktop.settings.language import switch_language
+        from atelier_desk.desktop.settings.language_switch import switch_language
         from atelier_desk.desktop.theme import theme
 
         for name in self.program.window.rail.docks:

@@ -296,7 +296,7 @@ def main() -> None:
         asyncio.run(phase(options.phase, options.folder, options.url, size, options.long, options.imported * 1_000_000))
         return
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.bench.peers.server"],
+        [sys.executable, "-m", "tests.bench.peers.scripted_server"],
         cwd=ROOT,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

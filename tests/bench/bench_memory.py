@@ -34,11 +34,11 @@ import psutil
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.memory import Memory, MemoryType
-from atelier_desk.knowledge import index_file
-from atelier_desk.knowledge.index import MemoryIndex, Question
-from atelier_desk.knowledge.search import MemorySearch
+from atelier_desk.knowledge import memory_index_file
+from atelier_desk.knowledge.memory_index import MemoryIndex, Question
+from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Store
@@ -211,7 +211,7 @@ async def speed(count: int, queries: int) -> dict[str, Any]:
 
 def index_bytes(index: MemoryIndex) -> int:
     """Size of the index: its arrays, and about 180 bytes of names per memory."""
-    parts, _head = index_file.parts(index)
+    parts, _head = memory_index_file.parts(index)
     return sum(part.nbytes for part in parts.values()) + 180 * len(index)
 
 
@@ -320,7 +320,7 @@ class Systems:
                 "limit": limit,
             }
             done = subprocess.run(
-                [peers, "-m", "tests.bench.peers.stores_peer"],
+                [peers, "-m", "tests.bench.peers.lancedb_peer"],
                 cwd=ROOT,
                 input=json.dumps(order),
                 capture_output=True,

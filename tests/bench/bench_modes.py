@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ToolMode
-from atelier_desk.engine.services.request.cost import prompt_cost
+from atelier_desk.engine.services.request.prompt_size import prompt_cost
 from atelier_desk.tools.base import ToolCategory
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry

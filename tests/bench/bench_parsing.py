@@ -35,11 +35,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.domain.documents import DOCUMENTS
+from atelier_desk.domain.document_formats import DOCUMENTS
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parse import ParseError, language_of, parse
 from atelier_desk.knowledge.parsing.parsed import Parsed
-from atelier_desk.knowledge.parsing.resolve import Resolver
+from atelier_desk.knowledge.parsing.relation_resolution import Resolver
 from atelier_desk.knowledge.parsing.symbols import symbols
 
 REPOSITORY = Path(__file__).resolve().parents[2]

@@ -26,7 +26,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.bench import durable_peers
+from tests.bench import durable_frameworks
 from tests.bench.peers.processes import PEERS, ROOT, Child, scripted_server
 
 OURS = ("atelier:no_fsync", "atelier:fsync")
@@ -138,7 +138,7 @@ def measure(names: list[str], peers: Path, quick: bool) -> dict[str, dict[str, A
         url = stack.enter_context(scripted_server())
         children: dict[str, Child] = {}
         for name in names:
-            children[name] = Child(python_of(name, peers), "tests.bench.peers.child", MODULES[name][0], url)
+            children[name] = Child(python_of(name, peers), "tests.bench.peers.framework_process", MODULES[name][0], url)
             stack.callback(children[name].close)
             children[name].line()
         for name, found in turns(children, 3 if quick else 7, quick).items():
@@ -207,8 +207,8 @@ def main() -> None:
         show(figures)
     failed = any(figures[name]["errors"] for name in OURS if name in figures)
     if options.durable or not (options.quick or options.only):
-        figures["durable"] = durable_peers.measure(options.peers, options.kills)
-        failed = failed or durable_peers.faults_of_ours(figures["durable"]) > 0
+        figures["durable"] = durable_frameworks.measure(options.peers, options.kills)
+        failed = failed or durable_frameworks.faults_of_ours(figures["durable"]) > 0
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
     if failed:

@@ -28,27 +28,27 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatReque
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.grammar import tools_grammar
-from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.tools.base import ToolContext
-from tests.support.runs import agent
+from tests.support.run_events import agent
 
 CODE = Path(__file__).parents[2] / "app" / "atelier_desk"
 FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")
 GOALS = {
-    "Which function says whether bytes are those of a PDF?": ("domain/documents.py", "def is_pdf"),
+    "Which function says whether bytes are those of a PDF?": ("domain/document_formats.py", "def is_pdf"),
     "Where are the tokens of a text estimated?": ("llm/tokens.py", "def estimate("),
     "Where is the text in a picture recognised by Tesseract?": ("media/ocr.py", "def _tesseract"),
     "How is it decided which entries gitignore leaves out of a walk through folders?": (
-        "workspace/walk.py",
+        "workspace/gitignore_walk.py",
         "def _left_out",
     ),
     "Which class stops asking a person who does not respond?": ("policy/circuit_breaker.py", "class "),
     "Where is an edit refused because somebody else changed the file after it was read?": (
-        "tools/files/base.py",
+        "tools/files/file_tool.py",
         "def refuse_changed",
     ),
     "How are entities reached from another one along edges, to a depth?": (

@@ -26,11 +26,11 @@ from typing import Any
 
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.storage import tables
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.writing.commit_rows import insert_all
+from atelier_desk.storage.writing.commit_statements import insert_all
 
 BATCH = 500
 BASELINE = "baseline.sqlite"

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunFinished, RunStarted, UserMessage
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, Usage
 from atelier_desk.domain.provider import ProviderConfig
@@ -140,7 +140,7 @@ def phase(folder: Path, url: str, *values: str) -> Any:
 @contextmanager
 def model_server() -> Iterator[str]:
     """The address of a scripted model server."""
-    command = [sys.executable, "-m", "tests.bench.peers.server"]
+    command = [sys.executable, "-m", "tests.bench.peers.scripted_server"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:

@@ -21,7 +21,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from tests.chaos.worker import AppendLine, acknowledge, fault_at
+from tests.chaos.run_worker import AppendLine, acknowledge, fault_at
 
 AGENT = AgentConfig(
     name="Worker", provider="local", model="scripted", tools=("append_line",), approval=ApprovalMode.MANUAL

@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from atelier_desk.workspace.checkpoints.cleaning import clean
-from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.leftovers import delete
+from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete
+from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 OLD = NOW - timedelta(days=100)

@@ -14,7 +14,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place
 from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 from tests.chaos.file_writer import CONTENTS

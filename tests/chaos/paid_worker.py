@@ -19,9 +19,9 @@ from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import MediaSettings, WebSettings
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.chaos.worker import acknowledge, fault_at
+from tests.chaos.run_worker import acknowledge, fault_at
 
 PRICE = 0.25
 """US dollars for a search and for an image."""

@@ -21,7 +21,7 @@ from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, Too
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.chaos.worker import AppendLine, acknowledge, fault_at
+from tests.chaos.run_worker import AppendLine, acknowledge, fault_at
 
 WIDTH = 8
 LINES = 2

@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.kills import World
+from tests.chaos.kill_harness import World
 from tests.chaos.paid_worker import MOST_TOKENS, PRICE, TOKENS
-from tests.chaos.sent_worker import KINDS
-from tests.support.pictures import png
-from tests.support.servers.plain_http import Handler, serving
+from tests.chaos.side_request_worker import KINDS
+from tests.support.sample_images import png
+from tests.support.servers.threaded_http import Handler, serving
 
 REPLY = 110 * TOKENS / 1_000_000
 """US dollars that a reply costs which the model counted."""
@@ -190,7 +190,7 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
 def test_a_request_beside_replies(
     services: Services, tmp_path: Path, kind: str, least: float, exact: float, moment: str
 ) -> None:
-    world = Paying(tmp_path, "tests.chaos.sent_worker")
+    world = Paying(tmp_path, "tests.chaos.side_request_worker")
     world.finish(world.start())
     before, of_runs = world.month[0], world.of_runs
     process = world.start(kind, moment)

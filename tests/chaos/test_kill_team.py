@@ -21,7 +21,7 @@ from atelier_desk.domain.events.run import ChildFinished, ChildStarted, RunFinis
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from tests.chaos.kills import Figures, World, duplicates, kill_at, kill_at_random, reported
+from tests.chaos.kill_harness import Figures, World, duplicates, kill_at, kill_at_random, reported
 from tests.chaos.team_worker import LINES, WIDTH
 
 KILLS = int(os.environ.get("ATELIER_TEAM_KILLS", "50"))

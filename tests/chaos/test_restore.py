@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.storage.copies import backup
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.store import Store
-from tests.chaos.elsewhere import granted, killed_at, prepare
-from tests.chaos.restoring import race
+from tests.chaos.foreign_data_worker import granted, killed_at, prepare
+from tests.chaos.restore_races import race
 from tests.storage.copies.test_backup import MOVES, check_killed_restore, fill
 
 RESTORES = 50

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from atelier_desk.workspace import atomic_rename
 from atelier_desk.workspace.checkpoints import trash
-from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place
 
 TOUCHES = frozenset(

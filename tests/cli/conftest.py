@@ -18,14 +18,14 @@ from atelier_desk.__main__ import main
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.ipc.commands import set_command_handler
+from atelier_desk.engine.ipc.command_handler import set_command_handler
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.engine.conftest import WordEmbedder
-from tests.support.databases import PlaceDatabase
+from tests.support.database_templates import PlaceDatabase
 
 
 class Typed(io.StringIO):

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.cli.command_result import report
 from atelier_desk.cli.commands import background_commands
-from atelier_desk.cli.output import Terminal
-from atelier_desk.cli.result import report
+from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel

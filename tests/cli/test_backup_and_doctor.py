@@ -6,10 +6,10 @@ import zipfile
 from pathlib import Path
 
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.storage.copies import origin
-from atelier_desk.storage.folder.datadir import default_data_dir
+from atelier_desk.storage.copies import backup_signature
+from atelier_desk.storage.data_folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
-from tests.cli.test_commands import talk
+from tests.cli.test_other_commands import talk
 
 
 def test_backups_are_created_verified_and_restored(cli: Cli, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_foreign_backup_needs_an_option_and_its_rules_stay_inactive(cli: Cli, 
     assert cli("backup", "create", "b.zip").status == 0
     assert "another installation" not in cli("backup", "verify", "b.zip").err
     assert cli("backup", "restore", "b.zip", "--json").json["own"] is True
-    (default_data_dir() / origin.KEY).unlink()
+    (default_data_dir() / backup_signature.KEY).unlink()
     assert "another installation" in cli("backup", "verify", "b.zip").err
     refused = cli("backup", "restore", "b.zip")
     assert (refused.status, "--from-elsewhere" in refused.err) == (1, True)

@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
-from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.store import Statement, Store
 from tests.cli.conftest import Cli
-from tests.support.databases import PlaceDatabase
+from tests.support.database_templates import PlaceDatabase
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from atelier_desk.cli.data_folder_server import _tidy
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.storage.folder.datadir import default_data_dir
+from atelier_desk.storage.data_folder.datadir import default_data_dir
 from atelier_desk.support.shutdown import CANCELLED
 from atelier_desk.workspace.processes import sandbox
 from tests.cli.conftest import Cli, Result
@@ -59,7 +59,7 @@ def test_changes_are_listed_shown_and_undone(cli: Cli, project: Path, workflow: 
 
 
 def test_a_long_undo_shows_progress(cli: Cli, project: Path, workflow: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atelier_desk.domain.change.UNDONE_AT_ONCE", 1)
+    monkeypatch.setattr("atelier_desk.domain.file_change.UNDONE_AT_ONCE", 1)
     monkeypatch.setattr("atelier_desk.cli.commands.files.REPORT_EVERY", 1)
     done = cli("files", "undo", workflow, "--all")
     assert done.err == "1 of 2 changes\n"

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.cli.command_result import report
 from atelier_desk.cli.commands import mcp
-from atelier_desk.cli.output import Terminal
 from atelier_desk.cli.parser import build_parser
-from atelier_desk.cli.result import report
+from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
 from tests.mcp.conftest import Make, alive, bundle_of, plain
-from tests.support.keyring import MemoryKeyring
-from tests.support.servers.mcp_plain import ECHO, tool
+from tests.support.memory_keyring import MemoryKeyring
+from tests.support.servers.mcp_stdio import ECHO, tool
 
 __all__ = ["plain"]
 

@@ -14,7 +14,7 @@ import pytest
 
 from atelier_desk.cli.argparse_text import WORDS
 from atelier_desk.cli.dispatch import execute
-from atelier_desk.cli.grammar import memory, options
+from atelier_desk.cli.grammar import memory, shared_options
 from atelier_desk.cli.parser import HelpShown, Usage, build_parser, parse
 from atelier_desk.domain.agent import ApprovalMode, Thinking, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
@@ -161,10 +161,10 @@ def test_help_and_version_go_to_standard_output(cli: Cli) -> None:
 
 
 def test_the_choices_are_those_of_the_domain() -> None:
-    assert set(options.TOOL_MODES) == {mode.value for mode in ToolMode}
-    assert set(options.DIALECTS) == {dialect.value for dialect in ToolDialect}
-    assert set(options.EFFORTS) == {level.value for level in Thinking}
-    assert options.PROFILES == permission_profiles.NAMES
+    assert set(shared_options.TOOL_MODES) == {mode.value for mode in ToolMode}
+    assert set(shared_options.DIALECTS) == {dialect.value for dialect in ToolDialect}
+    assert set(shared_options.EFFORTS) == {level.value for level in Thinking}
+    assert shared_options.PROFILES == permission_profiles.NAMES
     assert {profile.mode for profile in permission_profiles.ALL} == set(ApprovalMode)
     assert set(memory.TYPES) == {kind.value for kind in MemoryType}
     assert set(memory.SCOPES) == {scope.value for scope in MemoryScope}
@@ -183,7 +183,7 @@ def test_help_and_errors_load_nothing_heavy(argv: list[str]) -> None:
 
 LISTINGS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "approvals", "tasks")
 UNUSED = ("httpx", "numpy", "keyring", "babel", "PySide6", "xllamacpp", "atelier_desk.engine.runs.manager",
-          "atelier_desk.engine.run.reducer.reduce", "atelier_desk.knowledge.search",
+          "atelier_desk.engine.run.reducer.reduce", "atelier_desk.knowledge.memory_search",
           "atelier_desk.engine.services.inspector", "atelier_desk.engine.services.workflow.transcript")  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def test_a_listing_loads_only_what_it_needs(noun: str, tmp_path: Path) -> None:
         "import sys; from atelier_desk.__main__ import main; status = main(sys.argv[2:]);"
         "print(status, [m for m in sys.argv[1].split() if m in sys.modules], file=sys.stderr)"
     )
-    unused = [name for name in UNUSED if not (noun == "tools" and name == "atelier_desk.knowledge.search")]
+    unused = [name for name in UNUSED if not (noun == "tools" and name == "atelier_desk.knowledge.memory_search")]
     if noun != "tools":
         unused.append("atelier_desk.domain.events.run")
     command = [sys.executable, "-c", code, " ".join(unused), "--data-dir", str(tmp_path / "data"), noun, "list"]

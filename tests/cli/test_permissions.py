@@ -13,13 +13,13 @@ import pytest
 
 from atelier_desk.cli.grammar.permissions import moment
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from atelier_desk.workspace.commands.command_list import ABOUT
+from atelier_desk.workspace.commands.safe_command_list import ABOUT
 from tests.cli.conftest import Cli, Configure
 from tests.cli.test_run import calculate
 

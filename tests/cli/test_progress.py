@@ -8,7 +8,7 @@ import io
 import pytest
 
 from atelier_desk.cli import progress
-from atelier_desk.cli.output import Terminal
+from atelier_desk.cli.terminal_io import Terminal
 
 
 @pytest.fixture

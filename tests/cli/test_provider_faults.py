@@ -15,12 +15,12 @@ import pytest
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli, Result
 from tests.support.servers.anthropic import FakeAnthropic, error_body
-from tests.support.servers.base import Failure, Reply
+from tests.support.servers.fake_server import Failure, Reply
 from tests.support.servers.google import FakeGoogle
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.openai_responses import FakeResponses
 from tests.support.servers.proxies import FakeProxy
-from tests.support.servers.responses import FakeResponses
 
 FAR = "http://models.test/v1"
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.cli.output import Terminal
+from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import StreamEvent

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers.base import Call, Reply
+from tests.support.servers.fake_server import Call, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI

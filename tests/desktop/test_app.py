@@ -20,8 +20,8 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop import app as desktop
-from atelier_desk.desktop.main_window.opening_page import OpeningPage
-from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.main_window.loading_page import OpeningPage
+from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.system.crash_handler import CrashHandler, report_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.message_box import MessageBox
@@ -30,7 +30,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.support import i18n
-from tests.storage.samples.opening import unpack
+from tests.storage.samples.unpack_sample import unpack
 from tests.support.fake_bridge import FakeAtelier
 
 

@@ -14,34 +14,34 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.__main__ import main
-from atelier_desk.desktop.chat.cards.result_parts import PartView
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript.entries import entry_from
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.chat.transcript.messages import make_widget
+from atelier_desk.desktop.chat.cards.tool_result_parts import PartView
+from atelier_desk.desktop.chat.transcript.entry_data import entry_from
+from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.model import Transcript
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.settings.pages.agents import tool_choices
-from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
+from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
 from atelier_desk.desktop.settings.tool_list import ToolList
-from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default import create_default_tool_registry
-from tests.support import stranger
+from tests.support import external_section
 
 
 @pytest.fixture(autouse=True)
 def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "rooms").mkdir()
-    with stranger.room(tmp_path / "rooms", monkeypatch) as folder:
+    with external_section.room(tmp_path / "rooms", monkeypatch) as folder:
         yield folder
 
 
@@ -70,7 +70,7 @@ def test_its_messages_are_extracted_for_the_catalogue(garden: Path) -> None:
     words = {
         each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})
     }
-    assert words >= set(stranger.FRENCH)
+    assert words >= set(external_section.FRENCH)
 
 
 async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
@@ -88,7 +88,7 @@ async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
     assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
     assert boxes.findChild(QCheckBox, "tool-group-Garden").text() == "Garden"
     assert "Garden" in texts(listing)
-    stranger.speak_french(monkeypatch)
+    external_section.speak_french(monkeypatch)
     boxes.set_choices(tool_choices(infos))
     listing.show_tools(infos)
     assert boxes.findChild(QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
@@ -159,7 +159,7 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         assert not (atelier.datadir.attachments / workflow_id).exists()
         assert (atelier.datadir.attachments / copy.id / artefact.sha256).read_bytes() == b"\x00plan"
 
-    stranger.speak_french(monkeypatch)
+    external_section.speak_french(monkeypatch)
     card.refresh()
     assert card.words() == ("Arrosoir", "5 litres pour roses")
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QFont
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
 from atelier_desk.domain.errors import StorageError
@@ -21,9 +21,9 @@ from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.stepping import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.program import Program
-from tests.support.projects import Projects
-from tests.support.wheel import changed_by_wheel, inputs
+from tests.support.main_window import Program
+from tests.support.mouse_wheel import changed_by_wheel, inputs
+from tests.support.sample_project import Projects
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button",

@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.e2e.harness import AppDriver, scripted
-from tests.e2e.wire import ModelServer
+from tests.e2e.scripted_model_server import ModelServer
 
 OpenApp = Callable[..., AppDriver]
 """``open_app(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""

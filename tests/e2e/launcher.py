@@ -31,7 +31,7 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.e2e.asking import task
+from tests.e2e.scripted_tool_calls import task
 
 TASKS = ("Measure", "Cut", "Glue")
 ANSWER = "All three are done."

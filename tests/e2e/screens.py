@@ -11,15 +11,15 @@ from typing import Any
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QAbstractButton, QApplication, QMessageBox, QWidget
 
-from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.llm.scripted import Step
 from atelier_desk.support import i18n
-from tests.e2e.asking import ask_user, calculate, remember, report, task
 from tests.e2e.harness import AppDriver
+from tests.e2e.scripted_tool_calls import ask_user, calculate, remember, report, task
 
 PANES = ("tasks", "activity", "memory", "reports", "questions", "files", "context", "timeline")
 _EDIT = {"path": "shelf.py", "old_string": "return width // 30", "new_string": "return max(2, width // 30)"}

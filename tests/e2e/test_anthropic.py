@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.cli.test_provider_faults import serving
 from tests.e2e.conftest import OpenApp
-from tests.e2e.hosted import add_service, ask_for_a_sum, picture, see_savings
-from tests.e2e.wire import calculate
+from tests.e2e.hosted_service_steps import add_service, ask_for_a_sum, picture, see_savings
+from tests.e2e.scripted_model_server import calculate
 from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.base import Reply
+from tests.support.servers.fake_server import Reply
 
 KEY = "sk-ant-k1"
 USAGE = {"input_tokens": 50, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 4000, "output_tokens": 30}

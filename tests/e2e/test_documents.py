@@ -11,11 +11,11 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QTextDocument
 from PySide6.QtPrintSupport import QPrintDialog
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from atelier_desk.domain.documents import COMPOUND
+from atelier_desk.domain.document_formats import COMPOUND
 from atelier_desk.workspace.documents.process import answer
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
-from tests.support.documents import sheets, word
+from tests.support.sample_documents import sheets, word
 
 
 def save_picture(app: AppDriver, name: str) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.cli.test_provider_faults import serving
 from tests.e2e.conftest import OpenApp
-from tests.e2e.hosted import add_service, ask_for_a_sum, picture, see_savings
-from tests.e2e.wire import calculate
-from tests.support.servers.base import Reply
+from tests.e2e.hosted_service_steps import add_service, ask_for_a_sum, picture, see_savings
+from tests.e2e.scripted_model_server import calculate
+from tests.support.servers.fake_server import Reply
 from tests.support.servers.google import FakeGoogle
 
 KEY = "AIza-k1"

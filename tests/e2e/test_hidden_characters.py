@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLineEdit, QWidget
 
-from atelier_desk.desktop.folders.button import FolderButton
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
+from atelier_desk.desktop.workspace_folders.button import FolderButton
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
@@ -20,10 +20,10 @@ from atelier_desk.domain.project import Project
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import Step
-from tests.e2e.asking import ask_user, remember, report, task
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child
-from tests.support.screen_texts import on_screen
+from tests.e2e.scripted_tool_calls import ask_user, remember, report, task
+from tests.support.window_texts import on_screen
 
 TURN = "\u202e"
 """Right-to-left override: ``report<U+202E>txt.sh`` is drawn as ``reporths.txt``."""

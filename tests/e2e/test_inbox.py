@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 
 from atelier_desk.domain.errors import ProviderError
-from tests.e2e.asking import ask_user
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rendered
-from tests.e2e.wire import ModelServer, config, held_reply, hire
+from tests.e2e.scripted_model_server import ModelServer, config, held_reply, hire
+from tests.e2e.scripted_tool_calls import ask_user
 
 
 def test_one_list_has_what_waits_failed_or_finished(open_app: OpenApp) -> None:

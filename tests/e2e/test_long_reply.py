@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel
 
 from atelier_desk.desktop.chat.cards.diagram import DiagramPicture
-from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.theme import theme
 from tests.e2e.conftest import OpenApp

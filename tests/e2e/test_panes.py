@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QLineEdit, QListView, QListWidget
 
-from tests.e2e import wire
-from tests.e2e.asking import calculate, remember, report, task
+from tests.e2e import scripted_model_server
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import rendered, rows
-from tests.e2e.wire import ModelServer, calls, config, hire, spawn
+from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, spawn
+from tests.e2e.scripted_tool_calls import calculate, remember, report, task
 
 
 def test_a_task_appears_in_the_task_pane(open_app: OpenApp) -> None:
@@ -64,7 +64,7 @@ def test_each_step_of_a_team_is_one_row_of_the_activity(open_app: OpenApp, serve
     app = open_app(None)
     app.engine(lambda a: hire(a, server.provider, config("Ada"), config("Bea")))
     app.settle()
-    figures = [wire.calculate(f"c{number}", f"{number}*7") for number in (1, 2, 3)]
+    figures = [scripted_model_server.calculate(f"c{number}", f"{number}*7") for number in (1, 2, 3)]
     server.script("Build", calls(*figures, text="I calculate."), calls(spawn("s1", "Bea", "Check")), "It stands.")
     server.script("Check", "Right.")
     app.send("Build")

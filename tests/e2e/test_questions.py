@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
 
 from atelier_desk.domain.model_messages import ChatRequest, Role
 from atelier_desk.domain.question import QuestionStatus
-from tests.e2e.asking import ask_user
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, error_text, rendered
+from tests.e2e.scripted_tool_calls import ask_user
 
 
 def newest_result(request: ChatRequest) -> str:

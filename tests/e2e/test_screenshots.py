@@ -13,12 +13,12 @@ import pytest
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens
+from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, Tokens
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.llm.scripted import Step
-from tests.e2e.asking import ask_user, calculate, remember, report, task
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
+from tests.e2e.scripted_tool_calls import ask_user, calculate, remember, report, task
 
 PLAN = """Here is the plan for the new shelf:
 

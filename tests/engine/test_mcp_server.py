@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier, mcp_server
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, plain
-from tests.support.runs import agent
+from tests.support.run_events import agent
 
 __all__ = ["plain"]
 

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
-from tests.support import memories
+from tests.support import memory_fixtures
 
-embedder, repos, search, workflow = memories.embedder, memories.repos, memories.search, memories.workflow
+embedder, repos, search, workflow = (
+    memory_fixtures.embedder,
+    memory_fixtures.repos,
+    memory_fixtures.search,
+    memory_fixtures.workflow,
+)

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import lexical
-from atelier_desk.knowledge.index import MemoryIndex
-from atelier_desk.storage.memory_terms import MemoryTerms, pack
+from atelier_desk.knowledge.memory_index import MemoryIndex
+from atelier_desk.storage.memory_index_entry import MemoryTerms, pack
 
 ANY = MemoryFilter(scope=None)
 WORDS = ["cat", "dog", "bird", "fish", "tree", "house"]

@@ -11,9 +11,9 @@ from hypothesis.extra import numpy as arrays
 from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import ranking
 from atelier_desk.knowledge import vectors as vectors_module
-from atelier_desk.knowledge.index import MemoryIndex, Question
+from atelier_desk.knowledge.memory_index import MemoryIndex, Question
 from atelier_desk.knowledge.vectors import RowVectors, widened
-from atelier_desk.storage.memory_terms import MemoryTerms, pack
+from atelier_desk.storage.memory_index_entry import MemoryTerms, pack
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
@@ -134,7 +134,7 @@ def test_a_turn_is_found_through_its_neighbours_and_its_speaker() -> None:
 
 def test_a_search_in_short_vectors_first_loses_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vectors_module, "SKETCH_FROM", 500)
-    monkeypatch.setattr("atelier_desk.knowledge.index.REFINED", 200)
+    monkeypatch.setattr("atelier_desk.knowledge.memory_index.REFINED", 200)
     random = np.random.default_rng(5)
     topics = random.normal(size=(20, 256))
     matrix = topics[random.integers(0, 20, 2_000)] + 0.7 * random.normal(size=(2_000, 256))

@@ -11,7 +11,7 @@ from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.responses import FakeResponses
+from tests.support.servers.openai_responses import FakeResponses
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.llm.errors import ErrorLocation, parse_body, payload_error, response_error, retry_after
 from atelier_desk.llm.secrets import remember
 from atelier_desk.support.i18n import _
-from tests.llm.streams import JSON
+from tests.llm.stream_requests import JSON
 
 WHERE = ErrorLocation("Server", "big-model")
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

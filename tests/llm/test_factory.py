@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider, create_provider
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_heavy_libraries_are_imported_only_when_used() -> None:
     code = (
         "import sys, atelier_desk.llm.factory, atelier_desk.llm.openai_compatible, atelier_desk.llm.mistral, "
         "atelier_desk.llm.ollama, "
-        "atelier_desk.llm.wire.detect, atelier_desk.llm.embedders.remote;"
+        "atelier_desk.llm.network.local_server_detection, atelier_desk.llm.embedders.remote;"
         "print(*({'httpx', 'numpy', 'keyring'} & set(sys.modules)))"
     )
     run = subprocess.run(

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ProviderError
-from tests.llm.streams import ask, collect, provider, reply_of, run
-from tests.support.clock import ManualClock
+from tests.llm.stream_requests import ask, collect, provider, reply_of, run
+from tests.support.manual_clock import ManualClock
 from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.base import Failure, FakeServer, Reply
+from tests.support.servers.fake_server import Failure, FakeServer, Reply
 from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.responses import FakeResponses
+from tests.support.servers.openai_responses import FakeResponses
 
 KINDS: dict[str, type[FakeServer]] = {
     "anthropic": FakeAnthropic,

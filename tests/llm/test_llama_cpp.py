@@ -17,8 +17,8 @@ import pytest
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import FinishReason, TextDelta
-from atelier_desk.llm.wire.detect import detect
-from tests.llm.streams import ADD, ask, called, collect, provider, reply_of, result
+from atelier_desk.llm.network.local_server_detection import detect
+from tests.llm.stream_requests import ADD, ask, called, collect, provider, reply_of, result
 
 pytestmark = pytest.mark.model
 

@@ -24,10 +24,10 @@ from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
-from tests.llm.shapes import ANY, SHAPES, conversation
-from tests.llm.streams import ADD, ask, called, collect, joined, provider, reply_of, result
-from tests.support.clock import ManualClock
-from tests.support.servers.base import Call, Failure, Reply
+from tests.llm.conversation_shapes import ANY, SHAPES, conversation
+from tests.llm.stream_requests import ADD, ask, called, collect, joined, provider, reply_of, result
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.mistral import FIELDS, FakeMistral
 
 KEY = "mistral-test-key-1"

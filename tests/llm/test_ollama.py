@@ -16,9 +16,9 @@ from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.tokens import estimate_request
-from tests.llm.streams import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
-from tests.support.clock import ManualClock
-from tests.support.servers.base import Call, Failure, Reply
+from tests.llm.stream_requests import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.ollama import FakeOllama
 
 

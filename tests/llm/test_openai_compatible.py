@@ -11,9 +11,9 @@ import pytest
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
-from tests.llm.streams import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
-from tests.support.clock import ManualClock
-from tests.support.servers.base import Call, Failure, Reply
+from tests.llm.stream_requests import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.openai import FakeOpenAI
 
 

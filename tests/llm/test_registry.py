@@ -25,17 +25,17 @@ from atelier_desk.llm.registry import (
     register,
 )
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.plugged_provider import plugged
-from tests.support.servers.base import Call, Reply, Request, Response
+from tests.support.external_provider import plugged
+from tests.support.servers.fake_server import Call, Reply, Request, Response
 from tests.support.servers.openai import FakeOpenAI
 
 APP = Path(atelier_desk.__file__).parent
 OWN = (
-    "llm/providers/",
+    "llm/provider_kinds/",
     "llm/local/",
     "llm/anthropic/",
     "llm/google/",
-    "llm/responses/",
+    "llm/openai_responses/",
     "llm/openai_compatible.py",
     "llm/mistral.py",
     "llm/ollama.py",

@@ -15,7 +15,7 @@ from atelier_desk.llm.tokens import (
     highest_input_price,
     priced,
 )
-from tests.llm.streams import ADD, ask, called
+from tests.llm.stream_requests import ADD, ask, called
 
 
 def test_estimates_count_bytes() -> None:

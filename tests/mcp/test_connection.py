@@ -20,8 +20,8 @@ from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.variable_resolution import entry, resolved
 from atelier_desk.workspace.processes import stdio_process
 from tests.mcp.conftest import Make, alive
-from tests.support.clock import ManualClock
-from tests.support.servers.mcp_plain import ECHO, tool
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.mcp_stdio import ECHO, tool
 
 
 @asynccontextmanager
@@ -218,7 +218,7 @@ async def test_no_process_remains_when_the_program_is_killed(plain: Make) -> Non
     script = (
         "import asyncio, sys\n"
         "from pathlib import Path\n"
-        "from atelier_desk.workspace.processes.process import Order\n"
+        "from atelier_desk.workspace.processes.command_process import Order\n"
         "from atelier_desk.workspace.processes.stdio_process import StdioProcess\n"
         "async def main():\n"
         f"    await StdioProcess.start(Order({command!r}, {(command, *arguments)!r}, Path('/'), {{}}))\n"

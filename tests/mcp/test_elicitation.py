@@ -10,9 +10,9 @@ import pytest
 from atelier_desk.domain.form import FieldKind, Form
 from atelier_desk.domain.question import QuestionAnswer, form_answer
 from atelier_desk.mcp import elicitation
-from atelier_desk.presentation import validation
+from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import _, set_language
-from tests.support.servers import mcp_asks
+from tests.support.servers import mcp_client_requests
 
 
 def form(**properties: Any) -> Form:
@@ -57,7 +57,7 @@ def test_each_kind_of_field(schema: Any, typed: str, value: Any, problem: str) -
     if problem:
         for language in ("en", "fr"):
             set_language(language)
-            said = validation.problem(made, "x", problem).localized(_)
+            said = invalid_value_text.problem(made, "x", problem).localized(_)
             assert said
             assert "{" not in said
 
@@ -143,7 +143,7 @@ def test_a_model_request_is_text_of_limited_length() -> None:
 
 
 def test_an_answer_is_validated_against_its_form() -> None:
-    spec = asked(mcp_asks.FORM)
+    spec = asked(mcp_client_requests.FORM)
     assert form_answer({"name": "Ada", "seats": 1}).problem(spec) is None
     for wrong in ({"name": "Ada"}, {"name": "Ada", "seats": 1, "more": 1}, {"name": "Ada", "seats": "1"}):
         assert form_answer(wrong).problem(spec) == "form"

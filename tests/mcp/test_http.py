@@ -14,7 +14,7 @@ from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.variable_resolution import Resolved
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 
 @asynccontextmanager

@@ -10,9 +10,9 @@ import httpx2
 import pytest
 
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.engine.services.common.mcp_rules import icon_text
+from atelier_desk.engine.services.common.mcp_config_checks import icon_text
 from atelier_desk.mcp import icons
-from tests.support.pictures import png
+from tests.support.sample_images import png
 
 PICTURE = png(16, 16)
 DATA = "data:image/png;base64," + base64.b64encode(PICTURE).decode()

@@ -19,9 +19,9 @@ from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.message_limits import MessageRate, TooManyValuesError, ValueLimit
 from tests.mcp.conftest import Make, alive
 from tests.mcp.test_connection import connected, refused
-from tests.support.clock import ManualClock
-from tests.support.servers.mcp_guarded import served
-from tests.support.servers.mcp_plain import ECHO, tool
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.mcp_sign_in import served
+from tests.support.servers.mcp_stdio import ECHO, tool
 
 
 def over(text: bytes, *, size: int, events: bool = False) -> bool:

@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
 from atelier_desk.mcp.variable_resolution import entry
 from tests.engine.conftest import Opener, open_atelier
-from tests.support.servers.mcp_guarded import Accounts, guarded, signs_in
+from tests.support.servers.mcp_sign_in import Accounts, guarded, signs_in
 
 __all__ = ["open_atelier"]
 
@@ -208,7 +208,7 @@ async def test_other_sign_ins_are_allowed(server: str, url: str) -> None:
 async def test_a_sign_in_into_the_private_network_ends_before_any_request(
     open_atelier: Opener, browser: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.support.servers.mcp_guarded import served
+    from tests.support.servers.mcp_sign_in import served
 
     inside: list[str] = []
 
@@ -321,9 +321,9 @@ async def test_more_scopes_are_requested_at_the_next_sign_in(open_atelier: Opene
     ],
 )
 def test_a_client_secret_is_sent_in_the_way_the_server_supports(supported: list[str] | None, method: str) -> None:
-    from atelier_desk.mcp import oauth_provider
+    from atelier_desk.mcp import oauth_request_auth
 
-    assert oauth_provider.method(supported) == method
+    assert oauth_request_auth.method(supported) == method
 
 
 async def test_a_server_with_only_the_newest_protocol_requires_a_sign_in_too(

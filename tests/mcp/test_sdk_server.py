@@ -11,8 +11,8 @@ import pytest
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http, results
 from tests.mcp.test_connection import connected
-from tests.support.clock import ManualClock
-from tests.support.servers.mcp_guarded import served
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.mcp_sign_in import served
 
 SERVER = """
 from mcp.server.mcpserver import MCPServer

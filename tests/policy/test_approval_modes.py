@@ -15,8 +15,8 @@ from atelier_desk.domain.approval import (
     ApprovalStatus,
     RiskName,
 )
-from atelier_desk.domain.call import CallText, Presentation
 from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.domain.tool_call_details import CallText, Presentation
 from atelier_desk.policy.approval_modes import risk_of, stricter, together
 from atelier_desk.policy.permissions.call_facts import CallFacts, Concern
 from atelier_desk.policy.permissions.decide import Level, decide

@@ -18,7 +18,7 @@ from atelier_desk.policy.budget import (
     seconds_left,
     share,
 )
-from tests.support.runs import agent
+from tests.support.run_events import agent
 
 
 def spent(

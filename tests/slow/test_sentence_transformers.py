@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.embedders.subprocess_st import SentenceTransformersEmbedder
+from atelier_desk.llm.embedders.sentence_transformers_embedder import SentenceTransformersEmbedder
 
 
 def weights() -> Path:

@@ -21,8 +21,8 @@ from surrealdb.data.types.set import SurrealSet
 from surrealdb.request_message.descriptors import cbor_ws
 
 from atelier_desk.storage import cbor
-from atelier_desk.storage.engine import Engine
-from tests.storage.strategies import TEXT, TIMES
+from atelier_desk.storage.database_engine import Engine
+from tests.storage.model_strategies import TEXT, TIMES
 
 
 class Kind(StrEnum):

@@ -16,12 +16,12 @@ from atelier_desk.domain.workflow import Message, MessageRole, Run, Workflow
 from atelier_desk.storage import compressed_text as packing
 from atelier_desk.storage import tables
 from atelier_desk.storage.compressed_text import COLUMNS, pack, packed, readable, unpack, unpacked
-from atelier_desk.storage.copies.transfer import export_jsonl, import_jsonl
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.copies.jsonl_export_import import export_jsonl, import_jsonl
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 LONG = "A heron stands in the river, and what it looks at is a fish. " * 20
 DICTIONARY_1 = "aadae830dfbbb5b461ab4de8e9de5f1591664bb79e7bf452462542eb5cf65782"

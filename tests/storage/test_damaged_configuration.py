@@ -24,9 +24,9 @@ from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.integrity import damaged_anywhere
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.configuration import remove_damaged
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 CHANGES = {
     "agent": ("config", '{"name":"Agent a","provider":"evil","model":"m"}'),

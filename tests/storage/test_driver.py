@@ -9,7 +9,7 @@ import sys
 PROGRAM = """
 import asyncio, json, sys
 from atelier_desk.storage import driver
-from atelier_desk.storage.engine import Engine
+from atelier_desk.storage.database_engine import Engine
 
 async def main():
     engine = await Engine.open(None)

@@ -13,16 +13,16 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
-from atelier_desk.storage import engine as engine_module
+from atelier_desk.storage import database_engine as engine_module
 from atelier_desk.storage import tables as storage_tables
-from atelier_desk.storage.engine import Engine, Outcome
-from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.database_engine import Engine, Outcome
+from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing import writer
 from atelier_desk.support import heap
-from tests.storage.programs import run, start
+from tests.storage.child_programs import run, start
 
 EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"
 
@@ -182,7 +182,7 @@ async def test_a_failed_reopening_is_retried_at_the_next_request(
     async with await Store.open(datadir.database) as store:
         await store.write(named("kept"))
         with monkeypatch.context() as patch:
-            patch.setattr("atelier_desk.storage.engine._construct", _no_files)
+            patch.setattr("atelier_desk.storage.database_engine._construct", _no_files)
             for attempt in (store._engine.reopen(), names(store), store.write(named("refused"))):
                 with pytest.raises(StorageError) as caught:
                     await attempt

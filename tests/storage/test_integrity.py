@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged, UserMessage
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, Run, ToolExecution, Workflow
 from atelier_desk.storage import integrity
 from atelier_desk.storage.integrity import damaged_anywhere, damaged_in
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 W = "w"
 

@@ -13,12 +13,12 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import tables
-from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.repositories.base import upsert
+from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Statement, Store
-from tests.storage.programs import run, start
+from tests.storage.child_programs import run, start
 
 
 async def names(store: Store) -> list[str]:

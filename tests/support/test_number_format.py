@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.desktop.widgets import format
+from atelier_desk.desktop.widgets import date_format
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import set_language
 
@@ -85,7 +85,7 @@ def test_dates_have_one_form_in_the_window_and_the_terminal(language: str, writt
     set_language(language)
     at = datetime(2026, 11, 26, 22, 33).astimezone()
     assert [number_format.moment(at), number_format.day(at)] == written.split("|")
-    assert format.moment is number_format.moment
+    assert date_format.moment is number_format.moment
 
 
 def test_a_new_language_needs_only_a_catalogue(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 
-from atelier_desk.tools.own.files import ToolFile, list_candidates
+from atelier_desk.tools.user_tools.tool_files import ToolFile, list_candidates
 
 HEAD = (
     "from atelier_desk.tools.custom import tool\nfrom atelier_desk.tools.base import ToolContext\nimport os, signal, "

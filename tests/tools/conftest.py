@@ -9,16 +9,21 @@ import pytest
 
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.knowledge.search import MemorySearch
+from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import Outcome, ToolContext, ToolResult
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.services import ToolServices
-from tests.support import memories
-from tests.support.clock import ManualClock
+from tests.support import memory_fixtures
+from tests.support.manual_clock import ManualClock
 
-embedder, repos, search, workflow = memories.embedder, memories.repos, memories.search, memories.workflow
+embedder, repos, search, workflow = (
+    memory_fixtures.embedder,
+    memory_fixtures.repos,
+    memory_fixtures.search,
+    memory_fixtures.workflow,
+)
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import pytest
 
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
-from tests.support.clock import ManualClock
-from tests.support.sites import Sites, parsed_here, sites
+from tests.support.fake_websites import Sites, parsed_here, sites
+from tests.support.manual_clock import ManualClock
 
 
 class Hasty(ManualClock):

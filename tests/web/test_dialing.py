@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.web import dialing
 from atelier_desk.web.address import read
 from atelier_desk.web.dialing import Dialer, system_resolver
-from tests.support.sites import PUBLIC
+from tests.support.fake_websites import PUBLIC
 
 OTHER = "2606:4700::1111"
 

@@ -15,8 +15,8 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web import search
 from atelier_desk.web.credentials import entry
 from atelier_desk.web.search import Searcher, WebHit
-from tests.support.clock import ManualClock
-from tests.support.sites import Reply, Sites
+from tests.support.fake_websites import Reply, Sites
+from tests.support.manual_clock import ManualClock
 
 JSON = {"content-type": "application/json"}
 ANSWERS: dict[str, tuple[str, Any, WebHit]] = {

@@ -11,12 +11,12 @@ import httpcore
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.llm.wire.transport import ProxyUse
+from atelier_desk.llm.network.connection_setup import ProxyUse
 from atelier_desk.web import page_fetcher as reader
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.web.tunnel import through
+from tests.support.fake_websites import PUBLIC, Reply, Sites, html, parsed_here
 from tests.support.servers.proxies import FakeProxy
-from tests.support.sites import PUBLIC, Reply, Sites, html, parsed_here
 from tests.web.conftest import Hasty
 
 LONG = "Words that came through a proxy, and enough of them to be taken for what a page says. " * 5

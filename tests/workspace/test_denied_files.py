@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace import denied_files
-from atelier_desk.workspace.commands import git_denied
+from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.denied_files import find
 from atelier_desk.workspace.path_restrictions import Denials
@@ -136,7 +136,7 @@ def test_no_command_runs_unasked_when_the_search_was_incomplete(folder: Path, mo
     ],
 )
 def test_exclusions_for_git(rule: str, top: str, expected: tuple[str, ...]) -> None:
-    assert git_denied.patterns(bans(rule), top, ["/w"], "/home/ann") == expected
+    assert git_denied_paths.patterns(bans(rule), top, ["/w"], "/home/ann") == expected
 
 
 @pytest.mark.parametrize(
@@ -151,4 +151,4 @@ def test_exclusions_for_git(rule: str, top: str, expected: tuple[str, ...]) -> N
     ],
 )
 def test_the_paths_of_revisions(word: str, expected: list[str]) -> None:
-    assert git_denied.named([word]) == expected
+    assert git_denied_paths.named([word]) == expected

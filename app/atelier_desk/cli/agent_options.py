@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.agent import Agent, AgentConfig, Choices, Thinking
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.runs.agent_resolution import chosen
-from atelier_desk.engine.services.common import checks
-from atelier_desk.presentation.file_changes import missing_text
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.presentation.file_change_text import missing_text
 from atelier_desk.presentation.permission_profiles import mode_of
 from atelier_desk.support.i18n import N_, _
 
@@ -85,7 +85,7 @@ async def chosen_agent(
         changes["budget"] = config.budget.model_copy(update=budget)
     if not changes:
         return Chosen(None, agent.id, choices)
-    config = checks.changed(config, _("agent"), **changes)
+    config = input_checks.changed(config, _("agent"), **changes)
     if "tools" in changes:
         atelier.agents.check_tools(config, stored=agent.config)
     return Chosen(config, agent.id, choices)
@@ -106,7 +106,7 @@ async def chosen_model(atelier: Atelier, arguments: Namespace, agent: Agent, wor
         changes = {"provider": provider, "model": arguments.model or await first_model(atelier, provider)}
     if arguments.effort is not None:
         changes["thinking"] = Thinking(arguments.effort)
-    return checks.changed(choices, _("agent"), **changes) if changes else choices
+    return input_checks.changed(choices, _("agent"), **changes) if changes else choices
 
 
 def _changes(arguments: Namespace) -> dict[str, object]:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
-from atelier_desk.domain.call import Presentation
 from atelier_desk.domain.permission import Holds, RuleScope
-from atelier_desk.presentation.rules import always_text
-from atelier_desk.presentation.undo import undo_text
+from atelier_desk.domain.tool_call_details import Presentation
+from atelier_desk.presentation.permission_rule_text import always_text
+from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import shorten, visible, visible_json
+from atelier_desk.support.readable_text import shorten, visible, visible_json
 
 SHOWN = 160
 """Characters of a call and of its result on its line."""

@@ -10,16 +10,16 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from atelier_desk.cli.dispatch import perform, register_commands
-from atelier_desk.cli.log_output import start_logging
+from atelier_desk.cli.logging_setup import start_logging
 from atelier_desk.cli.main import early_language
-from atelier_desk.cli.output import ReaderGone, Terminal
 from atelier_desk.cli.parser import ENGINE
+from atelier_desk.cli.terminal_io import ReaderGone, Terminal
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.server import IpcServer
 from atelier_desk.engine.maintenance.housekeeping import once_a_day
-from atelier_desk.presentation.file_changes import upgrade_text
-from atelier_desk.storage.folder.version import UpgradeStep
+from atelier_desk.presentation.file_change_text import upgrade_text
+from atelier_desk.storage.data_folder.schema_version import UpgradeStep
 from atelier_desk.support.i18n import _
 from atelier_desk.support.shutdown import CANCELLED, EndWatch
 

@@ -7,13 +7,13 @@ import contextlib
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any
 
-from atelier_desk.cli.answering import Asker
-from atelier_desk.cli.notices import unfinished
-from atelier_desk.cli.output import Output, ReaderGone
+from atelier_desk.cli.event_renderers import Renderer
+from atelier_desk.cli.event_text import unfinished
+from atelier_desk.cli.human_input import Asker
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, OK, WAITING
-from atelier_desk.cli.render import Renderer
-from atelier_desk.cli.responders import Responders
+from atelier_desk.cli.questions_and_approvals import Responders
 from atelier_desk.cli.stepper import Stepper
+from atelier_desk.cli.terminal_io import Output, ReaderGone
 from atelier_desk.domain.errors import AtelierError, ConflictError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.stream import payloads
@@ -21,9 +21,9 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent, Topic
 from atelier_desk.domain.workflow import Run, RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.runs.turn_stream import standing
+from atelier_desk.presentation.cost_text import warning_text
 from atelier_desk.presentation.run_notices import continue_text
-from atelier_desk.presentation.usage import warning_text
-from atelier_desk.support import background
+from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import _
 from atelier_desk.support.shutdown import CANCELLED
 
@@ -86,7 +86,7 @@ class Follower:
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         if topic == "usage":
-            background.start(self._warn(), "warning of the monthly limit", self._atelier.bus.failed)
+            background_tasks.start(self._warn(), "warning of the monthly limit", self._atelier.bus.failed)
 
     async def _warn(self) -> None:
         self._out.note(warning_text(await self._atelier.usage.month()), "warn")

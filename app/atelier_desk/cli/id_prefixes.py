@@ -12,7 +12,7 @@ from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.storage.repositories.base import Repository
+    from atelier_desk.storage.repositories.base_repository import Repository
 
 BEGINNING = re.compile(r"[0-9a-f]{4,31}")
 """A possible beginning of an id (``domain.base.new_id``)."""

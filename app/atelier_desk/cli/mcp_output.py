@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import fields
 
-from atelier_desk.cli.result import Note, Shown
+from atelier_desk.cli.command_result import Note, Shown
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
 from atelier_desk.mcp.config_import.found_server import FoundServer
 from atelier_desk.support import number_format

@@ -7,7 +7,7 @@ import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.terminal_io import Output
 
 SLOW_S = 1.0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.stepping import WaitingStep

@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets.input_guard import InputGuard
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
-from atelier_desk.presentation.file_changes import upgrade_text
+from atelier_desk.presentation.file_change_text import upgrade_text
 from atelier_desk.support import heap
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
@@ -250,7 +250,7 @@ class Program(QObject):
         """Delete browser files left by a killed program, and return the memory used for starting up."""
         import asyncio
 
-        from atelier_desk.desktop.chat.cards.browser_preview import clear_left
+        from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
 
         await asyncio.to_thread(clear_left)
         await asyncio.to_thread(heap.trim)
@@ -299,7 +299,7 @@ class Program(QObject):
             self.bridge.jobs.start(self.bridge.engine.settings.update(language=code))
 
     def _switch_language(self, code: str) -> None:
-        from atelier_desk.desktop.settings.language import switch_language
+        from atelier_desk.desktop.settings.language_switch import switch_language
 
         self._shown_language = switch_language(code)
 

@@ -15,17 +15,17 @@ from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidg
 
 from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, shortcut_text
-from atelier_desk.desktop.main_window.opening_page import OpeningPage
-from atelier_desk.desktop.main_window.tab_order import step
+from atelier_desk.desktop.main_window.focus_order import step
+from atelier_desk.desktop.main_window.loading_page import OpeningPage
 from atelier_desk.desktop.main_window.window_actions import WindowActions
 from atelier_desk.desktop.panes.dock_tabs import hide_replaced_bars
-from atelier_desk.desktop.panes.rail import OPENINGS, Rail
-from atelier_desk.desktop.sidebar.column import SideColumn
+from atelier_desk.desktop.panes.pane_docks import OPENINGS, Rail
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
+from atelier_desk.desktop.sidebar.sidebar_dock import SideColumn
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ToastHost, bind, bind_text, control
-from atelier_desk.desktop.widgets.enter import EnterPresses
+from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.support.i18n import N_, _
 
@@ -142,16 +142,16 @@ class MainWindow(WindowActions):
         self._make_actions()
         self.sidebar.list.show()
         self._make_chat()
-        from atelier_desk.desktop.main_window.background_watch import BackgroundWatch
+        from atelier_desk.desktop.main_window.background_run_notices import BackgroundWatch
         from atelier_desk.desktop.main_window.run_view_controller import RunViewController
         from atelier_desk.desktop.main_window.status_line import StatusWatch
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
-        from atelier_desk.desktop.system.integration import SystemLink
+        from atelier_desk.desktop.system.desktop_integration import SystemLink
 
         self.setWindowIcon(app_icon())
 
-        from atelier_desk.desktop.chat.search.highlight import warm_up
-        from atelier_desk.desktop.chat.transcript import messages  # noqa: F401 - preloaded so that the first message is drawn at once
+        from atelier_desk.desktop.chat.markdown.syntax_highlighter import warm_up
+        from atelier_desk.desktop.chat.transcript import message_widgets  # noqa: F401 - preloaded so that the first message is drawn at once
 
         warm_up()
         self.presenter = QuestionPresenter(self.bridge, self)
@@ -197,7 +197,7 @@ class MainWindow(WindowActions):
             return
 
         async def warn() -> None:
-            from atelier_desk.presentation.usage import warning_text
+            from atelier_desk.presentation.cost_text import warning_text
 
             month = await self.bridge.engine.usage.month()
             self.toasts.show(
@@ -214,7 +214,7 @@ class MainWindow(WindowActions):
             return
 
         async def ask() -> None:
-            from atelier_desk.presentation.usage import embedding_offer_text
+            from atelier_desk.presentation.cost_text import embedding_offer_text
 
             memories = self.bridge.engine.memories
             if (offer := await memories.offer()) is not None:
@@ -232,7 +232,7 @@ class MainWindow(WindowActions):
 
     def _make_chat(self) -> None:
         from atelier_desk.desktop.chat.panel import ChatPanel
-        from atelier_desk.desktop.folders.drop import FolderDrop
+        from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
 
         self.chat = ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)

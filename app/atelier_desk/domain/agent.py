@@ -8,7 +8,7 @@ from typing import Self
 from pydantic import Field, field_validator, model_validator
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 
 
 class Lifecycle(StrEnum):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.result_parts import ArtefactPart
 
 FILES = frozenset({"file", "folder", "clipboard", "input"})

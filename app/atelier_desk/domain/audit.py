@@ -18,9 +18,9 @@ from typing import Any
 
 from pydantic import Field
 
-from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.call import Subjects
-from atelier_desk.support.text import no_formula, shorten
+from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.support.readable_text import no_formula, shorten
 
 DETAIL = 300
 """Maximum characters of a call in an entry; the journal has the whole call."""

@@ -7,7 +7,7 @@ import time
 from datetime import datetime
 from typing import Protocol
 
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 
 
 class Clock(Protocol):

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, JsonValue
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.support.i18n import _
 
 MOST_FIELDS = 50

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.base import Model, Timestamp
-from atelier_desk.support.text import name_on_disk
+from atelier_desk.domain.base_model import Model, Timestamp
+from atelier_desk.support.readable_text import name_on_disk
 
 
 class HeldFile(Model):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.provider_data import ProviderData
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 
 
 class Action(StrEnum):

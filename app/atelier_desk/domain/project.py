@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from pydantic import Field
 
-from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_
 

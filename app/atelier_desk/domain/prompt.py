@@ -8,7 +8,7 @@ import unicodedata
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
 

@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from pydantic import BeforeValidator, Field, model_validator
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.addresses import with_scheme
-from atelier_desk.domain.base import Model, Timestamp, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, utc_now
+from atelier_desk.domain.server_addresses import with_scheme
 from atelier_desk.support.i18n import N_
 
 PROVIDER_NAME = r"^[A-Za-z0-9][A-Za-z0-9 ._-]*$"

@@ -11,7 +11,7 @@ import zlib
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 
 
 class ProviderData(Model):

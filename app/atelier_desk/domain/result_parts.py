@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.model_messages import ImagePart
 
 

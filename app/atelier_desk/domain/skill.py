@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 
 Scope = Literal["project", "user"]
 

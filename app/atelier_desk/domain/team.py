@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget
-from atelier_desk.domain.base import Model, Timestamp
+from atelier_desk.domain.base_model import Model, Timestamp
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.result_parts import SourcePart
 

@@ -29,7 +29,7 @@ from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES
-from atelier_desk.support import background
+from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, set_language
 
 if TYPE_CHECKING:
@@ -39,18 +39,18 @@ if TYPE_CHECKING:
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import RunMode, Workflow
-    from atelier_desk.engine.gateways.gateway import ModelFactory, ModelGateway
+    from atelier_desk.engine.gateways.model_gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.journal.journal import FaultPoint, Journal
     from atelier_desk.engine.maintenance.system_checks import Check
-    from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.run.driver_dependencies import RunEnvironment
     from atelier_desk.engine.runs.function_tools import GivenTool
     from atelier_desk.engine.runs.manager import Responder, RunManager
     from atelier_desk.engine.runs.one_prompt import Answer
     from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
-    from atelier_desk.knowledge.search import MemorySearch
-    from atelier_desk.llm.base import Embedder
+    from atelier_desk.knowledge.memory_search import MemorySearch
+    from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.storage.folder.version import UpgradeStep
+    from atelier_desk.storage.data_folder.schema_version import UpgradeStep
     from atelier_desk.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ class Atelier(LazyParts):
         self.bus = EventBus()
         self.in_force = SettingSubscribers()
         self.embedder = None
-        self.background = background.Tasks(self.bus.failed)
+        self.background = background_tasks.Tasks(self.bus.failed)
         self._embedder_tried: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._resumes = self._tools_loaded = self._started = False
@@ -152,7 +152,7 @@ class Atelier(LazyParts):
             )
             opened.push_async_callback(atelier._close)
             await atelier._apply_settings(fsync, language, start)
-            from atelier_desk.storage.pending_work import at_work
+            from atelier_desk.storage.unfinished_runs import at_work
 
             if start or await at_work(atelier.store):
                 # Nobody else has the folder open: runs marked as running were interrupted by a kill, and no listing may
@@ -346,7 +346,7 @@ class Atelier(LazyParts):
         await self.drop_embedders(*before)
 
     async def _make_embedder(self, settings: EmbedderSettings) -> Embedder | None:
-        from atelier_desk.knowledge.embedding import create_embedder
+        from atelier_desk.knowledge.embedder_factory import create_embedder
 
         return await create_embedder(
             settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted
@@ -370,7 +370,7 @@ class Atelier(LazyParts):
 
     async def start(self) -> None:
         """Prepare for runs: tools, memory, the runs of this folder, the built-in agents. Idempotent."""
-        from atelier_desk.engine.importing.imported_data import end_runs
+        from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 
         async with self._starting:
             if self._started:
@@ -394,10 +394,10 @@ class Atelier(LazyParts):
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | str | None, vault: KeyVault | None, **options: Any) -> None:
-        from atelier_desk.engine.importing import imported_data
+        from atelier_desk.engine.importing import imported_data_restrictions
         from atelier_desk.llm.secrets import KeyVault, redact
-        from atelier_desk.storage.folder.datadir import DataDir, default_data_dir
-        from atelier_desk.storage.folder.key_file import KeyFile
+        from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
+        from atelier_desk.storage.data_folder.key_file import KeyFile
         from atelier_desk.storage.repositories import Repositories
         from atelier_desk.storage.store import Store
         from atelier_desk.support import logs
@@ -410,7 +410,7 @@ class Atelier(LazyParts):
         self.vault.use_file(keys)
         self.repos = Repositories(self.store, self.datadir)
         try:
-            await imported_data.switch_off(self.repos, self.datadir.root)
+            await imported_data_restrictions.switch_off(self.repos, self.datadir.root)
         except BaseException:
             await self.store.close()
             raise
@@ -432,8 +432,8 @@ class Atelier(LazyParts):
             getattr(self, name)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
-        from atelier_desk.knowledge.embedding import needs_server
-        from atelier_desk.knowledge.search import MemorySearch
+        from atelier_desk.knowledge.embedder_factory import needs_server
+        from atelier_desk.knowledge.memory_search import MemorySearch
 
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock, self.datadir.memory_index)
@@ -467,11 +467,11 @@ class Atelier(LazyParts):
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.gateways.direct_call import DirectCallGateway
-        from atelier_desk.engine.gateways.gateway import FactoryGateway
-        from atelier_desk.engine.gateways.providers import ProviderGateway
+        from atelier_desk.engine.gateways.direct_tool_call import DirectCallGateway
+        from atelier_desk.engine.gateways.model_gateway import FactoryGateway
+        from atelier_desk.engine.gateways.provider_gateway import ProviderGateway
         from atelier_desk.engine.journal.journal import no_fault
-        from atelier_desk.engine.run.environment import RunEnvironment
+        from atelier_desk.engine.run.driver_dependencies import RunEnvironment
         from atelier_desk.engine.runs.manager import RunManager
         from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
         from atelier_desk.llm.embedders.builtin import BuiltinEmbedder

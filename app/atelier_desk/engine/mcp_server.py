@@ -15,7 +15,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.presentation import argument_errors as argument_text
+from atelier_desk.presentation import argument_error_text as argument_text
 from atelier_desk.support.i18n import spoken
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atelier_desk.storage.memory_terms import Stems, hashes
+from atelier_desk.storage.memory_index_entry import Stems, hashes
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,7 +64,7 @@ class Segment:
 
     @classmethod
     def of_terms(cls, terms: Sequence[tuple[int, bytes]]) -> Segment:
-        """Build a segment from the packed stems of each row; see ``atelier_desk.storage.memory_terms.pack``."""
+        """Build a segment from the packed stems of each row; see ``atelier_desk.storage.memory_index_entry.pack``."""
         import numpy as np
 
         packed = [np.frombuffer(each, dtype="<u4") for _row, each in terms]

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import AtelierError
 if TYPE_CHECKING:
     import numpy as np
 
-    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.interfaces import Embedder
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain.memory import MemoryFilter
-from atelier_desk.knowledge.index import MemoryIndex
+from atelier_desk.knowledge.memory_index import MemoryIndex
 from atelier_desk.storage.search_terms import content_text, words
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, cast
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.base import Provider
+from atelier_desk.llm.interfaces import Provider
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.llm.provider import HttpProvider
+    from atelier_desk.llm.http_provider import HttpProvider
 
 
 def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:

@@ -271,7 +271,7 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
     Raises:
         ProviderError: download failed (code of the fault), timed out (``timeout``), or is invalid (``bad_response``).
     """
-    from atelier_desk.llm.wire.http import HttpClient
+    from atelier_desk.llm.network.http_client import HttpClient
 
     http = HttpClient(source, provider="models.dev", clock=clock)
     try:

@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from atelier_desk.domain.pictures import USUAL, PictureLimits
+from atelier_desk.domain.image_limits import USUAL, PictureLimits
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.llm.base import Provider
+    from atelier_desk.llm.interfaces import Provider
     from atelier_desk.llm.prices import Prices
     from atelier_desk.llm.secrets import KeyVault
 
@@ -116,8 +116,8 @@ def register(entry: ProviderType) -> ProviderType:
 
 
 def provider_types() -> list[ProviderType]:
-    """Return all kinds of ``atelier_desk.llm.providers``, in order."""
-    package = importlib.import_module("atelier_desk.llm.providers")
+    """Return all kinds of ``atelier_desk.llm.provider_kinds``, in order."""
+    package = importlib.import_module("atelier_desk.llm.provider_kinds")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return sorted(_types.values(), key=lambda entry: (entry.order, entry.kind))

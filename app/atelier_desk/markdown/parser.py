@@ -43,9 +43,9 @@ class Block:
 @cache
 def markdown() -> MarkdownIt:
     """The parser: CommonMark, tables, strikethrough, task lists, formulas, ``dialect``; no HTML."""
-    from atelier_desk.markdown import dialect
+    from atelier_desk.markdown import syntax_extensions
 
-    parser = dialect.parser()
+    parser = syntax_extensions.parser()
     parser.core.ruler.push("task_lists", _task_lists)
     add_math(parser)
     return parser

@@ -16,16 +16,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.mcp import errors, http, listing, sdk, stdio, templates
+from atelier_desk.mcp import errors, http, listing, sdk, stdio
+from atelier_desk.mcp import resource_templates as templates
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
-from atelier_desk.mcp.listed_entries import Entries
+from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.variable_resolution import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes import environment, sandbox
-from atelier_desk.workspace.processes.process import CHECK_S, Order
+from atelier_desk.workspace.processes.command_process import CHECK_S, Order
 
 if TYPE_CHECKING:
     import httpx2
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, InputRequiredResult
 
     from atelier_desk.mcp.protected_files import ServerProtectedFiles
-    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
 from atelier_desk.mcp.message_limits import MOST_ASKED, MOST_VALUES, TooManyValuesError
 from atelier_desk.mcp.stdio import Ended
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 _DETAIL = 500
 BROKEN = frozenset(

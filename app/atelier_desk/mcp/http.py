@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.mcp import McpError
-from atelier_desk.llm.wire.routes import routed_transport
+from atelier_desk.llm.network.proxy_routing import routed_transport
 from atelier_desk.mcp import message_limits
-from atelier_desk.mcp.listed_entries import Entries
+from atelier_desk.mcp.list_validation import Entries
 
 if TYPE_CHECKING:
     import httpx2

@@ -78,7 +78,7 @@ def _is_own(source: str, server: McpServer) -> bool:
 async def _fetched(url: str, client: httpx2.AsyncClient | None) -> bytes:
     import httpx2
 
-    from atelier_desk.llm.wire.routes import routed_transport
+    from atelier_desk.llm.network.proxy_routing import routed_transport
 
     try:
         async with (

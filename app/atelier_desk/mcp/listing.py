@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from atelier_desk.domain.mcp import MOST_TOOLS, McpPrompt
 from atelier_desk.mcp import errors, prompts
-from atelier_desk.mcp.listed_entries import Entries
+from atelier_desk.mcp.list_validation import Entries
 
 if TYPE_CHECKING:
     from mcp import Client

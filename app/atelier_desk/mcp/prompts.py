@@ -11,7 +11,7 @@ from atelier_desk.domain.mcp import McpArgument, McpPrompt
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp.results import MOST_PARTS
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.skills.arguments import split
+from atelier_desk.workspace.skills.argument_placeholders import split
 
 if TYPE_CHECKING:
     from mcp_types import GetPromptResult, Prompt

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.checkpoints.held_repositories import adopt
+from atelier_desk.workspace.checkpoints.launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
+from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
 
 

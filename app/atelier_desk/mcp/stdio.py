@@ -15,8 +15,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from atelier_desk.mcp import message_limits
-from atelier_desk.mcp.listed_entries import Entries
-from atelier_desk.workspace.processes.process import Guarded, Order
+from atelier_desk.mcp.list_validation import Entries
+from atelier_desk.workspace.processes.command_process import Guarded, Order
 from atelier_desk.workspace.processes.stdio_process import LineTooLongError, StdioProcess
 
 log = logging.getLogger(__name__)

@@ -9,9 +9,9 @@ from typing import Any
 from atelier_desk.domain.approval import ApprovalSettings
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables  # noqa: F401 - they register themselves
-from atelier_desk.storage.bulk_rows import Run
-from atelier_desk.storage.damage import CODE, CONFIGURATION, Damage, of_row
-from atelier_desk.storage.rows import HASHED_TABLES, has_hash
+from atelier_desk.storage.damage_report import CODE, CONFIGURATION, Damage, of_row
+from atelier_desk.storage.row_mapping import HASHED_TABLES, has_hash
+from atelier_desk.storage.table_pages import Run
 
 SETTING_HASHED = ("id", "value")
 """Columns covered by the hash of a settings row."""

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
+from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES, free_bytes, free_files, no_files_left
 from atelier_desk.support.i18n import N_
 
 LOCKED = N_("Another program is using the data in {path}. Close it, or choose another folder with --data-dir.")

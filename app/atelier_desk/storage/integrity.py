@@ -8,12 +8,12 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
-from atelier_desk.storage.bulk_rows import Run, rows_after
-from atelier_desk.storage.damage import CHANGED, CODE, MISSING, Damage, of_row
+from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
-from atelier_desk.storage.rows import HASHED_TABLES, Table, record
-from atelier_desk.storage.writing.chain import FIRST, Chain, named_in
+from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
+from atelier_desk.storage.table_pages import Run, rows_after
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
+from atelier_desk.storage.writing.hash_chain import FIRST, Chain, named_in
 
 Row = Mapping[str, Any]
 PAGE = 200

@@ -10,14 +10,14 @@ from typing import Any, Protocol
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors, schema
-from atelier_desk.storage.bulk_rows import count_rows
-from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder import version as noted_version
-from atelier_desk.storage.folder.files import sync_tree
-from atelier_desk.storage.folder.lock import FolderLock, identity, shielded, verify_identity
-from atelier_desk.storage.search.changes import Change
+from atelier_desk.storage import errors, migration_registry
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder import schema_version as noted_version
+from atelier_desk.storage.data_folder.atomic_files import sync_tree
+from atelier_desk.storage.data_folder.lock import FolderLock, identity, shielded, verify_identity
+from atelier_desk.storage.database_engine import Engine
+from atelier_desk.storage.search.index_changes import Change
+from atelier_desk.storage.table_pages import count_rows
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.storage.writing.writer import Statement, Writer
 from atelier_desk.support.threads import in_storage_thread
@@ -98,7 +98,7 @@ class Store:
         clock = clock or SystemClock()
         if directory is None:
             engine = await Engine.open(None)
-            return cls(engine, clock, None, await schema.migrate(engine, 0, clock))
+            return cls(engine, clock, None, await migration_registry.migrate(engine, 0, clock))
         preflight.check_path(directory)
         lock = await FolderLock.acquire(directory.parent)
         try:
@@ -214,7 +214,7 @@ class Store:
 
     async def tables(self) -> list[str]:
         """Names of all tables, sorted."""
-        return await schema.tables(self._engine)
+        return await migration_registry.tables(self._engine)
 
     async def counts(self) -> dict[str, int]:
         """How many rows each table has."""
@@ -276,7 +276,7 @@ async def prepare(
 
         await upgrade(directory, backups, clock, lock, accept_loss=accept_loss, progress=upgrading)
     if not await shielded(_manifest_known, directory):
-        from atelier_desk.storage.copies.inspect import inspect
+        from atelier_desk.storage.copies.database_inspection import inspect
 
         await inspect(directory, read=False, lock=lock)
 
@@ -288,7 +288,7 @@ def _has_this_schema(directory: Path) -> bool:
 
         restore.finish_restore(directory.parent)
     preflight.check(directory)
-    return not preflight.has_content(directory) or noted_version.noted(directory) == schema.latest()
+    return not preflight.has_content(directory) or noted_version.noted(directory) == migration_registry.latest()
 
 
 def _manifest_known(directory: Path) -> bool:
@@ -297,13 +297,13 @@ def _manifest_known(directory: Path) -> bool:
 
 async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
     """Create the tables of a new database; record and return its version."""
-    found, known = await schema.current(engine), schema.latest()
-    schema.check_version(found, directory)
+    found, known = await migration_registry.current(engine), migration_registry.latest()
+    migration_registry.check_version(found, directory)
     if 0 < found < known:  # the record belonged to another database; without it the next start checks thoroughly
         await in_storage_thread((directory / noted_version.FILE).unlink, missing_ok=True)
         raise StorageError(errors.START_AGAIN, code="start_again", path=directory)
     if found == 0:
-        await schema.migrate(engine, 0, clock)
+        await migration_registry.migrate(engine, 0, clock)
     if await in_storage_thread(noted_version.noted, directory) != known:
         await in_storage_thread(noted_version.note, directory, known)
     return known

@@ -5,17 +5,17 @@ from __future__ import annotations
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
-from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.memory import DeletedMemory, Memory
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.project import Project
 from atelier_desk.domain.prompt import Prompt
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage.rows import Table
+from atelier_desk.storage.row_mapping import Table
 from atelier_desk.support.i18n import N_
 
 _RUN_LINKS = {"workflow_id": "workflow", "run_id": "run"}

@@ -3,7 +3,7 @@
 Storage (opening the database, syncing files), Atelier's own tools, functions of Python programs used as
 tools, standard input, and background work of the window have their own threads; the rest (keyring, downloads
 and checks of models, large JSON, name resolution) uses the event loop's default executor. An embedder has one
-thread of its own. A person's tool files run in a process, see ``atelier_desk.tools.own.process``. Imports
+thread of its own. A person's tool files run in a process, see ``atelier_desk.tools.user_tools.tool_processes``. Imports
 nothing of Atelier.
 """
 

@@ -18,7 +18,7 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.domain.stream.topic import Topic
+from atelier_desk.domain.stream.change_topics import Topic
 from atelier_desk.tools.calls.context import ToolContext
 from atelier_desk.tools.calls.outcomes import (
     AnswerChild,

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage.folder.files import private_folder
+from atelier_desk.storage.data_folder.atomic_files import private_folder
 
 FRESH_S = 15 * 60
 """Seconds a page stays fresh when its server does not say."""

@@ -18,8 +18,8 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, ProviderError, ToolError
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.domain.usage import Paying, uncounted
+from atelier_desk.llm.network.http_client import HttpClient, RawBody, Timeouts
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.wire.http import HttpClient, RawBody, Timeouts
 from atelier_desk.web.credentials import credentials
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.documents import PDF, READER, kind_of, not_read
+from atelier_desk.domain.document_formats import PDF, READER, kind_of, not_read
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import LIMIT_S, ask_once
-from atelier_desk.web.browser.installed import KNOWN, SUPPORTED, Installed, find
+from atelier_desk.web.browser.browser_discovery import KNOWN, SUPPORTED, Installed, find
 from atelier_desk.web.cache import FRESH_S, CachedPage, PageCache, good_for
 
 if TYPE_CHECKING:

@@ -93,7 +93,7 @@ class Searcher:
 
     async def ask(self, method: str, path: str, payload: object = None, *, header: str = "", before: str = "") -> Any:
         """The JSON answer of the service."""
-        from atelier_desk.llm.wire.http import HttpClient, Timeouts
+        from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 
         engine = ENGINES[self.settings.search]
         key = (
@@ -112,7 +112,7 @@ class Searcher:
 
 async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     from atelier_desk.llm.errors import ErrorLocation
-    from atelier_desk.llm.wire.transport import find_proxy
+    from atelier_desk.llm.network.connection_setup import find_proxy
 
     proxy = find_proxy(ErrorLocation("web"), "https://duckduckgo.com")
     try:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import httpcore
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.llm.wire.transport import ProxyUse
+from atelier_desk.llm.network.connection_setup import ProxyUse
 
 _HEAD = 16 * 1024
 """Bytes of a proxy's answer."""

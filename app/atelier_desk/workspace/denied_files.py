@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from atelier_desk.domain.denied_paths import DeniedPattern
-from atelier_desk.domain.paths import within
+from atelier_desk.domain.path_containment import within
 from atelier_desk.workspace.bounded_walk import WalkLimit, is_folder, walk
-from atelier_desk.workspace.processes.git_files import led_to, work_trees
+from atelier_desk.workspace.processes.git_pointer_files import led_to, work_trees
 from atelier_desk.workspace.processes.sandbox import FOLDERS
 
 ENTRIES = 400_000

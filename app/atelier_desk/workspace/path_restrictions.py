@@ -10,10 +10,10 @@ from time import monotonic
 
 from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.paths import within
-from atelier_desk.workspace.commands import git_denied
+from atelier_desk.domain.path_containment import within
+from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
-from atelier_desk.workspace.commands.options import UnknownOptionError
+from atelier_desk.workspace.commands.option_rules import UnknownOptionError
 from atelier_desk.workspace.denied_files import Denied, above, find, real, slashed, work_tree
 from atelier_desk.workspace.processes import sandbox
 
@@ -131,7 +131,7 @@ class Denials:
         """Return the workspace's git folders whose history or index contains a denied path."""
         around = [above(root) for root in self.roots]
         every = dict.fromkeys((*denied.repositories, *filter(None, around)))
-        return [each for each in every if git_denied.holds(each, self.bans, self.roots, self.home)]
+        return [each for each in every if git_denied_paths.holds(each, self.bans, self.roots, self.home)]
 
     def exposed(self, judgement: Judgement) -> str:
         """Return the denied path that cannot be hidden from a command, or the unsearched folder.
@@ -201,7 +201,7 @@ class Denials:
                 masked, held = [], []
             elif judgement.safe:
                 held = []
-        masked += [Path(each) for one in held for each in git_denied.content(one)]
+        masked += [Path(each) for one in held for each in git_denied_paths.content(one)]
         return Hidden(tuple(masked), tuple(map(Path, denied.unwritable)), tuple(map(Path, denied.pinned)), bool(held))
 
     def git(self, words: tuple[str, ...], asked: tuple[str, ...], folder: Path) -> tuple[str, ...]:
@@ -213,9 +213,9 @@ class Denials:
         if not self.bans:
             return words
         top = work_tree(folder) or real(folder)
-        globs = git_denied.patterns(self.bans, top, self.roots, self.home)
+        globs = git_denied_paths.patterns(self.bans, top, self.roots, self.home)
         try:
-            return git_denied.excluding(words, asked, folder, top, globs, self.covers)
+            return git_denied_paths.excluding(words, asked, folder, top, globs, self.covers)
         except UnknownOptionError as error:
             raise ToolError(f"git is not asked that: {error.reason} ({error.part}).", code="denied") from error
 

@@ -18,8 +18,8 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.atomic_rename import exchange, rename_new
+from atelier_desk.workspace.file_copying import digest_of, same_owner
 from atelier_desk.workspace.openat import LINKS, NO_FOLLOW, open_folder, supported
-from atelier_desk.workspace.transfer import digest_of, same_owner
 
 TEMPORARY = ".atelier-"
 """Prefix of unfinished files."""

@@ -43,7 +43,7 @@ class AtelierEngine:
 
     async def finish(self, model: str) -> str:
         """Continue every interrupted run, as at a start of the program."""
-        from tests.chaos.worker import AppendLine
+        from tests.chaos.run_worker import AppendLine
 
         atelier = self._atelier
         atelier.registry.register(AppendLine(self._folder / "effects"))

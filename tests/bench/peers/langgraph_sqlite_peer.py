@@ -9,8 +9,8 @@ from typing import Any
 import aiosqlite
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
-from tests.bench.peers.effects import line_appender
 from tests.bench.peers.langgraph_peer import QUESTION, STEPS, CalculatorTool, LangGraph
+from tests.bench.peers.line_append_tool import line_appender
 
 
 class LangGraphWithSqlite(LangGraph):

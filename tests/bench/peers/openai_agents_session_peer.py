@@ -10,7 +10,7 @@ from typing import Any
 
 from agents import Runner, Session, SQLiteSession, function_tool
 
-from tests.bench.peers.effects import line_appender
+from tests.bench.peers.line_append_tool import line_appender
 from tests.bench.peers.openai_agents_peer import QUESTION, TURNS, CalculatorTool, OpenAIAgents
 
 

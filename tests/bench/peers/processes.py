@@ -70,7 +70,7 @@ class Child:
 @contextmanager
 def scripted_server() -> Iterator[str]:
     """The scripted server in its own process; yields its address."""
-    server = Child(Path(sys.executable), "tests.bench.peers.server")
+    server = Child(Path(sys.executable), "tests.bench.peers.scripted_server")
     try:
         yield f"http://127.0.0.1:{int(server.line())}/v1"
     finally:

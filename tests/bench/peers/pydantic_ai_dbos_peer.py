@@ -19,7 +19,7 @@ from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import UsageLimits
 from sqlalchemy import Engine, event
 
-from tests.bench.peers.effects import line_appender
+from tests.bench.peers.line_append_tool import line_appender
 
 
 @event.listens_for(Engine, "connect")

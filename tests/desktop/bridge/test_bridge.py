@@ -18,7 +18,7 @@ from atelier_desk.desktop.bridge.bridge import Bridge, Change, coalesce
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.journal.event_bus import EventBus
-from atelier_desk.support import background
+from atelier_desk.support import background_tasks
 
 
 class Service:
@@ -60,7 +60,7 @@ class Service:
         async def fails() -> None:
             raise StorageError("broken {what}", code="query", what="cleaning")
 
-        background.start(fails(), "cleaning", self._bus.failed)
+        background_tasks.start(fails(), "cleaning", self._bus.failed)
 
     async def hang(self) -> None:
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import atelier_desk.desktop
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 

@@ -13,18 +13,18 @@ from PySide6.QtGui import QContextMenuEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.attachment_preview import Preview
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.desktop.chat.preview import Preview
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.documents import COMPOUND
+from atelier_desk.domain.document_formats import COMPOUND
 from atelier_desk.domain.limits import ATTACHED_FILE
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, open_atelier
-from tests.support.documents import word
 from tests.support.fake_bridge import FakeBridge
-from tests.support.lists import titles
-from tests.support.pictures import png
+from tests.support.list_texts import titles
+from tests.support.sample_documents import word
+from tests.support.sample_images import png
 
 __all__ = ["open_atelier"]
 
@@ -468,8 +468,8 @@ async def test_a_refused_message_gets_its_attachments_back(qtbot: QtBot, engine:
 
 
 def test_chips_of_every_kind_have_a_text(qtbot: QtBot) -> None:
-    from atelier_desk.desktop.chat.transcript.attachments import AttachedChips
-    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.message_attachments import AttachedChips
+    from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 
     entries = [
         {"name": "a & b.txt", "source": "file", "size": 2048, "characters": 2000, "text": "x" * 500, "sha256": "0"},

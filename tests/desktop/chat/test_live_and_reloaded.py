@@ -33,8 +33,8 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.support.fake_bridge import FakeBridge
-from tests.support.runs import agent
-from tests.support.teams import TEAM_TOOLS, ask_user, calculate, spawn
+from tests.support.run_events import agent
+from tests.support.scripted_teams import TEAM_TOOLS, ask_user, calculate, spawn
 
 Cards = list[tuple[str, list[str]]]
 """For each item of the transcript, from top to bottom: its kind, and all its words in reading order."""

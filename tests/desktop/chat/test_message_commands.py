@@ -10,8 +10,8 @@ from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat import speech
-from atelier_desk.desktop.chat.speech import Speaker, Voice
+from atelier_desk.desktop.chat import text_to_speech
+from atelier_desk.desktop.chat.text_to_speech import Speaker, Voice
 from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.message_base import MessageWidget
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry
@@ -225,11 +225,11 @@ async def test_without_a_voice_reading_aloud_explains_why_it_is_unavailable(
 
 
 def test_the_voice_is_one_of_the_machines_voices() -> None:
-    assert speech.voice("linux", lambda name: None) is None
-    assert speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice(
+    assert text_to_speech.voice("linux", lambda name: None) is None
+    assert text_to_speech.voice("linux", lambda name: name if name == "espeak" else None) == Voice(
         "espeak", ("-v", "en", "--stdin")
     )
-    assert speech.voice("darwin", lambda name: name) == Voice("say", ("-f", "-"))
+    assert text_to_speech.voice("darwin", lambda name: name) == Voice("say", ("-f", "-"))
 
 
 async def test_reading_aloud_gets_the_plain_text_and_can_be_stopped(
@@ -237,7 +237,7 @@ async def test_reading_aloud_gets_the_plain_text_and_can_be_stopped(
 ) -> None:
     spoken = tmp_path / "heard.txt"
     script = f"cat > {spoken}.part && mv {spoken}.part {spoken}; exec tail -f /dev/null"
-    monkeypatch.setattr(speech, "voice", lambda: Voice("sh", ("-c", script)))
+    monkeypatch.setattr(text_to_speech, "voice", lambda: Voice("sh", ("-c", script)))
     monkeypatch.setattr(harness.panel.commands, "_spoken", True)
     speaker: Speaker = harness.panel.commands.speaker
     choose(menu_of(harness, 1), "read-aloud")

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.panel import ChatPanel
-from atelier_desk.desktop.chat.transcript.entries import Call, Entry
+from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.model_messages import Usage

@@ -12,11 +12,11 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.start_page import CardButton, StartPage
-from atelier_desk.desktop.folders.controller import FolderController
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow

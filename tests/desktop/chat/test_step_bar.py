@@ -19,7 +19,7 @@ from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.support.fake_bridge import FakeBridge
-from tests.support.runs import agent
+from tests.support.run_events import agent
 
 SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
 

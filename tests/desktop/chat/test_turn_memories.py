@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.cards.memory_card import RememberedCard
+from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.widgets.toast import Toast

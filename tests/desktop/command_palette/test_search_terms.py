@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.command_palette.command_sources import commands
 from atelier_desk.desktop.command_palette.palette import CommandPalette, score
 from atelier_desk.desktop.command_palette.search_terms import WORDS
-from atelier_desk.desktop.command_palette.sources import commands
 from atelier_desk.desktop.settings.registry import sections
-from atelier_desk.desktop.widgets.format import short_moment
+from atelier_desk.desktop.widgets.date_format import short_moment
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.support import i18n
-from tests.support.program import Program
+from tests.support.main_window import Program
 
 SEARCHED = {
     "rejouer": "replay-run",

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.diff.text import DiffText
+from atelier_desk.desktop.diff.diff_text import DiffText
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.theme import theme
 

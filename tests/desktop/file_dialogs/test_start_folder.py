@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.file_dialogs import start_folder
-from atelier_desk.desktop.settings.files import ask_open, ask_save
-from atelier_desk.desktop.sidebar.file_names import file_name
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save
+from atelier_desk.desktop.sidebar.export_file_names import file_name
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_open, ask_save
+from atelier_desk.desktop.settings.language_switch import switch_language
 
 ASKED = {
     "save": lambda parent: ask_save(parent, "T", "a.json", "JSON (*.json)", print),

@@ -11,13 +11,13 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.desktop.questions.attention import Attention
-from atelier_desk.desktop.sidebar.model import UNREAD, state_text
+from atelier_desk.desktop.sidebar.list_model import UNREAD, state_text
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from tests.support import past
+from tests.support import run_history
 from tests.support.fake_bridge import FakeBridge, settle
 
 OTHER = Workflow(id="w2", name="Second")
@@ -29,7 +29,7 @@ class Program:
 
     def __init__(self, qtbot: QtBot, known: dict[str, Workflow] | None = None) -> None:
         agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
-        self.known = known = known or {each.id: each for each in (past.WORKFLOW, OTHER, FORK)}
+        self.known = known = known or {each.id: each for each in (run_history.WORKFLOW, OTHER, FORK)}
 
         def get(key: str) -> Workflow:
             return known[key]
@@ -37,7 +37,7 @@ class Program:
         def set_unread(key: str, unread: bool) -> None:
             known[key] = known[key].model_copy(update={"unread": unread})
 
-        self.engine = past.engine(
+        self.engine = run_history.engine(
             workflows={"list": lambda **_: list(known.values()), "get": get, "set_unread": set_unread},
             agents={"list": [agent], "default": agent},
             settings={"get": Settings()},

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from tests.support.fake_bridge import settle
-from tests.support.program import Program
+from tests.support.main_window import Program
 
 
 def test_no_two_actions_share_a_shortcut(program: Program) -> None:

@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QApplication, QMainWindow, QStyleOptionTab, QTabBa
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.dock_tabs import DockTabs
-from atelier_desk.desktop.panes.rail import WIDTH
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.panes.pane_docks import WIDTH
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.support import i18n
-from tests.desktop.panes.test_rail import started
-from tests.support.wheel import turn
+from tests.desktop.panes.test_pane_docks import started
+from tests.support.mouse_wheel import turn
 
 
 def rail_tabs(window: MainWindow) -> list[QTabBar]:

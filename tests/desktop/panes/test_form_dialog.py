@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 
 
 class Form(FormDialog):

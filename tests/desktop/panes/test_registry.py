@@ -13,13 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes import registered, registry
 from atelier_desk.desktop.panes.registry import pane, panes
-from atelier_desk.desktop.settings.language import switch_language
-from tests.desktop.panes.test_rail import started
+from atelier_desk.desktop.settings.language_switch import switch_language
+from tests.desktop.panes.test_pane_docks import started
 from tests.support.fake_bridge import settle
 
 NOTES = """
 from PySide6.QtWidgets import QPlainTextEdit
-from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.panes.registry import pane
 from atelier_desk.desktop.widgets import control, bind_text
 from atelier_desk.support.i18n import N_

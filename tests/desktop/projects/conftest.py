@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.projects import Projects
+from tests.support.sample_project import Projects
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.folders.controller import FolderController
 from atelier_desk.desktop.projects.index_offer import OfferBar
+from atelier_desk.desktop.workspace_folders.controller import FolderController
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.projects import Projects
+from tests.support.sample_project import Projects
 
 
 class OfferHarness:

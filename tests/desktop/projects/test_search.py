@@ -8,12 +8,12 @@ from typing import Any
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from atelier_desk.desktop.projects.result_rows import preview_lines
+from atelier_desk.desktop.projects.search_result_rows import preview_lines
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.project import EntityKind, ProjectHit
 from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.projects import ENTITIES
+from tests.support.sample_project import ENTITIES
 
 Find = Callable[[str], Any]
 

@@ -11,16 +11,16 @@ from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.projects.create import CreateDialog
-from atelier_desk.desktop.projects.languages import parts_of, share_word
-from atelier_desk.desktop.projects.rename import RenameDialog
+from atelier_desk.desktop.projects.code_language_bar import parts_of, share_word
+from atelier_desk.desktop.projects.create_dialog import CreateDialog
+from atelier_desk.desktop.projects.rename_dialog import RenameDialog
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from atelier_desk.support.i18n import spoken
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.projects import ENTITIES, STATISTICS, Projects
+from tests.support.sample_project import ENTITIES, STATISTICS, Projects
 
 Find = Callable[[str], Any]
 

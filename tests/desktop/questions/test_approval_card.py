@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QApplication, QListWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.call import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.tool_call_details import CallText, Presentation, Subjects
 from atelier_desk.support.i18n import set_language
-from tests.desktop.questions.approvals import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
+from tests.desktop.questions.approval_scene import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
 from tests.support.fake_bridge import DelayedResult, settle
 
 REPLACES = "Checker wants to replace the content of a.md"

@@ -12,7 +12,7 @@ from atelier_desk.desktop.questions.approval_controller import ApprovalControlle
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import ChunkType
-from tests.desktop.questions.approvals import ApprovalEngine, asks, emit_event
+from tests.desktop.questions.approval_scene import ApprovalEngine, asks, emit_event
 from tests.support.fake_bridge import FakeBridge, settle
 
 

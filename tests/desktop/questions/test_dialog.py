@@ -11,7 +11,7 @@ from PySide6.QtGui import QKeyEvent, QTextDocument
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.focus import ComposerFocus
+from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.questions.queue import QueuePosition
@@ -21,7 +21,7 @@ from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from atelier_desk.support.i18n import set_language
-from tests.desktop.questions.approvals import LINEAGE
+from tests.desktop.questions.approval_scene import LINEAGE
 from tests.desktop.questions.conftest import ask
 
 Find = Callable[[str], Any]

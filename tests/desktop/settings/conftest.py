@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.data import Folders
 from atelier_desk.engine.services.media import MediaState
 from atelier_desk.engine.services.models import ListState
@@ -84,7 +84,7 @@ class Engine(FakeAtelier):
 
     def _set(self, key: str, value: Any) -> Settings:
         name, _dot, inside = key.partition(".")
-        return self._update(**{name: checks.inside(getattr(self.stored, name), key, inside, value)})
+        return self._update(**{name: input_checks.inside(getattr(self.stored, name), key, inside, value)})
 
     def _update(self, **fields: Any) -> Settings:
         self.stored = self.stored.model_copy(update=fields)

@@ -11,15 +11,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPushButton
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Budget, Effort, ToolDialect, ToolMode
 from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.engine.importing.agent_files import ForeignAgent
-from atelier_desk.engine.services.request.cost import PromptCost
+from atelier_desk.engine.services.request.prompt_size import PromptCost
 from atelier_desk.support.i18n import spoken
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle

@@ -12,15 +12,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditFilter, AuditLine, AuditPage
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.engine.run.verdicts import Replayed
-from atelier_desk.workspace.commands.command_list import Does, safe_commands
+from atelier_desk.engine.run.verdict_replay import Replayed
+from atelier_desk.workspace.commands.safe_command_list import Does, safe_commands
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

@@ -13,14 +13,14 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages.diagnostics import LOG_LINES, log_tail
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import StorageError, UsageError
-from atelier_desk.domain.imported_data import HeldGrant, HeldKind
+from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine.maintenance.system_checks import Check
-from atelier_desk.llm.embedders import installing
+from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, KeptRecord
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
@@ -48,15 +48,15 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     window: SettingsWindow, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed: list[bool] = []
-    monkeypatch.setattr(installing, "installed", lambda: bool(installed))
+    monkeypatch.setattr(install_sentence_transformers, "installed", lambda: bool(installed))
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
     assert not find("embedder-install").isVisible()
     find("embedder-kind").setCurrentIndex(find("embedder-kind").findData("sentence-transformers"))
     assert find("embedder-install").isVisible()
-    assert f"{installing.DOWNLOAD_MB:,} MB" in page._install_row.hint.text()
-    atelier.set("settings", "update", installing.missing())
+    assert f"{install_sentence_transformers.DOWNLOAD_MB:,} MB" in page._install_row.hint.text()
+    atelier.set("settings", "update", install_sentence_transformers.missing())
     find("embedder-apply").click()
     await settle()
     assert "is not installed" in page.busy.text.text()
@@ -82,7 +82,7 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     assert page.busy.text.text() == "Installed. “Save” switches to it."
     assert not find("embedder-install").isVisible()
     installed.clear()
-    monkeypatch.setattr(installing, "can_install", lambda: False)
+    monkeypatch.setattr(install_sentence_transformers, "can_install", lambda: False)
     page._show_fields()
     assert not find("embedder-install").isVisible()
     assert "run Atelier from its source: make run EXTRAS=sentence-transformers" in page._install_row.hint.text()

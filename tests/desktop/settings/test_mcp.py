@@ -13,10 +13,10 @@ import pytest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.format import moment
+from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.mcp import McpKnown, McpRejected, McpServer, McpState
@@ -24,12 +24,12 @@ from atelier_desk.domain.permission import Action
 from atelier_desk.domain.workflow import ToolExecution
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.mcp.client_requests import LogLine
-from atelier_desk.mcp.config_import import bundle, documents
-from atelier_desk.mcp.definitions import Difference
+from atelier_desk.mcp.config_import import bundle, config_parsing
+from atelier_desk.mcp.tool_definitions import Difference
 from tests.desktop.settings.conftest import Engine
 from tests.mcp.conftest import bundle_of
 from tests.support.fake_bridge import settle
-from tests.support.pictures import png
+from tests.support.sample_images import png
 
 Find = Callable[[str], Any]
 FILES = McpServer(name="files", command="npx", args=("-y", "my files"), env={"API_KEY": "", "MODE": "quick"})
@@ -182,7 +182,7 @@ async def test_errors_in_the_form_are_shown(page: Any, find: Find, atelier: Engi
 
 
 async def test_pasted_text_is_previewed_then_put_into_the_form(page: Any, find: Find, atelier: Engine) -> None:
-    atelier.set("mcp_import", "read_text", documents.servers)
+    atelier.set("mcp_import", "read_text", config_parsing.servers)
     find("mcp-add").click()
     dialog = page.dialog
     dialog.text.setPlainText("nonsense")
@@ -217,7 +217,7 @@ async def test_pasted_text_is_previewed_then_put_into_the_form(page: Any, find: 
 async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(
     page: Any, find: Find, atelier: Engine
 ) -> None:
-    atelier.set("mcp_import", "read_text", documents.servers)
+    atelier.set("mcp_import", "read_text", config_parsing.servers)
     find("mcp-add").click()
     page.dialog.text.setPlainText("uvx some-server")
     await settle()

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from atelier_desk.desktop.first_start.model_step import ModelStep
-from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_text
+from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.settings.window import SettingsWindow
+from tests.support.external_provider import plugged
 from tests.support.fake_bridge import FakeBridge, settle
-from tests.support.lists import titles
-from tests.support.plugged_provider import plugged
+from tests.support.list_texts import titles
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.widgets.bindings import refresh_texts
+from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig, ProviderHealth
@@ -23,7 +23,7 @@ from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine, Find, choose
 from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
-from tests.support.lists import titles
+from tests.support.list_texts import titles
 
 
 async def test_enter_in_a_field_saves_the_form_if_it_has_changes(page: Any, find: Find, atelier: Engine) -> None:

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings import pages as package
 from atelier_desk.desktop.settings import registry
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.search import found_in, index_of
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
@@ -22,7 +22,7 @@ from tests.support.fake_bridge import FakeBridge, settle
 EXTRA = """
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.fields import Number, Toggle
-from atelier_desk.desktop.settings.rows import RowsPage, Section
+from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.support.i18n import N_
 
 @settings_page("extra", order=12, icon="pencil", title=N_("Projects"))

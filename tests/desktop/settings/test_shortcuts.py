@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, action, refusal
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets import ToastHost
-from atelier_desk.desktop.widgets.bindings import refresh_texts
+from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle

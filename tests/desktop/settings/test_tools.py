@@ -11,13 +11,13 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages.tools import EXAMPLE
-from atelier_desk.desktop.settings.tool_files import ReviewDialog
+from atelier_desk.desktop.settings.user_tool_files import ReviewDialog
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource, OwnToolState
-from atelier_desk.tools.own.files import FileStatus, ToolFile, run
+from atelier_desk.tools.user_tools.tool_files import FileStatus, ToolFile, run
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import FakeBridge, settle
 

@@ -15,12 +15,12 @@ from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages import usage
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.theme.tokens import DARK, LIGHT, blend, contrast
-from atelier_desk.domain.base import utc_now
+from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, blend, contrast
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.support import i18n

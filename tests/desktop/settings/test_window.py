@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdi
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings import registry
-from atelier_desk.desktop.settings.language import switch_language
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.search import FoundMark
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme

@@ -11,9 +11,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
 from atelier_desk.domain.workflow import Workflow
 from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle

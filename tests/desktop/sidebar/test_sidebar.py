@@ -11,17 +11,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.sidebar.model import group_of, state_text
+from atelier_desk.desktop.sidebar.list_model import group_of, state_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows, workflow
 from tests.support.fake_bridge import DelayedResult, settle
-from tests.support.pointer import aim, leave
+from tests.support.mouse_pointer import aim, leave
 
 
 def test_workflows_are_grouped_by_day() -> None:

@@ -10,10 +10,10 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.sidebar.model import ROW, Row, WorkflowModel
+from atelier_desk.desktop.sidebar.list_model import ROW, Row, WorkflowModel
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.widgets import ToastHost
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge
 

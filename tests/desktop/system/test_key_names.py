@@ -8,9 +8,9 @@ from ctypes import wintypes
 import pytest
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.system.global_shortcut import GlobalShortcut, KeyState
 from atelier_desk.desktop.system.key_names import Keys
-from atelier_desk.desktop.system.shortcut import GlobalShortcut, KeyState
-from atelier_desk.desktop.system.windows_key import ID, WM_HOTKEY, WindowsKey
+from atelier_desk.desktop.system.windows_shortcut import ID, WM_HOTKEY, WindowsKey
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.desktop.system.notification_answers import approval_notice, may_allow, question_notice
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.llm import secrets
-from tests.desktop.questions.approvals import asks
+from tests.desktop.questions.approval_scene import asks
 from tests.desktop.questions.conftest import ask
 
 

@@ -26,9 +26,9 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import DARK, LIGHT, mark, theme
 from atelier_desk.desktop.theme.assets import load_fonts, resource_dir
+from atelier_desk.desktop.theme.design_tokens import contrast
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.theme.tokens import contrast
-from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.desktop.widgets.rounded_popups import round_popup
 
 
 def test_mode_switches_tokens_palette_and_sheet_and_notifies(qtbot: QtBot) -> None:

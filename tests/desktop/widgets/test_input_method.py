@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.widgets.input_method import composing
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 
 
 def compose(field: QWidget, text: str) -> None:

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import list_rows, row_paint
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate, RowRole, show_row
-from atelier_desk.desktop.widgets.matching import found_places
+from atelier_desk.desktop.widgets.text_matching import found_places
 
 Make = Callable[..., QListWidget]
 STAR = RowAction("star", "star")

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QW
 from pytestqt.qtbot import QtBot
 
 import atelier_desk.desktop
-from atelier_desk.desktop.settings.files import confirm
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.message_box import LINES, MOST, MessageBox
 

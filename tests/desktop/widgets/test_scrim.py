@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.focus import ComposerFocus
+from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
 from atelier_desk.desktop.widgets.message_box import MessageBox
 
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.model_messages import TextFile
-from atelier_desk.engine.attachments import decoding as attached_text
+from atelier_desk.engine.attachments import names_and_decoding as attached_text
 from atelier_desk.engine.attachments import reading as attachments
 from atelier_desk.engine.attachments.image_headers import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
 from atelier_desk.engine.runs.attachments import excerpts
-from atelier_desk.engine.runs.messages import check_message
-from tests.support.documents import ALL, sheets
-from tests.support.pictures import broken_inside, gif_header, jpeg_header, picture, png, webp_header
+from atelier_desk.engine.runs.message_validation import check_message
+from tests.support.sample_documents import ALL, sheets
+from tests.support.sample_images import broken_inside, gif_header, jpeg_header, picture, png, webp_header
 from tests.workspace.documents.test_readers import SAID
 
 

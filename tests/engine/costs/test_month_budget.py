@@ -23,14 +23,14 @@ from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ReplyDone
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
-from atelier_desk.engine.run.tool_budget import CallSpending
+from atelier_desk.engine.gateways.model_gateway import FactoryGateway, OpenModel
+from atelier_desk.engine.run.paid_call_limits import CallSpending
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey
+from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 AGENT = AgentConfig(name="Tester", provider="test", model="priced", tools=(), max_tokens=1_000)
 START = datetime(2026, 3, 10, 12, tzinfo=UTC)

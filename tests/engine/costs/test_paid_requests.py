@@ -27,24 +27,24 @@ from atelier_desk.domain.usage import Paying
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
-from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.engine.run.server_requests import sample
-from atelier_desk.engine.run.tool_budget import CallSpending
+from atelier_desk.engine.run.mcp_server_requests import sample
+from atelier_desk.engine.run.paid_call_limits import CallSpending
 from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.policy.budget import ReachedLimit
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey
+from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.tools.calls.context import ToolContext
 from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.web.search import SearchInput, SearchWeb
 from atelier_desk.web.media_generation import Job, MediaGenerator
 from atelier_desk.web.search import Searcher
 from tests.engine.conftest import Opener
-from tests.support.clock import ManualClock
-from tests.support.pictures import png
-from tests.support.servers.base import Failure
+from tests.support.manual_clock import ManualClock
+from tests.support.sample_images import png
+from tests.support.servers.fake_server import Failure
 from tests.support.servers.openai import FakeOpenAI
 
 START = datetime(2026, 3, 10, 12, tzinfo=UTC)
@@ -172,7 +172,7 @@ def maker(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> MediaGenerator:
     async def fetched(_self: object, *_args: Any) -> bytes:
         return b"glTF"
 
-    monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+    monkeypatch.setattr("atelier_desk.llm.network.http_client.HttpClient.json", json)
     monkeypatch.setattr(MediaGenerator, "_fetched", fetched)
     return made
 
@@ -194,7 +194,7 @@ def searching(paid: Paid, monkeypatch: pytest.MonkeyPatch) -> WebSettings:
         paid.sent.append(path)
         return {"web": {"results": []}}
 
-    monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+    monkeypatch.setattr("atelier_desk.llm.network.http_client.HttpClient.json", json)
     return WebSettings(search="brave", price=FIXED if paid.known else None)
 
 
@@ -487,7 +487,7 @@ async def test_free_searches_need_no_price(opened: Any, service: str, monkeypatc
         async def json(_self: object, *_more: Any) -> Any:
             return {"results": []}
 
-        monkeypatch.setattr("atelier_desk.llm.wire.http.HttpClient.json", json)
+        monkeypatch.setattr("atelier_desk.llm.network.http_client.HttpClient.json", json)
         monkeypatch.setattr("atelier_desk.web.search.public_pages", lambda *_: [])
         await paid.atelier.web.use(
             WebSettings.model_validate({"search": service, "address": "https://search.example.org"})

@@ -37,7 +37,7 @@ from tests.engine.costs.test_paid_requests import (
     sampling,
     title,
 )
-from tests.support.servers.base import Failure
+from tests.support.servers.fake_server import Failure
 
 __all__ = ["opened"]
 LIMIT = 1_000.0

@@ -14,21 +14,21 @@ from pydantic import BaseModel
 
 from atelier_desk.domain.agent import ApprovalMode, Choices
 from atelier_desk.domain.errors import AtelierError, NotFoundError, ProviderError
-from atelier_desk.domain.imported_data import HeldKind
+from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.project import Project
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft
 from atelier_desk.domain.settings import EmbedderSettings, MediaSettings, Settings, WebSettings
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.importing.imported_data import hold
+from atelier_desk.engine.importing.imported_data_restrictions import hold
 from atelier_desk.engine.importing.imported_grants import of_provider, of_settings
 from atelier_desk.engine.services.data import restore_backup
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage import tables
-from atelier_desk.storage.copies import origin
-from atelier_desk.storage.rows import Table
+from atelier_desk.storage.copies import backup_signature
+from atelier_desk.storage.row_mapping import Table
 from tests.engine.conftest import Opener
-from tests.support.inspections import inspected_once
+from tests.support.inspection_cache import inspected_once
 
 __all__ = ["inspected_once"]
 
@@ -136,7 +136,7 @@ async def test_nothing_is_sent_to_a_foreign_address_before_it_is_confirmed(
         workflow_id = await fill(atelier, server.url, folder)
         root = Path(atelier.datadir.root)
         await atelier.data.backup_create(tmp_path / "mine.zip")
-    (root / origin.KEY).unlink()
+    (root / backup_signature.KEY).unlink()
     await restore_backup(tmp_path / "mine.zip", root, from_elsewhere=True)
     options = {"vault": vault(), "embedder": None}
     async with open_atelier(**options) as atelier:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.ipc.commands import set_command_handler
-from atelier_desk.engine.ipc.request import Request
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.engine.ipc.command_handler import set_command_handler
+from atelier_desk.engine.ipc.resumable_command import Request
+from atelier_desk.storage.data_folder.datadir import DataDir
 
 
 class RecordingTerminal:

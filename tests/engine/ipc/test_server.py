@@ -18,12 +18,12 @@ from atelier_desk.domain.errors import ConflictError, LimitError, StorageError
 from atelier_desk.engine.ipc import server as server_module
 from atelier_desk.engine.ipc.address import NOTE, HolderNote, read_note, write_note
 from atelier_desk.engine.ipc.client import find_holder
-from atelier_desk.engine.ipc.commands import set_command_handler
-from atelier_desk.engine.ipc.output import RemoteOutput
+from atelier_desk.engine.ipc.command_handler import set_command_handler
 from atelier_desk.engine.ipc.protocol import LINE_BYTES, PROTOCOL
-from atelier_desk.engine.ipc.request import Request
+from atelier_desk.engine.ipc.remote_terminal import RemoteOutput
+from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.engine.ipc.server import IpcServer
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 from tests.engine.ipc.conftest import RecordingTerminal
 
 

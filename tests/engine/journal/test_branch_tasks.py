@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.branches import RunLink, branch_of
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.domain.task import Task, TaskStatus
+from atelier_desk.domain.workflow_branches import RunLink, branch_of
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.support.runs import agent
+from tests.support.run_events import agent
 
 
 def todo(operation: str, **arguments: Any) -> list[ToolCall]:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.events.run import (
     CompactionUndone,
     ContextCompacted,
@@ -32,7 +32,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ImagePart
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import snapshots
+from atelier_desk.engine.journal import conversation_snapshots
 from atelier_desk.engine.journal.inherited_messages import Conversations, load
 from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
@@ -45,16 +45,16 @@ from atelier_desk.engine.run.reducer.state import (
     inherited_context,
     without_replaced,
 )
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
-from tests.support.runs import Script, advance, agent, call, finished, reply, started
+from tests.support.run_events import Script, advance, agent, call, finished, reply, started
 
 
 @pytest.fixture(autouse=True)
 def early(monkeypatch: pytest.MonkeyPatch) -> None:
     """A snapshot every few turns."""
-    monkeypatch.setattr(snapshots, "LEAST", 4)
+    monkeypatch.setattr(conversation_snapshots, "LEAST", 4)
 
 
 def file(name: str) -> Attachment:
@@ -102,7 +102,7 @@ class Story:
         return handle.run_id
 
 
-async def restarted(atelier: Atelier, run_id: str | None) -> snapshots.InheritedState:
+async def restarted(atelier: Atelier, run_id: str | None) -> conversation_snapshots.InheritedState:
     """What a newly started process reads; it writes a snapshot when one is due."""
     conversations = Conversations(atelier.repos)
     before = await conversations.before(run_id)
@@ -155,14 +155,14 @@ async def test_with_snapshots_a_conversation_equals_that_from_all_events(
     open_atelier: Opener, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     dice, used = random.Random(seed), []
-    decode = snapshots.decode
+    decode = conversation_snapshots.decode
 
     def noted(*arguments: Any) -> Any:
         found = decode(*arguments)
         used.append(found is not None)
         return found
 
-    monkeypatch.setattr(snapshots, "decode", noted)
+    monkeypatch.setattr(conversation_snapshots, "decode", noted)
     async with open_atelier() as atelier:
         told = await story(atelier)
         for number in range(26):
@@ -262,7 +262,7 @@ async def test_a_snapshot_of_another_version_or_program_is_ignored(
         elif spoil == "missing":
             await atelier.repos.snapshots.remove(told.workflow_id)
         elif spoil == "made by another program":
-            monkeypatch.setattr(snapshots, "MADE_BY", "0 another")
+            monkeypatch.setattr(conversation_snapshots, "MADE_BY", "0 another")
         elif spoil == "an event more":
             handle = await load(atelier.repos, Conversations(atelier.repos), told.turns[3])
             origin = handle.current.entries[0].origin
@@ -272,7 +272,7 @@ async def test_a_snapshot_of_another_version_or_program_is_ignored(
             await atelier.store.write(Statement("UPDATE $row SET last_hash = <bytes>'another' RETURN NONE", changed))
         turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
         kept = await atelier.repos.snapshots.read(told.workflow_id)
-        assert not any(snapshots.decode(data, turns) for data in kept)
+        assert not any(conversation_snapshots.decode(data, turns) for data in kept)
         if spoil != "a row that changed":  # which is reported as what it is: damage
             assert (await restarted(atelier, told.head)).history == await told.full_history(told.head)
 
@@ -300,9 +300,9 @@ def test_a_change_in_the_computation_needs_a_new_snapshot_version() -> None:
         UserMessage(content="aside", strategy=Dispatch.SILENT),
     ):
         state = advance(state, body)
-    made = snapshots._entries.dump_json(without_replaced(inherited_context(state)), exclude_defaults=True)
+    made = conversation_snapshots._entries.dump_json(without_replaced(inherited_context(state)), exclude_defaults=True)
     made = re.sub(rb'"message_id":"\w*",?', b"", made)
-    assert (snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (2, "287b29c7bd7a4534")
+    assert (conversation_snapshots.FORM, hashlib.sha256(made).hexdigest()[:16]) == (2, "287b29c7bd7a4534")
 
 
 async def test_turns_share_the_entries_of_earlier_ones(open_atelier: Opener) -> None:
@@ -327,7 +327,10 @@ async def test_no_snapshot_is_written_of_turns_that_changed_meanwhile(open_ateli
         await atelier.journal.append(
             handle, EntryPinned(origin=handle.current.entries[0].origin, pinned=True, message_id="")
         )
-        assert snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])) is None
+        assert (
+            conversation_snapshots.encode(before, await atelier.repos.runs.turns(told.workflow_id, told.turns[-1]))
+            is None
+        )
 
 
 async def test_a_turn_with_lost_events_does_not_prevent_later_snapshots(open_atelier: Opener) -> None:
@@ -342,9 +345,9 @@ async def test_a_turn_with_lost_events_does_not_prevent_later_snapshots(open_ate
         before = await Conversations(atelier.repos).before(told.head)
         turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
         assert turns[2].unread
-        data = snapshots.encode(before, turns)
+        data = conversation_snapshots.encode(before, turns)
         assert data is not None
-        assert snapshots.decode(data, turns) == (
+        assert conversation_snapshots.decode(data, turns) == (
             len(turns),
             replace(before, history=without_replaced(before.history), since=0),
         )
@@ -355,9 +358,12 @@ async def test_values_that_json_cannot_express_prevent_a_snapshot(open_atelier: 
         told = await story(atelier, 4)
         before = await Conversations(atelier.repos).before(told.head)
         turns = await atelier.repos.runs.turns(told.workflow_id, told.turns[-1])
-        assert snapshots.encode(before, turns) is not None
+        assert conversation_snapshots.encode(before, turns) is not None
         odd = ContextEntry(seq=-1, kind=EntryKind.USER, text="\ud800")
-        assert snapshots.encode(snapshots.InheritedState((odd,), folded=before.folded), turns) is None
+        assert (
+            conversation_snapshots.encode(conversation_snapshots.InheritedState((odd,), folded=before.folded), turns)
+            is None
+        )
 
 
 async def test_a_summary_from_a_snapshot_is_undone_completely(open_atelier: Opener) -> None:

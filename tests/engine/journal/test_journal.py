@@ -82,7 +82,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import MOST_FOLLOWING, RunHandle, run_events
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.secrets import remember
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.test_manager import agent, calculate
 

@@ -45,7 +45,7 @@ from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import journal
 from atelier_desk.engine.journal.journal import Part, RunHandle, run_events
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.test_manager import agent
 

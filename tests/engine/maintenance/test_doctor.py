@@ -16,11 +16,11 @@ from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.engine.maintenance import system_checks
 from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.engine.maintenance.system_checks import Check
-from atelier_desk.llm.local.models import MANIFEST, UNREADABLE, ModelStore
+from atelier_desk.llm.local.model_files import MANIFEST, UNREADABLE, ModelStore
 from atelier_desk.support.hashing import sha256_of
-from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.checkpoints.undoable_changes import Author
 from atelier_desk.workspace.path_resolution import place
-from tests.chaos.flips import flip
+from tests.chaos.bit_flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.llm.local.conftest import gguf_bytes
 from tests.support.servers.openai import FakeOpenAI

@@ -38,8 +38,7 @@ from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import driver as module
 from atelier_desk.engine.run.driver import OUT_OF_TIME, Driver, Stop, closing_events
-from atelier_desk.engine.run.reducer.state import Ending, RunState
-from atelier_desk.engine.run.reducer.steps import (
+from atelier_desk.engine.run.reducer.next_step import (
     AnswerChildren,
     Append,
     BeginCalls,
@@ -54,9 +53,10 @@ from atelier_desk.engine.run.reducer.steps import (
     StopChildren,
     Wait,
 )
-from atelier_desk.engine.team.team_port import NO_ANSWER
-from tests.support.clock import ManualClock
-from tests.support.runs import START, Script, agent, call, reply, started
+from atelier_desk.engine.run.reducer.state import Ending, RunState
+from atelier_desk.engine.team.team_interface import NO_ANSWER
+from tests.support.manual_clock import ManualClock
+from tests.support.run_events import START, Script, agent, call, reply, started
 
 PROBLEM = ServerProblem(server="docs", code="off")
 FINISH = Finish(Ending(RunStatus.COMPLETED, "done", result="42"))

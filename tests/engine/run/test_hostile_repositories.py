@@ -20,7 +20,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
-from tests.support.repositories import PLACES, Hostile, commit, git
+from tests.support.git_repositories import PLACES, Hostile, commit, git
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
@@ -329,7 +329,7 @@ LAYOUTS: tuple[Callable[[Hostile], None], ...] = (
 
 
 async def test_redirections_of_git_to_outside(tried: Tried, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atelier_desk.workspace.repository.TIMEOUT_S", 0.3)
+    monkeypatch.setattr("atelier_desk.workspace.repository_inspection.TIMEOUT_S", 0.3)
     made = []
     for layout in LAYOUTS:
         place = tried.template.copy(tmp_path / layout.__name__)

@@ -2,9 +2,9 @@
 model.
 """
 
-# judges: app/atelier_desk/engine/run/run_rules.py
+# judges: app/atelier_desk/engine/run/permission_rules.py
 # judges: app/atelier_desk/policy/permissions/decide.py
-# judges: app/atelier_desk/engine/run/call_facts.py
+# judges: app/atelier_desk/engine/run/call_effects.py
 from __future__ import annotations
 
 from dataclasses import replace
@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
-from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, disclosure_filter, facts, refusal, verdict
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.run_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
@@ -205,7 +205,7 @@ def test_a_call_that_cannot_be_inspected_needs_approval(
     def broken(*_given: object) -> object:
         raise RuntimeError("an inspector with a mistake in it")
 
-    for inspector in ("permissions.facts", "permissions.rules", "call_facts.protected", "call_facts._commands"):
+    for inspector in ("permissions.facts", "permissions.rules", "call_effects.protected", "call_effects._commands"):
         with monkeypatch.context() as patch:
             patch.setattr(f"atelier_desk.engine.run.{inspector}", broken)
             assert verdict(run, started(), write("a"), repaired=False).action is Action.ASK, inspector

@@ -1,8 +1,8 @@
 """Approving the settings of a repository: what is asked, how long it lasts, and where it is listed and revoked."""
 
-# judges: app/atelier_desk/engine/run/run_rules.py
+# judges: app/atelier_desk/engine/run/permission_rules.py
 # judges: app/atelier_desk/engine/run/permissions.py
-# judges: app/atelier_desk/engine/run/call_facts.py
+# judges: app/atelier_desk/engine/run/call_effects.py
 from __future__ import annotations
 
 import shutil
@@ -18,10 +18,10 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, RuleScope
 from atelier_desk.engine import Atelier
-from atelier_desk.workspace import repository
+from atelier_desk.workspace import repository_inspection
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
-from tests.support.repositories import commit, git
+from tests.support.git_repositories import commit, git
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
@@ -143,16 +143,16 @@ async def test_approving_changed_settings_replaces_the_old_rule(open_atelier: Op
 async def test_settings_that_change_after_the_approval_are_not_used(
     open_atelier: Opener, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    look = repository.inspect
+    look = repository_inspection.inspect
     async with open_atelier([call(), "done"]) as atelier:
         turns = Turns(atelier, work)
         [asked] = await turns.begin()
 
-        def changed(*given: Any) -> repository.Repository:
+        def changed(*given: Any) -> repository_inspection.Repository:
             git("config", "filter.a=b.process", "./other.sh", cwd=work)
             return look(*given)
 
-        monkeypatch.setattr(repository, "inspect", changed)
+        monkeypatch.setattr(repository_inspection, "inspect", changed)
         await atelier.approvals.approve(asked.id)
         end = await turns.ended()
         assert not end["success"]
@@ -182,7 +182,7 @@ async def test_an_approval_for_the_run_and_one_by_timeout_are_not_stored(
 
 async def test_a_clone_of_the_same_settings_is_another_repository(work: Path, tmp_path: Path) -> None:
     shutil.copytree(work, tmp_path / "other")
-    found = [repository.inspect("git", folder, [folder]) for folder in (work, tmp_path / "other", work)]
+    found = [repository_inspection.inspect("git", folder, [folder]) for folder in (work, tmp_path / "other", work)]
     assert found[0].rule == found[2].rule != found[1].rule
     assert found[0].unknown == found[1].unknown
 
@@ -192,5 +192,5 @@ async def test_the_content_of_an_outside_file_is_not_revealed(work: Path, tmp_pa
     (work / "own").write_text("[mine]\n\tkey = value\n")
     git("config", "include.path", str(tmp_path / "private"), cwd=work)
     git("config", "--add", "include.path", "../own", cwd=work)
-    found = repository.inspect("git", work, [work])
+    found = repository_inspection.inspect("git", work, [work])
     assert found.unknown == ("filter.a=b.clean (.git/config)", "include.path (.git/config)", "mine.key (.git/../own)")

@@ -13,14 +13,14 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.base import Call, Request
+from tests.support.servers.fake_server import Call, Request
 from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.responses import FakeResponses
+from tests.support.servers.openai_responses import FakeResponses
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 SERVERS: dict[str, type[Any]] = {

@@ -20,8 +20,8 @@ from atelier_desk.engine.attachments.reading import PreparedAttachments, of_byte
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_waiting import Busy
-from tests.support.pictures import png
+from tests.engine.runs.test_queued_messages import Busy
+from tests.support.sample_images import png
 
 
 async def said(atelier: Atelier, workflow_id: str, text: str, *attached: Any) -> str:

@@ -13,11 +13,11 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
 from tests.engine.runs.test_rights_withdrawal import TOUCH, answer, begun, redirect, take_up
-from tests.support.teams import ask_user, leader, scripts, spawn
+from tests.support.scripted_teams import ask_user, leader, scripts, spawn
 
 DENIED = "run_command(touch:*)"
 

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.kills import World
+from tests.chaos.kill_harness import World
 
 
 async def test_a_task_is_created_once_when_the_process_is_killed_before_its_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ATELIER_CALLS", "2")
-    world = World(tmp_path, "tests.chaos.worker")
+    world = World(tmp_path, "tests.chaos.run_worker")
     assert world.finish(world.start("before_commit:task_changed", "1"))
     world.run_to_the_end()
     assert world.status == "completed"

@@ -29,7 +29,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 from tests.engine.conftest import Opener, Recorder
-from tests.support.runs import agent as agent_of
+from tests.support.run_events import agent as agent_of
 
 TOOLS = ("TodoTool", "CalculatorTool", "UserQuestionTool", "MemoryTool", "ReportTool", "output", "task_complete")
 

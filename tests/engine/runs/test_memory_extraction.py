@@ -32,9 +32,9 @@ from atelier_desk.llm import secrets
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.tokens import estimate
 from tests.engine.conftest import Opener
-from tests.engine.test_memory_again import remember
-from tests.support.runs import agent as agent_of
-from tests.support.teams import spawn
+from tests.engine.test_memory_regeneration import remember
+from tests.support.run_events import agent as agent_of
+from tests.support.scripted_teams import spawn
 
 TOLD = "I live in Lyon. Which trams go to the airport?"
 FACT = {"type": "knowledge", "content": "The user lives in Lyon."}

@@ -34,8 +34,8 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.storage.engine import Outcome
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.database_engine import Outcome
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.test_manager import Blocking, agent, ask, calculate, start
 

@@ -15,9 +15,9 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.tokens import estimate
 from atelier_desk.presentation.run_notices import continue_text, retry_text, unfinished_text
 from tests.engine.runs.reply_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
-from tests.support.clock import ManualClock
-from tests.support.pictures import png
-from tests.support.servers.base import Call, Failure, Reply
+from tests.support.manual_clock import ManualClock
+from tests.support.sample_images import png
+from tests.support.servers.fake_server import Call, Failure, Reply
 
 REFUSALS = {
     "openai": {

@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.events.base import Dispatch
+from atelier_desk.domain.events.base_event import Dispatch
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
@@ -25,16 +25,16 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run import permissions
 from atelier_desk.engine.run.projection.event_projection import project
-from atelier_desk.engine.run.projection.projection import RunTotals
-from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.projection.projector_registry import RunTotals
+from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.policy.approval_modes import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.run.reducer.test_reduce import Script
 from tests.engine.team.conftest import bodies
-from tests.support.runs import agent
-from tests.support.teams import ask_user, leader, scripts, spawn
+from tests.support.run_events import agent
+from tests.support.scripted_teams import ask_user, leader, scripts, spawn
 
 TOUCH = ToolCall(id="c", name="run_command", arguments={"command": "touch seen", "modifies_files": True})
 ALLOWED = "run_command(touch seen)"

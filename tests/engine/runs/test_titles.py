@@ -17,10 +17,10 @@ from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.titles import title_of
-from atelier_desk.engine.services.common.naming import NAME_LENGTH
+from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.support.runs import agent as agent_of
+from tests.support.run_events import agent as agent_of
 
 TITLE = ChatReply(content='"Isolating the tools."', usage=Usage(tokens_input=40, tokens_output=6))
 ASKED = "Could you isolate how tools are run? Add a test."

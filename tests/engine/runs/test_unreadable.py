@@ -13,13 +13,13 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey
+from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener, Recorder
-from tests.support.clock import ManualClock
-from tests.support.runs import agent
-from tests.support.teams import ask_user, leader, scripts, spawn
+from tests.support.manual_clock import ManualClock
+from tests.support.run_events import agent
+from tests.support.scripted_teams import ask_user, leader, scripts, spawn
 
 ASKED = AgentConfig(
     name="A", provider="p", model="m", tools=("write_file", "UserQuestionTool"), approval=ApprovalMode.MANUAL

@@ -11,8 +11,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW, FactoryGateway
-from atelier_desk.llm.local.models import STARTER
+from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW, FactoryGateway
+from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.tokens import estimate_request
 from atelier_desk.support import i18n

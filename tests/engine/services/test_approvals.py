@@ -27,10 +27,10 @@ from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.services.approvals import ApprovalService
 from atelier_desk.engine.services.permissions import PermissionService
 from atelier_desk.engine.services.settings import SettingsService
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.tools.registry.default import create_default_tool_registry
 
 ARGUMENTS = {"operation": "eval", "expression": "6*7"}

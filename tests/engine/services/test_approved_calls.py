@@ -18,8 +18,8 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
-from atelier_desk.presentation.undo import undo_text
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.presentation.undo_availability_text import undo_text
+from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import _
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.custom import tool

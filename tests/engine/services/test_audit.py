@@ -17,7 +17,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import remember
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
 
 KEY = "key-of-the-provider-0123456789"

@@ -16,9 +16,9 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.model_messages import Role
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.workflow import chat_file
-from atelier_desk.engine.services.workflow.chat_file import is_workflow
-from atelier_desk.engine.services.workflow.chat_turns import workflow_id
+from atelier_desk.engine.services.workflow import chat_export_reader
+from atelier_desk.engine.services.workflow.chat_export_reader import is_workflow
+from atelier_desk.engine.services.workflow.chat_to_turns import workflow_id
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.services.chat_exports import (
@@ -346,7 +346,7 @@ async def test_a_file_that_is_no_export_is_refused_with_a_message(atelier: Ateli
 async def test_only_a_too_large_chat_is_skipped(
     atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(chat_file, "ENTRY_MOST", 100_000)
+    monkeypatch.setattr(chat_export_reader, "ENTRY_MOST", 100_000)
     file = write(tmp_path / "export.json", [gpt_chat(_user("u", "root", "z" * 200_000), id="big"), bread()])
     done = await atelier.chats.import_(file)
     assert done.created == (workflow_id("chatgpt:c1"),)
@@ -354,7 +354,7 @@ async def test_only_a_too_large_chat_is_skipped(
 
 
 async def test_a_too_large_file_is_refused(atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_file, "FILE_MOST", 1_000)
+    monkeypatch.setattr(chat_export_reader, "FILE_MOST", 1_000)
     with pytest.raises(AtelierError, match="GB"):
         await atelier.chats.preview(write(tmp_path / "export.json", [bread()]))
 

@@ -15,15 +15,15 @@ from atelier_desk.domain.events.run import Dispatch, ModelReplied
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.gateways.gateway import FactoryGateway, OpenModel
+from atelier_desk.engine.gateways.model_gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.engine.run.request.prompt import SUMMARY_INSTRUCTIONS
-from atelier_desk.engine.services.request.views import SentRequest
+from atelier_desk.engine.run.request.prompt_texts import SUMMARY_INSTRUCTIONS
+from atelier_desk.engine.services.request.sent_request import SentRequest
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.test_manager import agent, calculate, start
-from tests.support.pictures import png
+from tests.support.sample_images import png
 
 
 def by_name(models: dict[str, ScriptedModel]) -> Any:

@@ -27,9 +27,9 @@ from atelier_desk.mcp import variable_resolution
 from atelier_desk.tools.registry.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, PlainServer, alive, plain
-from tests.support.pictures import png
-from tests.support.runs import agent
-from tests.support.servers.mcp_plain import ECHO, tool
+from tests.support.run_events import agent
+from tests.support.sample_images import png
+from tests.support.servers.mcp_stdio import ECHO, tool
 
 __all__ = ["plain"]
 SAYS = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "It said hello."]

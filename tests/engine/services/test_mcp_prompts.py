@@ -14,7 +14,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, plain
-from tests.support.runs import agent
+from tests.support.run_events import agent
 
 __all__ = ["plain"]
 FREE = agent(tools=())

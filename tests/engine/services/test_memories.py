@@ -15,7 +15,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from tests.engine.conftest import Opener, WordEmbedder
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 
 class OtherEmbedder(WordEmbedder):
@@ -211,7 +211,7 @@ async def test_a_new_embedder_recomputes_the_vectors(open_atelier: Opener, monke
     async def made(*_given: Any) -> OtherEmbedder:
         return OtherEmbedder()
 
-    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)
     async with open_atelier() as atelier:
         for number in range(5):
             await atelier.memories.add(f"fact number {number}")

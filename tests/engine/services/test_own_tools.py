@@ -21,7 +21,7 @@ from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.presentation.failure_text import explain
 from atelier_desk.support.i18n import set_language
 from tests.engine.conftest import Opener
-from tests.support.runs import agent
+from tests.support.run_events import agent
 from tests.support.tool_files import HANGS, begun, gone
 
 GREET = '''

@@ -155,8 +155,8 @@ async def test_a_run_gets_the_rules_of_its_scope(atelier: Atelier) -> None:
 async def test_rules_of_an_agent_apply_to_its_sub_agents(atelier: Atelier) -> None:
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.team import ChildPlan
-    from atelier_desk.engine.run.run_rules import rules
-    from atelier_desk.engine.team.teams import _run_started
+    from atelier_desk.engine.run.permission_rules import rules
+    from atelier_desk.engine.team.sub_agent_runs import _run_started
 
     ada = await atelier.agents.save(AgentConfig(name="Ada", provider="p", model="m"))
     bob = await atelier.agents.save(AgentConfig(name="Bob", provider="p", model="m"))

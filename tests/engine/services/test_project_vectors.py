@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.conftest import STORE
-from tests.engine.services.test_ingesting import named, read
+from tests.engine.services.test_indexing import named, read
 from tests.engine.services.test_memories import OtherEmbedder
 
 
@@ -98,7 +98,7 @@ async def test_a_new_embedder_computes_its_vectors_automatically(
                 await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})
             return await super().embed(texts, query=query)
 
-    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)
     (tmp_path / "else").mkdir()
     (tmp_path / "else" / "other.py").write_text("def kingfisher():\n    return 1\n")
     async with open_atelier(embedder=Switching()) as atelier:

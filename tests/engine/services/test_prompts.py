@@ -12,9 +12,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.prompt import PromptDraft
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.importing.imported_data import hold
+from atelier_desk.engine.importing.imported_data_restrictions import hold
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.workspace.skills import arguments
+from atelier_desk.workspace.skills import argument_placeholders
 from tests.engine.conftest import Opener
 from tests.engine.services.test_skills import home, project, turn, write
 
@@ -70,7 +70,9 @@ async def test_text_with_a_lone_surrogate_is_stored(atelier: Atelier) -> None:
 
 async def test_a_too_long_filled_in_text_is_refused(atelier: Atelier, monkeypatch: pytest.MonkeyPatch) -> None:
     await atelier.prompts.save(PromptDraft(name="a", content="{{b}}" * 10_000))
-    monkeypatch.setattr(arguments, "with_values", lambda *_given: pytest.fail("a thousand million characters"))
+    monkeypatch.setattr(
+        argument_placeholders, "with_values", lambda *_given: pytest.fail("a thousand million characters")
+    )
     with pytest.raises(LimitError, match="1000000000 characters"):
         await atelier.prompts.filled("a", {"b": "x" * 100_000})
 

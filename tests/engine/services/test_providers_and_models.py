@@ -16,8 +16,8 @@ from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.llm.test_model_catalogue import ModelsDev, told
-from tests.support.clock import ManualClock
-from tests.support.servers.base import Reply
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.fake_server import Reply
 from tests.support.servers.openai import FakeOpenAI
 
 SENTINEL = "sk-sentinel-5f0c9a1b7e"

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal.history import run_events
+from atelier_desk.engine.journal.replay_and_fork import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
@@ -324,7 +324,7 @@ async def test_files_referenced_by_a_command_are_included(
 
 
 async def test_header_options_of_other_programs_are_applied_or_reported(open_atelier: Opener, home: Path) -> None:
-    from atelier_desk.presentation.skills import remarks
+    from atelier_desk.presentation.skill_text import remarks
 
     more = "context: fork\nmodel: opus\nhooks:\n  Stop: []\npaths: 'src/**/*.ts, *.css'\n"
     write(home, "styles", body="Look at !`git status` first.", more=more)

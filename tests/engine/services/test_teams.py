@@ -15,10 +15,10 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.support.teams import ask_parent, ask_user, calculate, leader, scripts, spawn
+from tests.support.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
 
 async def begin(atelier: Atelier, text: str = "Work.", **changes: object) -> tuple[str, str]:

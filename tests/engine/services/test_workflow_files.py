@@ -13,7 +13,7 @@ import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, StorageError, UsageError
 from atelier_desk.domain.memory import MemoryType
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
@@ -22,9 +22,9 @@ from atelier_desk.domain.workflow import MessageRole, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
-from tests.engine.services.worked_workflow import AGENT, STEPS, full_workflow, turn
+from tests.engine.services.sample_workflow import AGENT, STEPS, full_workflow, turn
 
 
 def as_told_here(file: dict[str, Any]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
-from tests.engine.services.worked_workflow import AGENT, STEPS, calculate, full_workflow, turn
-from tests.support.clock import ManualClock
+from tests.engine.services.sample_workflow import AGENT, STEPS, calculate, full_workflow, turn
+from tests.support.manual_clock import ManualClock
 
 
 async def test_a_new_workflow_is_titled_after_its_first_message_once(open_atelier: Opener) -> None:

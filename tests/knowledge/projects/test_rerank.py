@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from atelier_desk.knowledge.projects.entity_texts import query_stems, terms
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.projects.rerank import COVERED, TESTED, QueryTerms, is_test
-from atelier_desk.knowledge.projects.texts import query_stems, terms
-from atelier_desk.storage.graph_rows import LightRow, entity_id, file_entity, file_key_of
+from atelier_desk.storage.project_graph_rows import LightRow, entity_id, file_entity, file_key_of
 
 
 def scope(name: str, path: str, body: str) -> LightRow:

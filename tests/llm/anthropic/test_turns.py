@@ -14,9 +14,9 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePa
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.anthropic import turns
 from atelier_desk.llm.anthropic.provider import AnthropicProvider
-from tests.llm.shapes import ANY, conversation
-from tests.llm.streams import ADD, ask, called, provider, result
-from tests.support.clock import ManualClock
+from tests.llm.conversation_shapes import ANY, conversation
+from tests.llm.stream_requests import ADD, ask, called, provider, result
+from tests.support.manual_clock import ManualClock
 from tests.support.servers.anthropic_rules import Issued, check
 
 CLAUDE: Any = provider("anthropic", "http://127.0.0.1:9", ManualClock())

@@ -14,7 +14,7 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
 )
 from atelier_desk.llm.dialects import with_dialect
-from atelier_desk.llm.dialects.bounds import CALLS
+from atelier_desk.llm.dialects.call_limits import CALLS
 from atelier_desk.llm.dialects.repair import CUT
 from atelier_desk.llm.scripted import ScriptedModel, Step
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.llm.dialects import repair
-from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
+from atelier_desk.llm.dialects.call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 from atelier_desk.llm.dialects.repair import CUT, MORE, UNCLOSED, parse_arguments
 
 

@@ -10,10 +10,22 @@ import pytest
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, ToolSpec, Usage
 from atelier_desk.domain.provider_data import ProviderData
-from tests.llm.shapes import SHAPES, conversation
-from tests.llm.streams import ADD, arguments, ask, called, collect, provider, reply_of, result, retries, run, said
-from tests.support.clock import ManualClock
-from tests.support.servers.base import Call, Failure, Reply
+from tests.llm.conversation_shapes import SHAPES, conversation
+from tests.llm.stream_requests import (
+    ADD,
+    arguments,
+    ask,
+    called,
+    collect,
+    provider,
+    reply_of,
+    result,
+    retries,
+    run,
+    said,
+)
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.google import FakeGoogle, error_body, model_entry
 
 KEY = "AIza-test-key-1"

@@ -13,9 +13,9 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePa
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.google import turns
 from atelier_desk.llm.google.provider import GoogleProvider
-from tests.llm.shapes import ANY, conversation
-from tests.llm.streams import ADD, ask, called, provider, result
-from tests.support.clock import ManualClock
+from tests.llm.conversation_shapes import ANY, conversation
+from tests.llm.stream_requests import ADD, ask, called, provider, result
+from tests.support.manual_clock import ManualClock
 from tests.support.servers.google_rules import Issued, check
 
 GEMINI: Any = provider("google", "http://127.0.0.1:9", ManualClock())

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.clock import SystemClock
-from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.llm.local.model_files import ModelStore
 from atelier_desk.llm.local.provider import LocalProvider
 
 

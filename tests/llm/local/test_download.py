@@ -12,9 +12,9 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.llm.local.catalogue import CatalogueEntry
 from atelier_desk.llm.local.download import Downloads, DownloadState, DownloadStatus
-from atelier_desk.llm.local.models import ModelStore
+from atelier_desk.llm.local.model_files import ModelStore
 from tests.llm.local.conftest import gguf_bytes
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 from tests.support.servers.proxies import FakeProxy
 
 DATA = gguf_bytes(weights=300_000)
@@ -259,7 +259,7 @@ async def test_a_full_disk_is_noticed_before_any_request(
 
 
 async def test_a_folder_that_cannot_be_created_is_an_error(tmp_path: Path, entry: CatalogueEntry) -> None:
-    from atelier_desk.llm.local.models import ModelStore
+    from atelier_desk.llm.local.model_files import ModelStore
 
     (tmp_path / "file").write_text("")
     downloads = Downloads(ModelStore(tmp_path / "file" / "models"), ManualClock(), lambda _id: None, entries=[entry])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.llm.local.gguf import GgufFormatError, read_head
-from atelier_desk.llm.local.models import STARTER_BYTES, packaged_starter
+from atelier_desk.llm.local.model_files import STARTER_BYTES, packaged_starter
 from tests.llm.local.conftest import gguf_bytes
 
 

@@ -22,11 +22,11 @@ from atelier_desk.domain.model_messages import (
     Role,
     TextDelta,
 )
-from atelier_desk.llm.local.models import STARTER, ModelStore
-from atelier_desk.llm.local.process import ServerConfig
+from atelier_desk.llm.local.model_files import STARTER, ModelStore
 from atelier_desk.llm.local.provider import LocalProvider
+from atelier_desk.llm.local.server_lifecycle import ServerConfig
 from tests.llm.local.conftest import gguf_bytes
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 
 class FakeServer:

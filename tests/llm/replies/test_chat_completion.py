@@ -14,8 +14,8 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta, ToolCallDelta
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
-from tests.llm.streams import JSON, arguments, ask, joined
-from tests.support.servers.base import Call, Reply
+from tests.llm.stream_requests import JSON, arguments, ask, joined
+from tests.support.servers.fake_server import Call, Reply
 from tests.support.servers.openai import FakeOpenAI
 
 EVENTS = b"".join(

@@ -16,18 +16,18 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatReply, Role, Too
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.llm.dialects.native import NativeModel
 from atelier_desk.llm.dialects.xml import XmlModel
-from atelier_desk.llm.provider import named_in
-from atelier_desk.llm.replies.messages import arrange
+from atelier_desk.llm.http_provider import named_in
+from atelier_desk.llm.message_order import arrange
 from atelier_desk.llm.replies.provider_data import needs_provider_data, storable
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember
-from tests.llm.streams import ADD, JSON, ask, called, collect, provider, reply_of, result
-from tests.support.clock import ManualClock
-from tests.support.servers.base import Call, Failure, Reply
+from tests.llm.stream_requests import ADD, JSON, ask, called, collect, provider, reply_of, result
+from tests.support.manual_clock import ManualClock
+from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.signing import SIGNING, SigningServer
+from tests.support.servers.signed_replies import SIGNING, SigningServer
 
 
 @pytest.fixture(params=sorted(SIGNING))

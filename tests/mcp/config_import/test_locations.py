@@ -119,9 +119,9 @@ async def test_the_file_of_every_program_is_found_and_read(open_atelier: Opener,
 
 
 def read(text: str, source: str = "") -> FoundServer:
-    from atelier_desk.mcp.config_import import documents
+    from atelier_desk.mcp.config_import import config_parsing
 
-    (found,) = documents.servers(text, source)
+    (found,) = config_parsing.servers(text, source)
     return found
 
 

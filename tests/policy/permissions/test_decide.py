@@ -1,4 +1,4 @@
-"""Properties that hold for any rules and calls. Cases written by hand are in ``coverage.txt`` and
+"""Properties that hold for any rules and calls. Cases written by hand are in ``rule_coverage.txt`` and
 ``verdicts.txt``.
 """
 
@@ -23,9 +23,9 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, sn
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
+from atelier_desk.policy.permissions.rule_scope import holds
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
-from atelier_desk.policy.permissions.scope import holds
-from tests.policy.permissions.reading import HOME, ROOT
+from tests.policy.permissions.case_tables import HOME, ROOT
 
 WORDS = st.sampled_from(
     ["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é", "cd", "&&"]

@@ -1,4 +1,4 @@
-"""Texts that are not valid rules. What a rule covers is in ``coverage.txt``."""
+"""Texts that are not valid rules. What a rule covers is in ``rule_coverage.txt``."""
 
 # equivalent: pattern.py last_names: `1` → `2`
 #   More programs than the command's own only let more rules be looked at, which do not cover it.

@@ -16,17 +16,18 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage.copies import archive, backup
-from atelier_desk.storage.copies.archive import BackupInfo, verify
+from atelier_desk.storage.copies import backup
+from atelier_desk.storage.copies import backup_file as archive
+from atelier_desk.storage.copies.backup_file import BackupInfo, verify
 from atelier_desk.storage.copies.restore import restore
-from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from tests.storage.damage import closed_database, cut, flip, only
-from tests.storage.programs import run
-from tests.support.clock import ManualClock
+from tests.storage.child_programs import run
+from tests.storage.damaged_databases import closed_database, cut, flip, only
+from tests.support.manual_clock import ManualClock
 
 
 async def fill(store: Store, datadir: DataDir) -> Workflow:

@@ -12,15 +12,15 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import schema
+from atelier_desk.storage import migration_registry
 from atelier_desk.storage.copies.compact import compact
-from atelier_desk.storage.folder import preflight
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from tests.storage.programs import content, run
-from tests.storage.samples.opening import read_rows, rows_of, unpack
+from tests.storage.child_programs import content, run
+from tests.storage.samples.unpack_sample import read_rows, rows_of, unpack
 
 WORDS = (b"zebraquartz", b"okapigranite", b"lemurbasalt", b"tapirmarble")
 """In a small row, in one large enough for the value log, in a memory, and in a report."""
@@ -63,7 +63,7 @@ async def test_purged_text_is_on_the_disk_until_the_database_is_compacted(datadi
 
 
 async def test_every_row_of_a_days_work_survives(tmp_path: Path) -> None:
-    datadir = DataDir(unpack(schema.latest(), tmp_path / "sample") / "data").ensure()
+    datadir = DataDir(unpack(migration_registry.latest(), tmp_path / "sample") / "data").ensure()
     rows = json.loads((tmp_path / "sample" / "rows.json").read_text())
     written: list[int] = []
     done = await compact(datadir, progress=written.append)
@@ -94,13 +94,13 @@ async def test_a_copy_that_differs_never_replaces_the_database(
 ) -> None:
     await fill_and_purge(datadir)
     before = await read_rows(datadir.database)
-    real = schema.Migrator.run
+    real = migration_registry.Migrator.run
 
-    async def forget(self: schema.Migrator, sql: str, **params: object) -> list[object]:
+    async def forget(self: migration_registry.Migrator, sql: str, **params: object) -> list[object]:
         return await real(self, sql.replace("INTO workflow $rows", "INTO workflow []"), **params)
 
     with monkeypatch.context() as patch:
-        patch.setattr(schema.Migrator, "run", forget)
+        patch.setattr(migration_registry.Migrator, "run", forget)
         with pytest.raises(StorageError) as caught:
             await compact(datadir)
     assert caught.value.code == "damaged"

@@ -12,22 +12,22 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import schema, tables
-from atelier_desk.storage.copies import archive
+from atelier_desk.storage import migration_registry, tables
+from atelier_desk.storage.copies import backup_file
 from atelier_desk.storage.copies.restore import restore
-from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.folder import preflight, version
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.disk import MIN_FREE_BYTES
-from atelier_desk.storage.folder.version import UPGRADE_STEPS, UpgradeStep
+from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
+from atelier_desk.storage.data_folder.schema_version import UPGRADE_STEPS, UpgradeStep
+from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.rows import Table, record
+from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.store import Statement, Store
-from tests.storage.programs import content, run
-from tests.storage.samples.opening import Rows, rows_of, unpack, versions
-from tests.support.clock import ManualClock
+from tests.storage.child_programs import content, run
+from tests.storage.samples.unpack_sample import Rows, rows_of, unpack, versions
+from tests.support.manual_clock import ManualClock
 
-NEXT = schema.latest() + 1
+NEXT = migration_registry.latest() + 1
 """The version after the newest one."""
 OLDEST = min(versions())
 
@@ -35,11 +35,11 @@ OLDEST = min(versions())
 @pytest.fixture
 def next_migration(monkeypatch: pytest.MonkeyPatch) -> None:
     """One more version for the duration of a test: it gives every workflow a colour."""
-    assert schema.migrations()[-1].version == NEXT - 1
-    monkeypatch.setattr(schema, "_registry", dict(schema._registry))
+    assert migration_registry.migrations()[-1].version == NEXT - 1
+    monkeypatch.setattr(migration_registry, "_registry", dict(migration_registry._registry))
 
-    @schema.migration(NEXT - 1, NEXT, "colours")
-    async def colours(db: schema.Migrator) -> None:
+    @migration_registry.migration(NEXT - 1, NEXT, "colours")
+    async def colours(db: migration_registry.Migrator) -> None:
         await db.run(
             "DEFINE FIELD IF NOT EXISTS colour ON workflow TYPE option<string>; UPDATE workflow SET colour = 'grey' "
             "RETURN NONE;"
@@ -57,7 +57,7 @@ async def check_content(store: Store, datadir: DataDir, rows: Rows) -> None:
     file exists.
     """
     now = await rows_of(store.query_all)
-    for table in rows.keys() - {schema.VERSION_TABLE}:
+    for table in rows.keys() - {migration_registry.VERSION_TABLE}:
         assert {key: {**now[table].get(key, {}), **row} for key, row in rows[table].items()} == now[table], table
     for table in vars(tables).values():
         if isinstance(table, Table):
@@ -76,7 +76,9 @@ async def check_content(store: Store, datadir: DataDir, rows: Rows) -> None:
 
 
 def test_every_supported_version_has_a_sample() -> None:
-    assert versions() == list(range(13, schema.latest() + 1)), "make one: python -m tests.storage.samples.make"
+    assert versions() == list(range(13, migration_registry.latest() + 1)), (
+        "make one: python -m tests.storage.samples.make_sample"
+    )
 
 
 @pytest.mark.parametrize("number", versions())
@@ -85,13 +87,13 @@ async def test_a_folder_of_an_earlier_version_opens_completely(tmp_path: Path, c
     datadir = DataDir(folder / "data").ensure()
     steps: list[UpgradeStep] = []
     async with await Store.open(datadir.database, clock=clock, upgrading=steps.append) as store:
-        assert store.version == schema.latest()
-        assert steps == (list(UPGRADE_STEPS) if number < schema.latest() else [])
+        assert store.version == migration_registry.latest()
+        assert steps == (list(UPGRADE_STEPS) if number < migration_registry.latest() else [])
         await check_content(store, datadir, rows)
     backups = list(datadir.backups.iterdir())
-    if number < schema.latest():
+    if number < migration_registry.latest():
         (backup,) = backups
-        info = await archive.verify(backup)
+        info = await backup_file.verify(backup)
         assert (info.schema, info.counts["run_event"]) == (number, len(rows["run_event"]))
     async with await Store.open(datadir.database, clock=clock) as store:
         assert list(datadir.backups.iterdir()) == backups, "an up to date database needs no backup"
@@ -111,12 +113,12 @@ async def test_a_backup_of_an_earlier_version_is_restored_completely(tmp_path: P
 async def test_a_migrated_folder_has_the_tables_of_a_new_one(store: Store, tmp_path: Path) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
-    new = await schema.definitions(store._engine)
+    new = await migration_registry.definitions(store._engine)
     engine = await Engine.open(datadir.database)
-    assert await schema.definitions(engine) == new
+    assert await migration_registry.definitions(engine) == new
     await engine.close()
     async with await Store.open(datadir.database) as opened:
-        assert await schema.definitions(opened._engine) == new
+        assert await migration_registry.definitions(opened._engine) == new
         assert opened.commits == rows["schema_version"]["schema_version:commits"]["commits"]
         kept = (await rows_of(opened.query_all))["schema_version"]
     made = min(row["applied_at"]["$time"] for row in rows["schema_version"].values() if "applied_at" in row)
@@ -127,7 +129,7 @@ async def test_a_migrated_folder_has_the_tables_of_a_new_one(store: Store, tmp_p
 async def make_older(database: Path) -> None:
     """Turn the oldest sample into a folder of the version before it."""
     engine = await Engine.open(database)
-    await schema.Migrator(engine).run(f"DELETE schema_version:`{OLDEST}`")
+    await migration_registry.Migrator(engine).run(f"DELETE schema_version:`{OLDEST}`")
     await engine.close()
 
 
@@ -137,9 +139,9 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_unchanged(tmp_p
     datadir = DataDir(folder / "data").ensure()
     await make_older(datadir.database)
     if noted:
-        version.note(datadir.database, OLDEST - 1)
+        schema_version.note(datadir.database, OLDEST - 1)
     else:
-        (datadir.database / version.FILE).unlink()
+        (datadir.database / schema_version.FILE).unlink()
     before = content(datadir.root)
     for _ in range(2):
         with pytest.raises(StorageError) as caught:
@@ -160,8 +162,8 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_unchanged(tmp_p
 async def test_a_backup_before_the_oldest_version_is_refused_and_replaces_nothing(tmp_path: Path) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     await make_older(folder / "data" / "database")
-    manifest = archive.manifest_of(OLDEST - 1, {"run_event": len(rows["run_event"])}, ManualClock().now())
-    archive.pack(folder / "data" / "database", folder / "data", tmp_path / "older.zip", manifest)
+    manifest = backup_file.manifest_of(OLDEST - 1, {"run_event": len(rows["run_event"])}, ManualClock().now())
+    backup_file.pack(folder / "data" / "database", folder / "data", tmp_path / "older.zip", manifest)
     datadir = DataDir(tmp_path / "data").ensure()
     await (await Store.open(datadir.database)).close()
     before = content(datadir.root)
@@ -179,7 +181,7 @@ async def test_a_migration_after_the_newest_runs_once(tmp_path: Path, clock: Man
             assert store.version == NEXT
             assert set(await store.query("SELECT VALUE colour FROM workflow")) == {"grey"}
     (backup,) = (tmp_path / "kept").iterdir()
-    assert (await archive.verify(backup)).schema == OLDEST
+    assert (await backup_file.verify(backup)).schema == OLDEST
 
 
 # The upgrade of the oldest sample makes 63 requests: 1 reads the number of commits, 2 to 4 migrate, up to 10 it
@@ -189,9 +191,9 @@ async def test_a_migration_after_the_newest_runs_once(tmp_path: Path, clock: Man
 
 async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Open the oldest sample while one request of the upgrade fails after half of its statements."""
-    real, left = schema.Migrator.run, number
+    real, left = migration_registry.Migrator.run, number
 
-    async def run(self: schema.Migrator, sql: str, **params: Any) -> list[Any]:
+    async def run(self: migration_registry.Migrator, sql: str, **params: Any) -> list[Any]:
         nonlocal left
         left -= 1
         if left == 0:
@@ -205,14 +207,14 @@ async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.Monkey
     datadir = DataDir(unpacked / "data").ensure()
     before = content(datadir.root)
     with monkeypatch.context() as patch:
-        patch.setattr(schema.Migrator, "run", run)
+        patch.setattr(migration_registry.Migrator, "run", run)
         with pytest.raises(StorageError) as caught:
             await (await Store.open(datadir.database)).close()
     assert caught.value.code == "cannot_migrate"
     said = str(caught.value)
     for words in (
         f"has format {OLDEST} ",
-        f"to format {schema.latest()},",
+        f"to format {migration_registry.latest()},",
         "no such field",
         "Nothing was changed",
         str(datadir.database),
@@ -240,7 +242,7 @@ async def test_nothing_is_changed_when_the_backup_fails(
         raise StorageError("the copy is wrong", code="damaged")
 
     with monkeypatch.context() as patch:
-        patch.setattr(archive, what, fail)
+        patch.setattr(backup_file, what, fail)
         with pytest.raises(StorageError):
             await Store.open(datadir.database)
     assert content(datadir.database) == before
@@ -253,7 +255,7 @@ async def test_tables_that_do_not_match_their_version_are_refused_unchanged(tmp_
     folder, _ = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
     engine = await Engine.open(datadir.database)
-    await schema.Migrator(engine).run("REMOVE TABLE spent; REMOVE INDEX by_status ON run;")
+    await migration_registry.Migrator(engine).run("REMOVE TABLE spent; REMOVE INDEX by_status ON run;")
     await engine.close()
     before = content(datadir.root)
     with pytest.raises(StorageError) as caught:
@@ -270,9 +272,9 @@ async def test_a_newer_database_is_refused_and_unchanged(tmp_path: Path, noted: 
         newer = {"row": record("schema_version", "99"), "version": 99}
         await store.write(Statement("UPSERT $row SET version = $version, name = 'future' RETURN NONE", newer))
     if noted:
-        version.note(datadir.database, 99)
+        schema_version.note(datadir.database, 99)
     else:
-        (datadir.database / version.FILE).unlink()
+        (datadir.database / schema_version.FILE).unlink()
     before = content(datadir.root)
     for _ in range(2):
         with pytest.raises(StorageError) as caught:
@@ -287,7 +289,7 @@ async def test_a_newer_database_is_refused_and_unchanged(tmp_path: Path, noted: 
 async def test_a_version_file_that_contradicts_the_database_is_noticed(tmp_path: Path) -> None:
     folder, rows = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
-    version.note(datadir.database, schema.latest())
+    schema_version.note(datadir.database, migration_registry.latest())
     with pytest.raises(StorageError) as caught:
         await Store.open(datadir.database)
     assert caught.value.code == "start_again"
@@ -340,10 +342,10 @@ async def check_killed_upgrade(tmp_path: Path, step: int) -> bool:
     before = content(datadir.database)
     ended = await asyncio.to_thread(run, "upgrade-until-killed", datadir.root, step)
     assert ended.returncode == -signal.SIGKILL or "whole" in ended.stdout, ended.stderr
-    if datadir.database.exists() and not (datadir.database / version.FILE).exists():
+    if datadir.database.exists() and not (datadir.database / schema_version.FILE).exists():
         assert content(datadir.database) == before
     async with await Store.open(datadir.database) as store:
-        assert store.version == schema.latest()
+        assert store.version == migration_registry.latest()
         await check_content(store, datadir, rows)
     assert not list(datadir.root.glob("*ing-*"))
     shutil.rmtree(folder)

@@ -14,13 +14,13 @@ from atelier_desk.domain.approval import (
     ApprovalStatus,
     OnTimeout,
 )
-from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.model_messages import ToolSpec
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 
 async def save(repos: Repositories, *requests: ApprovalRequest) -> None:

@@ -9,7 +9,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.rows import record, to_json
+from atelier_desk.storage.row_mapping import record, to_json
 from atelier_desk.storage.store import Statement
 
 

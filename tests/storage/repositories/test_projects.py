@@ -9,7 +9,15 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.project import Project
-from atelier_desk.storage.graph_rows import Edge, EntityRow, FileState, FileWrite, entity_id, file_entity, file_key
+from atelier_desk.storage.project_graph_rows import (
+    Edge,
+    EntityRow,
+    FileState,
+    FileWrite,
+    entity_id,
+    file_entity,
+    file_key,
+)
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories import projects as module
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import Workflow

@@ -12,11 +12,11 @@ import pytest
 
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage.folder import files
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder import atomic_files
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from tests.storage.programs import run
+from tests.storage.child_programs import run
 
 
 async def test_save_read_list_delete(repos: Repositories, workflow: Workflow) -> None:
@@ -126,14 +126,14 @@ async def test_a_cancelled_save_is_completed(
     repos: Repositories, workflow: Workflow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     staging, go = threading.Event(), threading.Event()
-    stage = files.stage
+    stage = atomic_files.stage
 
     def slow(path: Path, data: bytes) -> None:
         staging.set()
         assert go.wait(30)
         stage(path, data)
 
-    monkeypatch.setattr(files, "stage", slow)
+    monkeypatch.setattr(atomic_files, "stage", slow)
     saving = asyncio.ensure_future(repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "text"))
     assert await asyncio.to_thread(staging.wait, 30)
     saving.cancel()

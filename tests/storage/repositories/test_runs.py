@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError, StorageError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged, UserMessage
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, Workflow
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 
 def event(workflow: Workflow, seq: int, *, run: str = "run", stream: int = 0) -> RunEvent:

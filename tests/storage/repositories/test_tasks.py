@@ -8,7 +8,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 
 async def test_order_filter_and_limit(repos: Repositories, workflow: Workflow) -> None:

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.storage.writing.journal_commit import Commit
 
 
 @pytest.fixture

@@ -13,22 +13,22 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditDecision, AuditEntry
-from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import RunEvent, RunStarted, TaskChanged
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.tables import OWNED, WORKFLOWS
-from atelier_desk.storage.writing.commit import Commit
-from atelier_desk.storage.writing.commit_rows import insert_all
+from atelier_desk.storage.writing.commit_statements import insert_all
+from atelier_desk.storage.writing.journal_commit import Commit
 
 
 async def fill(repos: Repositories, workflow: Workflow, word: str = "word") -> None:

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage.search.changes import Document, RemovedDocument, WorkflowAt, WorkflowRemoved
 from atelier_desk.storage.search.index import REMOVED, SearchIndex
+from atelier_desk.storage.search.index_changes import Document, RemovedDocument, WorkflowAt, WorkflowRemoved
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing import commit_log
-from tests.storage.damage import COMMITS, ROWS, closed_database, cut, flip, killed_database, only, write_rows
+from tests.storage.damaged_databases import COMMITS, ROWS, closed_database, cut, flip, killed_database, only, write_rows
 
 
 @pytest.fixture(scope="module")

@@ -10,13 +10,13 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError, StorageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage import tables
-from atelier_desk.storage.engine import Outcome
-from atelier_desk.storage.repositories.base import guard, upsert
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.database_engine import Outcome
+from atelier_desk.storage.repositories.base_repository import guard, upsert
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Store
-from atelier_desk.storage.writing.commit_rows import insert_all
+from atelier_desk.storage.writing.commit_statements import insert_all
 from atelier_desk.storage.writing.writer import Statement, Writer, rename
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 
 class Recorder:

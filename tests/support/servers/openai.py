@@ -9,8 +9,8 @@ import struct
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.servers.base import Call, Failure, FakeServer, Reply, Request, Response, dump, split
-from tests.support.servers.vectors import vector_of
+from tests.support.servers.fake_server import Call, Failure, FakeServer, Reply, Request, Response, dump, split
+from tests.support.servers.text_vectors import vector_of
 
 
 class FakeOpenAI(FakeServer):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import atelier_desk
-from atelier_desk.domain.documents import NOT_READ
+from atelier_desk.domain.document_formats import NOT_READ
 from atelier_desk.domain.failure_codes import FailureCode
 from atelier_desk.tools.calls.next_steps import _STEPS, with_next_step
 

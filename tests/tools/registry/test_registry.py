@@ -24,7 +24,7 @@ from atelier_desk.tools.base import (
     ToolResult,
 )
 from atelier_desk.tools.definition.input_schema import operations_of
-from atelier_desk.tools.registry.factory import ToolFactory
+from atelier_desk.tools.registry.bound_tools import ToolFactory
 from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.tools.conftest import Calls, MakeCalls
 

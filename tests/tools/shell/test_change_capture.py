@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 from tests.tools.shell.conftest import Bench
 
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.result_parts import TextPart
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
-from tests.tools.shell.held_attacks import ATTACKS, MODULE, PLAIN, Attack, Person, by_the_tool
+from tests.tools.shell.git_file_attacks import ATTACKS, MODULE, PLAIN, Attack, Person, by_the_tool
 
 pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 

@@ -15,10 +15,21 @@ import psutil
 import pytest
 
 from atelier_desk.tools.shell import command_start
-from atelier_desk.workspace.processes import process, sandbox
+from atelier_desk.workspace.processes import command_process, sandbox
 from atelier_desk.workspace.processes.stdio_process import StdioProcess
 from tests.tools.shell.conftest import Bench
-from tests.tools.shell.held_attacks import BARE, EVIL, HOOK, HOSTILE, MODULE, OTHER, PLAIN, Attack, Person, by_the_tool
+from tests.tools.shell.git_file_attacks import (
+    BARE,
+    EVIL,
+    HOOK,
+    HOSTILE,
+    MODULE,
+    OTHER,
+    PLAIN,
+    Attack,
+    Person,
+    by_the_tool,
+)
 
 pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
 
@@ -150,7 +161,7 @@ async def test_files_are_held_although_the_launcher_was_killed(
     assert await command.process.wait(20)
     output = await bench.call("command_output", command_id=result.data["command_id"])
     assert "was not checked" in output.data["note"]
-    assert isinstance(command.process.guarded, process.Guarded)
+    assert isinstance(command.process.guarded, command_process.Guarded)
     psutil.wait_procs([child], timeout=20)
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
 
@@ -160,7 +171,7 @@ async def test_a_server_in_the_sandbox(tmp_path: Path) -> None:
     box = sandbox.working([person.root], tmp_path / "tmp", held=tmp_path / "held")
     line = f"git init -q lib; git -C lib config core.fsmonitor {person.canary}; echo done; cat"
     program = await StdioProcess.start(
-        process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box)
+        command_process.Order("/bin/sh", ("sh", "-c", line), person.root, person.environment, sandbox=box)
     )
     assert [said async for said in first(program.lines())] == [b"done"]
     await program.end()

@@ -12,7 +12,7 @@ from atelier_desk.domain.skill import SkillUse
 from atelier_desk.tools.base import Effect
 from atelier_desk.tools.shell.command_start import CommandPlace, boxed, commands_of
 from atelier_desk.workspace.processes import sandbox, seatbelt
-from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.command_process import Order
 from tests.tools.shell.conftest import Bench
 
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.web.browser import rendering
 from atelier_desk.web.page_fetcher import Web
 from tests.support import fake_browser
-from tests.support.sites import Reply, Sites
+from tests.support.fake_websites import Reply, Sites
 
 
 class Fake:

@@ -14,9 +14,9 @@ import pytest
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.browser import rendering
-from atelier_desk.web.browser.installed import find
+from atelier_desk.web.browser.browser_discovery import find
 from atelier_desk.web.page_fetcher import Web
-from tests.support.sites import Reply, Sites, html
+from tests.support.fake_websites import Reply, Sites, html
 from tests.web.browser.conftest import Fake
 from tests.web.test_page_fetcher import LONG, no
 

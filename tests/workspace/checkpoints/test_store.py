@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
+from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace.checkpoints import records
 from atelier_desk.workspace.checkpoints.records import Stopped
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles

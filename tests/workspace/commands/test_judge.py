@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atelier_desk.workspace.commands import git, table
+from atelier_desk.workspace.commands import command_table, git_safety
 from atelier_desk.workspace.commands.judge import MOST_COMMANDS, Kind, judge
 from atelier_desk.workspace.commands.parsing import UnreadableError, read
-from tests.workspace.commands.injections import lines
+from tests.workspace.commands.option_injections import lines
 
 HOME = "/home/ann"
 
@@ -133,11 +133,11 @@ def test_a_folder_that_is_not_certain(line: str) -> None:
 
 
 def test_every_entry_names_its_source() -> None:
-    for name, rules in {**table.READS, **table.WRITES, **git.rules()}.items():
+    for name, rules in {**command_table.READS, **command_table.WRITES, **git_safety.rules()}.items():
         assert rules.source.startswith(("https://", "man:")), name
         assert not set(rules.flags) & set(rules.values + rules.files), name
-    assert not (table.READS.keys() | table.WRITES.keys()) & table.WRAPPERS
-    assert not table.READS.keys() & table.WRITES.keys()
+    assert not (command_table.READS.keys() | command_table.WRITES.keys()) & command_table.WRAPPERS
+    assert not command_table.READS.keys() & command_table.WRITES.keys()
 
 
 def test_at_least_300_injections_are_tried() -> None:
@@ -147,7 +147,8 @@ def test_at_least_300_injections_are_tried() -> None:
 
 
 WORDS = (
-    *table.READS, *table.WRITES, "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-",
+    *command_table.READS, *command_table.WRITES,
+    "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-",
     "x", "a/b", "../x",
     "/etc", "~", "*.py", "'a b'", '"q"', "&&", "||", ";", "|", ">", ">>", "<",
     "2>&1", "$x", "$(id)", "`id`", "\\", "\n", "#", "(", ")", "{", "}", "!",

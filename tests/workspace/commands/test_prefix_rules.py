@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.workspace.commands import indirect
+from atelier_desk.workspace.commands import indirect_execution
 from atelier_desk.workspace.commands.parsing import read
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
@@ -58,12 +58,12 @@ def test_the_table(line: str, count: int) -> None:
 
 
 def test_every_row_names_its_source_and_its_options_are_found_in_each_syntax() -> None:
-    for name, row in indirect.ROWS.items():
+    for name, row in indirect_execution.ROWS.items():
         assert row.source.startswith(("https://", "man:")), name
         assert not set(row.letters) & set(row.values), name
         ways = [f"-{letter}" for letter in row.letters] + [f"-{letter}value" for letter in row.letters]
         ways += [f"--{long}" for long in row.long.split()] + [f"--{long}=value" for long in row.long.split()]
         for word in [*ways, *row.begins.split(), *row.words.split()]:
-            assert indirect.spelled_out((name, word, "value", "more")) in (2, 3), (name, word)
-            assert indirect.spelled_out((f"/usr/bin/{name}", word)) == 2, (name, word)
-        assert indirect.spelled_out((name, "--verbose")) == 0, name
+            assert indirect_execution.spelled_out((name, word, "value", "more")) in (2, 3), (name, word)
+            assert indirect_execution.spelled_out((f"/usr/bin/{name}", word)) == 2, (name, word)
+        assert indirect_execution.spelled_out((name, "--verbose")) == 0, name

@@ -8,12 +8,12 @@ from email.message import EmailMessage
 
 import pytest
 
-from atelier_desk.domain.documents import ENDINGS, kind_of
+from atelier_desk.domain.document_formats import ENDINGS, kind_of
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents import lines
+from atelier_desk.workspace.documents import markdown_lines
 from atelier_desk.workspace.documents.process import READERS, answer
-from tests.support import documents
-from tests.support.documents import ALL
+from tests.support import sample_documents
+from tests.support.sample_documents import ALL
 
 
 def read(name: str, data: bytes, characters: int = 100_000) -> str:
@@ -78,9 +78,9 @@ def test_the_kind_is_recognised_by_name_and_first_bytes(name: str, head: bytes, 
 
 
 def typed(data: bytes, before: str, after: str) -> bytes:
-    parts = documents.parts_of(data)
+    parts = sample_documents.parts_of(data)
     parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace(before.encode(), after.encode())
-    return documents.archived(parts)
+    return sample_documents.archived(parts)
 
 
 @pytest.mark.parametrize(
@@ -89,15 +89,15 @@ def typed(data: bytes, before: str, after: str) -> bytes:
         (
             "a.docm",
             lambda: typed(
-                documents.word(),
+                sample_documents.word(),
                 "vnd.openxmlformats-officedocument.wordprocessingml.document.main",
                 "vnd.ms-word.document.macroEnabled.main",
             ),
             "Contrat",
         ),
-        ("a.ppsx", lambda: typed(documents.slides(), "presentation.main", "slideshow.main"), "Bilan"),
-        ("a.potx", lambda: typed(documents.slides(), "presentation.main", "template.main"), "Bilan"),
-        ("a.xltx", lambda: typed(documents.sheets(), "sheet.main", "template.main"), "Ventes"),
+        ("a.ppsx", lambda: typed(sample_documents.slides(), "presentation.main", "slideshow.main"), "Bilan"),
+        ("a.potx", lambda: typed(sample_documents.slides(), "presentation.main", "template.main"), "Bilan"),
+        ("a.xltx", lambda: typed(sample_documents.sheets(), "sheet.main", "template.main"), "Ventes"),
     ],
 )
 def test_templates_and_documents_with_macros_are_read_like_others(name: str, data: object, says: str) -> None:
@@ -132,7 +132,7 @@ def test_automatic_clause_numbers_are_computed() -> None:
     ]:
         numbered = parse_xml(f'<w:numPr {nsdecls("w")}><w:ilvl w:val="{level}"/><w:numId w:val="90"/></w:numPr>')
         document.add_paragraph(text)._p.get_or_add_pPr().append(numbered)
-    assert read("a.docx", documents.saved(document)).split("\n") == [
+    assert read("a.docx", sample_documents.saved(document)).split("\n") == [
         "1. Objet", "1.1 Prix", "a) net", "b) brut", "1.2 Durée", "a) fin", "2. Droit", "2.1 Lieu", "I x",
     ]  # fmt: skip
 
@@ -151,7 +151,7 @@ def encoded(kind: str, encoding: str, body: bytes) -> bytes:
         encoded("text/plain; charset=utf-8", "quoted-printable", b"lettre =C3=A9t=C3=A9"),
         encoded("text/plain; charset=iso-8859-1", "8bit", "lettre été".encode("latin-1")),
         encoded("text/plain; charset=no-such-thing", "8bit", "lettre été".encode()),
-        documents.mail(html="<style>p{}</style><p>lettre été</p><script>x</script>").as_bytes(),
+        sample_documents.mail(html="<style>p{}</style><p>lettre été</p><script>x</script>").as_bytes(),
     ],
 )
 def test_headers_and_text_of_mails_are_decoded(data: bytes) -> None:
@@ -159,16 +159,16 @@ def test_headers_and_text_of_mails_are_decoded(data: bytes) -> None:
 
 
 def test_mail_attachments_are_named_and_a_forwarded_mail_is_read() -> None:
-    message = documents.mail("see there")
+    message = sample_documents.mail("see there")
     message.add_attachment(b"x", maintype="application", subtype="pdf", filename="plan.pdf")
-    message.add_attachment(documents.mail("the first letter"))
+    message.add_attachment(sample_documents.mail("the first letter"))
     text = read("a.eml", message.as_bytes())
     assert "see there\n\n--- Attached mail ---\nFrom: Ada" in text
     assert text.endswith("the first letter\n\n[Attached and not read: plan.pdf]")
 
 
 def test_nested_mails_are_read_to_a_limited_depth() -> None:
-    message = documents.mail("innermost")
+    message = sample_documents.mail("innermost")
     for _ in range(40):
         outer = EmailMessage()
         outer.set_content("outer")
@@ -187,15 +187,15 @@ def test_no_input_makes_the_mail_reader_fail(data: bytes) -> None:
 
 
 def test_text_is_cut_at_the_limit_and_the_cut_is_reported() -> None:
-    found = answer(documents.sheets(5_000), "xlsx", 1, 1, 500)
+    found = answer(sample_documents.sheets(5_000), "xlsx", 1, 1, 500)
     assert (len(found["pages"][0]) <= 501, found["cut"]) == (True, True)
-    whole = answer(documents.sheets(50), "xlsx", 1, 1, 100_000)
+    whole = answer(sample_documents.sheets(50), "xlsx", 1, 1, 100_000)
     assert (whole["cut"], whole["pages"][0].count("\n| mois")) == (False, 49)
 
 
 def test_at_the_time_limit_the_text_so_far_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lines, "ENOUGH_S", -1.0)
-    assert answer(documents.sheets(50), "xlsx", 1, 1, 100_000) == {"total": 1, "pages": [""], "cut": True}
+    monkeypatch.setattr(markdown_lines, "ENOUGH_S", -1.0)
+    assert answer(sample_documents.sheets(50), "xlsx", 1, 1, 100_000) == {"total": 1, "pages": [""], "cut": True}
 
 
 @pytest.mark.parametrize("name", ["a.docx", "a.xlsx", "a.pptx"])
@@ -215,9 +215,11 @@ def test_protected_and_outdated_documents_are_refused_with_advice(name: str) -> 
     [
         (
             "a.odt",
-            lambda: documents.open_document("<office:text/>", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"}),
+            lambda: sample_documents.open_document(
+                "<office:text/>", **{"META-INF/manifest.xml": "<m><encryption-data/></m>"}
+            ),
         ),
-        ("a.epub", lambda: documents.book("http://www.w3.org/2001/04/xmlenc#aes128-cbc")),
+        ("a.epub", lambda: sample_documents.book("http://www.w3.org/2001/04/xmlenc#aes128-cbc")),
     ],
 )
 def test_documents_with_encrypted_content_are_refused(name: str, data: object) -> None:
@@ -227,4 +229,4 @@ def test_documents_with_encrypted_content_are_refused(name: str, data: object) -
 
 
 def test_a_book_with_only_its_fonts_obfuscated_is_read() -> None:
-    assert "premier" in read("a.epub", documents.book("http://www.idpf.org/2008/embedding"))
+    assert "premier" in read("a.epub", sample_documents.book("http://www.idpf.org/2008/embedding"))

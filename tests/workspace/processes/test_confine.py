@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.workspace.processes import confine, sandbox
-from tests.workspace.processes.launched import NOBODY, interpreter, launch
+from tests.workspace.processes.run_launcher import NOBODY, interpreter, launch
 
 pytestmark = pytest.mark.skipif(not sandbox.available(), reason="this system has no Landlock")
 

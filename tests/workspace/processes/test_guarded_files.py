@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.processes import file_trees, git_locks, guarded_files, repository_scan
+from atelier_desk.workspace.processes import file_trees, guarded_files, held_git_files, repository_scan
 from atelier_desk.workspace.processes.guarded_files import GuardedFiles
 
 
@@ -152,7 +152,7 @@ def test_a_file_that_cannot_be_copied_stays_under_another_name(root: Path, monke
     change_settings(root)
     assert [each["file"] for each in guard.restore()["held"]] == [str(root / ".git/config.held-1")]
     assert (root / ".git/config.held-1").read_text() == "[core]\nfsmonitor = evil\n"
-    monkeypatch.setattr(git_locks, "MOST_HELD", 100)
+    monkeypatch.setattr(held_git_files, "MOST_HELD", 100)
     guard = GuardedFiles([str(root)], str(root.parent / "held"))
     (root / ".git/hooks/huge").write_bytes(b"x" * 101)
     said = guard.restore()

@@ -20,9 +20,9 @@ import psutil
 import pytest
 
 from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits, Order, Process
 from atelier_desk.workspace.processes.output import Output
-from atelier_desk.workspace.processes.process import SUPERVISED, Limits, Order, Process
-from tests.workspace.processes.launched import FOLDER, NOBODY, Launched, interpreter, launch
+from tests.workspace.processes.run_launcher import FOLDER, NOBODY, Launched, interpreter, launch
 
 pytestmark = pytest.mark.skipif(not SUPERVISED or not sandbox.available(), reason="this system has no sandbox")
 

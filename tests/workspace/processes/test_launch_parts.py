@@ -22,10 +22,10 @@ from typing import Any
 import psutil
 import pytest
 
+from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits, Order, Process
 from atelier_desk.workspace.processes.output import Output
-from atelier_desk.workspace.processes.process import SUPERVISED, Limits, Order, Process
-from tests.workspace.processes.launched import Launched, interpreter
-from tests.workspace.processes.launched import launch as launched
+from tests.workspace.processes.run_launcher import Launched, interpreter
+from tests.workspace.processes.run_launcher import launch as launched
 from tests.workspace.processes.test_launch import WHERE, left, root, run, started, until
 
 pytestmark = pytest.mark.skipif(not SUPERVISED, reason="nothing stands between on this system")
@@ -123,7 +123,7 @@ def watch(launch: ModuleType, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> 
 
     def below() -> list[int]:
         if watch.found is None:
-            raise launch.usage.UnknownError
+            raise launch.resource_usage.UnknownError
         return list(watch.found)
 
     def of(found: list[int], keys: int) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.workspace.processes import sandbox
 from atelier_desk.workspace.processes.secret_places import SECRETS
-from tests.workspace.processes.launched import launch
+from tests.workspace.processes.run_launcher import launch
 
 NAMED = {
     "snap/firefox", ".var/app", ".config/containers", ".local/share/fish/fish_history", ".local/share/atuin",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.engine.attachments.decoding import is_secret_name
+from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.root import ConfinedRoot

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.files import read_text, schema_from
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.file_arguments import read_text, schema_from
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.agent_gallery import READY
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.support.i18n import N_, _
 
 
@@ -47,11 +47,11 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.ready:
         config = await atelier.agents.ready(arguments.ready)
     else:
-        config = checks.parse_json(AgentConfig, await read_text(out, arguments.file), _("agent file"))
+        config = input_checks.parse_json(AgentConfig, await read_text(out, arguments.file), _("agent file"))
     if arguments.name is not None:
-        config = checks.changed(config, _("agent"), name=arguments.name)
+        config = input_checks.changed(config, _("agent"), name=arguments.name)
     if arguments.schema is not None:
-        config = checks.changed(config, _("agent"), answer_schema=await schema_from(out, arguments.schema))
+        config = input_checks.changed(config, _("agent"), answer_schema=await schema_from(out, arguments.schema))
     if arguments.on_conflict == "error":
         agent = await atelier.agents.save(config)
     else:
@@ -62,7 +62,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agent = await atelier.agents.by_name(arguments.name)
     schema = None if arguments.no_schema else await schema_from(out, arguments.schema)
-    agent = await atelier.agents.save(checks.changed(agent.config, _("agent"), answer_schema=schema), agent.id)
+    agent = await atelier.agents.save(input_checks.changed(agent.config, _("agent"), answer_schema=schema), agent.id)
     return Result(agent, f"{agent.id}  {agent.name}")
 
 

@@ -7,13 +7,13 @@ from argparse import Namespace
 from atelier_desk.cli import approval_text
 from atelier_desk.cli.approval_decisions import parse_arguments
 from atelier_desk.cli.approval_text import folder_text
-from atelier_desk.cli.files import text_or_input
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.file_arguments import text_or_input
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation.rules import always_text
+from atelier_desk.presentation.permission_rule_text import always_text
 from atelier_desk.support.i18n import N_, _
 
 

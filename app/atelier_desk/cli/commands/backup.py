@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.files import path_of
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.command_result import Note, Result, Shown, Table
+from atelier_desk.cli.file_arguments import path_of
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import noted_when_slow
-from atelier_desk.cli.result import Note, Result, Shown, Table
-from atelier_desk.domain.imported_data import HeldGrant
+from atelier_desk.cli.terminal_io import Output
+from atelier_desk.domain.imported_grant import HeldGrant
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.data import compact_database, restore_backup, verify_backup
-from atelier_desk.presentation import imported_data
-from atelier_desk.presentation.rows import damaged_attachment, rows_text
-from atelier_desk.storage.copies.archive import BackupInfo
-from atelier_desk.storage.damage import IN_BACKUP
+from atelier_desk.presentation import import_confirmation_text
+from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text
+from atelier_desk.storage.copies.backup_file import BackupInfo
+from atelier_desk.storage.damage_report import IN_BACKUP
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import size
 
@@ -70,7 +70,10 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 
 def _grants(grants: list[HeldGrant]) -> Result:
-    rows = ((each.id, imported_data.title(each), ", ".join(imported_data.about(each).split("\n"))) for each in grants)
+    rows = (
+        (each.id, import_confirmation_text.title(each), ", ".join(import_confirmation_text.about(each).split("\n")))
+        for each in grants
+    )
     return Result(
         [{"id": each.id, **each.model_dump(mode="json")} for each in grants],
         Table((_("id"), _("what"), _("about")), rows),

@@ -7,21 +7,21 @@ from argparse import Namespace
 from collections.abc import Coroutine
 
 from atelier_desk.cli.agent_options import chosen_agent, chosen_workflow, grant, warn_about_missing, warn_about_unread
-from atelier_desk.cli.attaching import attached_files
-from atelier_desk.cli.files import workspace
+from atelier_desk.cli.attach_option import attached_files
+from atelier_desk.cli.event_renderers import TextRenderer
+from atelier_desk.cli.event_text import TASK_STATES
+from atelier_desk.cli.file_arguments import workspace
 from atelier_desk.cli.follow import Follower, resume_team
-from atelier_desk.cli.notices import TASK_STATES
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.render import TextRenderer
-from atelier_desk.cli.responders import Responders
+from atelier_desk.cli.questions_and_approvals import Responders
 from atelier_desk.cli.stepper import Stepper
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments
-from atelier_desk.engine.services.common.naming import name_from
+from atelier_desk.engine.services.common.workflow_names import name_from
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.workspace.skills.arguments import joined_by_name, values_of, variables
+from atelier_desk.workspace.skills.argument_placeholders import joined_by_name, values_of, variables
 
 
 async def chat(atelier: Atelier, arguments: Namespace, out: Output) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli import completion as scripts
-from atelier_desk.cli.output import Output
+from atelier_desk.cli import completion_scripts as scripts
 from atelier_desk.cli.parser import build_parser
+from atelier_desk.cli.terminal_io import Output
 
 
 async def completion(atelier: None, arguments: Namespace, out: Output) -> int:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Iterator
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.command_result import Note, Result, Shown
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import every_second, noted_when_slow
-from atelier_desk.cli.result import Note, Result, Shown
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.support.i18n import _

@@ -5,15 +5,15 @@ from __future__ import annotations
 from argparse import Namespace
 from functools import partial
 
-from atelier_desk.cli.files import folders, path_of
-from atelier_desk.cli.output import Output, moment
+from atelier_desk.cli.command_result import Note, Result, Shown, Table, print_note
+from atelier_desk.cli.file_arguments import folders, path_of
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
-from atelier_desk.domain.change import Change, portions
+from atelier_desk.cli.terminal_io import Output, moment
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.file_change import Change, portions
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation.failure_text import in_words
-from atelier_desk.presentation.file_changes import (
+from atelier_desk.presentation.file_change_text import (
     ACTIONS,
     cleaned_text,
     held_file_text,

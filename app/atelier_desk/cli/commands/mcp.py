@@ -9,21 +9,21 @@ from functools import partial
 from importlib import import_module
 
 from atelier_desk import __version__
-from atelier_desk.cli.files import path_of
+from atelier_desk.cli.command_result import Note, Result, Shown, Table, print_note
+from atelier_desk.cli.file_arguments import path_of
 from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp_keyring
 from atelier_desk.cli.mcp_output import described, health_of, health_text, waits_of
-from atelier_desk.cli.output import Output, moment
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
+from atelier_desk.cli.terminal_io import Output, moment
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.engine import mcp_server
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.mcp_rules import checked
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.mcp_config_checks import checked
 from atelier_desk.engine.services.common.mcp_status import McpHealth
 from atelier_desk.mcp.config_import.found_server import is_secret
-from atelier_desk.presentation.mcp import STATES, TOOL_STATES, why_text
+from atelier_desk.presentation.mcp_server_text import STATES, TOOL_STATES, why_text
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
@@ -67,7 +67,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         if arguments.url is not None
         else {"command": line_[0], "args": tuple(line_[1:])}
     )
-    config = checks.build(
+    config = input_checks.build(
         McpServer, _("MCP server"), name=arguments.name, env=env, headers=headers, folder=folder,
         sandbox=arguments.sandbox,
         timeout_s=arguments.timeout, older_protocol=arguments.older_protocol,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.command_result import Result, Table
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.common import checks
-from atelier_desk.presentation.connection_tests import connection_test_text
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.presentation.connection_test_text import connection_test_text
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import cost_bound
 from atelier_desk.web.media_generation import SERVICES as KNOWN
@@ -49,7 +49,7 @@ def _price(dollars: float | None) -> str:
 
 
 async def _changed(atelier: Atelier, arguments: Namespace, out: Output, **fields: object) -> Result:
-    await atelier.media.use(checks.changed((await atelier.media.state()).settings, _("settings"), **fields))
+    await atelier.media.use(input_checks.changed((await atelier.media.state()).settings, _("settings"), **fields))
     return await list_(atelier, arguments, out)
 
 

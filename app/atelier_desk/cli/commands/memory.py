@@ -7,11 +7,11 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-from atelier_desk.cli.files import read_text, text_or_input
-from atelier_desk.cli.output import Output, first, moment
-from atelier_desk.cli.result import Note, Result, Table, bytes_left
+from atelier_desk.cli.command_result import Note, Result, Table, bytes_left
+from atelier_desk.cli.file_arguments import read_text, text_or_input
+from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from atelier_desk.engine.atelier import Atelier

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.output import Output, moment
-from atelier_desk.cli.render import TextRenderer, renderer_for
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.event_renderers import TextRenderer, renderer_for
+from atelier_desk.cli.terminal_io import Output, moment
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import QUEUED, MessageRole
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.workflow.file import to_markdown
+from atelier_desk.engine.services.workflow.workflow_file import to_markdown
 from atelier_desk.presentation.regenerate_text import CHANGES, changed_text, repeated_text
 from atelier_desk.support.i18n import _
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.command_result import Result, Table
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.atelier import Atelier

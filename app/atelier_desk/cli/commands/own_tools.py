@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.output import Output
+from atelier_desk.cli.command_result import Note, Result, Table
 from atelier_desk.cli.parser import FAILED
-from atelier_desk.cli.result import Note, Result, Table
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile
 from atelier_desk.support.i18n import N_, _

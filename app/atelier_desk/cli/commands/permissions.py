@@ -7,25 +7,25 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.approval_decisions import parse_arguments
-from atelier_desk.cli.files import folders, path_of
+from atelier_desk.cli.command_result import Note, Result, Shown, Table, report
+from atelier_desk.cli.file_arguments import folders, path_of
 from atelier_desk.cli.grammar.permissions import AUDITED
-from atelier_desk.cli.output import Output, first, moment
-from atelier_desk.cli.result import Note, Result, Shown, Table, report
+from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv
-from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import PermissionRule, RuleScope, by_last_use
+from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.policy.permissions import pattern
-from atelier_desk.presentation.audit import acted, columns, decision, ground, why
+from atelier_desk.presentation.audit_text import acted, columns, decision, ground, why
 from atelier_desk.presentation.permission_profiles import mode_of
-from atelier_desk.presentation.rules import verdict_text
+from atelier_desk.presentation.permission_rule_text import verdict_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.run.verdicts import Replayed
+    from atelier_desk.engine.run.verdict_replay import Replayed
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -66,7 +66,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
             most=limits.RULE_TEXT,
             length=len(arguments.rule),
         )
-    rule = checks.build(
+    rule = input_checks.build(
         PermissionRule, _("rule"), text=arguments.rule, action=arguments.action, match=tuple(arguments.match),
         not_match=tuple(arguments.not_match), **await _scope(atelier, arguments, out),
     )  # fmt: skip

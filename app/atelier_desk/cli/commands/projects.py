@@ -8,9 +8,9 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from atelier_desk.cli.output import Output, moment
+from atelier_desk.cli.command_result import Note, Result, Shown, Table, report
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.result import Note, Result, Shown, Table, report
+from atelier_desk.cli.terminal_io import Output, moment
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.project import (
     Direction,
@@ -23,7 +23,7 @@ from atelier_desk.domain.project import (
     is_address,
 )
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation.projects import (
+from atelier_desk.presentation.project_text import (
     KIND_WORDS,
     RELATION_WORDS,
     RUNNING,
@@ -34,7 +34,7 @@ from atelier_desk.presentation.projects import (
     state_word,
     title_word,
 )
-from atelier_desk.storage.graph_rows import is_entity_id
+from atelier_desk.storage.project_graph_rows import is_entity_id
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 

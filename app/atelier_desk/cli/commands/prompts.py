@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.files import path_of, read_text, text_or_input
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Note, Result, Table, print_note
+from atelier_desk.cli.command_result import Note, Result, Table, print_note
+from atelier_desk.cli.file_arguments import path_of, read_text, text_or_input
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.workspace.skills.arguments import variables
+from atelier_desk.workspace.skills.argument_placeholders import variables
 
 
 async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from argparse import Namespace
 
+from atelier_desk.cli.command_result import Note, Result, Table, print_note, report
 from atelier_desk.cli.commands.models import models_table
-from atelier_desk.cli.files import path_of
+from atelier_desk.cli.file_arguments import path_of
 from atelier_desk.cli.header_options import headers_of, need_keyring
-from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED
-from atelier_desk.cli.result import Note, Result, Table, print_note, report
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.provider import NO_KEYRING, KeyPlace, ProviderConfig, ProviderHealth
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.llm.presets import PRESETS, Preset
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.presentation.keys import shortcut_text
+from atelier_desk.presentation.api_key_text import shortcut_text
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -97,7 +97,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         raise UsageError(N_("The local provider is built in and need not be added."))
     fields, secrets = connection_fields(arguments, out)
     _need_keyring(atelier, secrets)
-    config = checks.build(
+    config = input_checks.build(
         ProviderConfig,
         _("provider"),
         name=arguments.name,
@@ -132,7 +132,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
             name: value for name, value in {**old.headers, **changes["headers"]}.items() if name not in gone
         }
         secrets = {name: value for name, value in secrets.items() if value}
-    config = await atelier.providers.save(checks.changed(old, _("provider"), **changes))
+    config = await atelier.providers.save(input_checks.changed(old, _("provider"), **changes))
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)
     return Result(config, _("Changed {name}", name=config.name))

@@ -5,18 +5,18 @@ from __future__ import annotations
 from argparse import Namespace
 
 from atelier_desk.cli.agent_options import warn_about_missing
+from atelier_desk.cli.event_renderers import renderer_for
 from atelier_desk.cli.follow import Follower, resume_team
 from atelier_desk.cli.grammar.resume import LIMITS
-from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
-from atelier_desk.cli.render import renderer_for
-from atelier_desk.cli.responders import Responders
+from atelier_desk.cli.questions_and_approvals import Responders
 from atelier_desk.cli.stepper import Stepper
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.ipc.request import Request
+from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.shutdown import CANCELLED
 

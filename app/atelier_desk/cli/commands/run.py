@@ -6,20 +6,20 @@ from argparse import Namespace
 from contextlib import suppress
 
 from atelier_desk.cli.agent_options import Chosen, chosen_agent, chosen_workflow, warn_about_missing, warn_about_unread
-from atelier_desk.cli.attaching import attachments
+from atelier_desk.cli.attach_option import attachments
 from atelier_desk.cli.commands.resume import continue_stream
-from atelier_desk.cli.files import schema_from, workspace
+from atelier_desk.cli.event_renderers import renderer_for
+from atelier_desk.cli.file_arguments import schema_from, workspace
 from atelier_desk.cli.follow import Follower
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.render import renderer_for
-from atelier_desk.cli.responders import Responders
+from atelier_desk.cli.questions_and_approvals import Responders
 from atelier_desk.cli.stepper import Stepper
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.workflow import Run, RunMode, Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.common.naming import name_from
-from atelier_desk.presentation.file_changes import changed_text, path_text
+from atelier_desk.engine.services.common.workflow_names import name_from
+from atelier_desk.presentation.file_change_text import changed_text, path_text
 from atelier_desk.support.i18n import N_, _, ngettext
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import N_, _

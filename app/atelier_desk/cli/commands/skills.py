@@ -7,12 +7,12 @@ from argparse import Namespace
 from collections.abc import Iterator
 from functools import partial
 
-from atelier_desk.cli.files import folders, path_of
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Note, Result, Shown, Table, print_note
+from atelier_desk.cli.command_result import Note, Result, Shown, Table, print_note
+from atelier_desk.cli.file_arguments import folders, path_of
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.skills import ListedSkill
-from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
+from atelier_desk.presentation.skill_text import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.find import FoundSkill
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.notices import TASK_STATES
-from atelier_desk.cli.output import Output, first
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.event_text import TASK_STATES
+from atelier_desk.cli.terminal_io import Output, first
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import _

@@ -5,17 +5,17 @@ from __future__ import annotations
 from argparse import Namespace
 
 from atelier_desk.cli.approval_decisions import parse_arguments
+from atelier_desk.cli.command_result import Result
 from atelier_desk.cli.commands.tools import tool_named
-from atelier_desk.cli.files import workspace
+from atelier_desk.cli.file_arguments import workspace
 from atelier_desk.cli.follow import Follower
-from atelier_desk.cli.output import Output
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.responders import Responders
-from atelier_desk.cli.result import Result
+from atelier_desk.cli.questions_and_approvals import Responders
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.gateways.direct_call import direct_agent, direct_message
+from atelier_desk.engine.gateways.direct_tool_call import direct_agent, direct_message
 from atelier_desk.support.i18n import _
 
 

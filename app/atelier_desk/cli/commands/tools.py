@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.support.i18n import N_, _

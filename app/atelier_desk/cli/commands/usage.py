@@ -8,15 +8,15 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.cli.files import path_of
+from atelier_desk.cli.command_result import Note, Result, Table
+from atelier_desk.cli.file_arguments import path_of
 from atelier_desk.cli.grammar.usage import BY
-from atelier_desk.cli.output import Output, in_thread
 from atelier_desk.cli.progress import noted_when_slow
-from atelier_desk.cli.result import Note, Result, Table
+from atelier_desk.cli.terminal_io import Output, in_thread
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation.usage import CURRENCY, cost_text, month_text, saved_text
+from atelier_desk.presentation.cost_text import CURRENCY, cost_text, month_text, saved_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.number_format import number as figure

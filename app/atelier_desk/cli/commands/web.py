@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from atelier_desk.cli.output import Output
-from atelier_desk.cli.result import Result, Table
+from atelier_desk.cli.command_result import Result, Table
+from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import cost_bound, number
@@ -38,7 +38,7 @@ def _shown_by(state: WebState) -> str:
 
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     kept = (await atelier.web.state()).settings.model_dump(include={"scripts", "browser"})
-    settings = checks.build(
+    settings = input_checks.build(
         WebSettings, _("web"),
         search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, price=arguments.price,
         **kept,
@@ -49,7 +49,7 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def scripts(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     settings = (await atelier.web.state()).settings
-    await atelier.web.use(checks.changed(settings, _("web"), scripts=arguments.how, browser=arguments.browser))
+    await atelier.web.use(input_checks.changed(settings, _("web"), scripts=arguments.how, browser=arguments.browser))
     return await show(atelier, arguments, out)
 
 

@@ -7,24 +7,24 @@ from argparse import Namespace
 from pathlib import Path
 
 from atelier_desk.cli.agent_options import chosen_model, grant
-from atelier_desk.cli.commands import chats
-from atelier_desk.cli.files import path_of, read_text, workspace, write_new
-from atelier_desk.cli.output import Output, first, moment
+from atelier_desk.cli.command_result import Note, Result, Table, bytes_left
+from atelier_desk.cli.commands import chat_import
+from atelier_desk.cli.file_arguments import path_of, read_text, workspace, write_new
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.progress import noted_when_slow
-from atelier_desk.cli.result import Note, Result, Table, bytes_left
+from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.export.formats import exported
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.presentation.permission_profiles import mode_of
-from atelier_desk.storage.damage import LEFT_OUT
+from atelier_desk.storage.damage_report import LEFT_OUT
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 STATES = {
     "idle": "-",
@@ -154,9 +154,9 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
             raise UsageError(N_("--dry-run and --chat are for exported chats; this file is a workflow."))
         return await _import_workflow(atelier, arguments, out)
     return (
-        await chats.list_(atelier, path, out)
+        await chat_import.list_(atelier, path, out)
         if arguments.dry_run
-        else await chats.import_(atelier, path, arguments.chat or None, out)
+        else await chat_import.import_(atelier, path, arguments.chat or None, out)
     )
 
 
@@ -239,6 +239,6 @@ async def choose(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if caps:
         changes["budget"] = choices.budget.model_copy(update=caps)
     workflow = await atelier.workflows.choose(
-        workflow.id, checks.changed(choices, _("workflow"), **changes), agent_id=agent.id
+        workflow.id, input_checks.changed(choices, _("workflow"), **changes), agent_id=agent.id
     )
     return Result(workflow, f"{workflow.name}: {agent.name}, {workflow.choices.model or agent.config.model}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.desktop.widgets.bindings import Sentence
+from atelier_desk.desktop.widgets.language_theme_bindings import Sentence
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import _
 

@@ -6,12 +6,12 @@ from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 LEAST_NAME = 120
 """Minimum pixels at 100 % for the name of the agent in view before its ancestors are shown."""

@@ -11,7 +11,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.header_menu import MoreButton
-from atelier_desk.desktop.chat.meter import UsageMeter
+from atelier_desk.desktop.chat.usage_meter import UsageMeter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem, PickerMenu

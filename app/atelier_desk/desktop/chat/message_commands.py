@@ -10,21 +10,21 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QCursor
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from atelier_desk.desktop.chat.compose.agent_and_model import key_of
-from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
-from atelier_desk.desktop.chat.speech import Speaker, no_voice_words
+from atelier_desk.desktop.chat.compose.agent_model_choices import key_of
+from atelier_desk.desktop.chat.compose.regenerate_notice import regenerate_text
+from atelier_desk.desktop.chat.text_to_speech import Speaker, no_voice_words
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entries import Entry
-    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.widgets.picker import Picker
 
@@ -255,13 +255,13 @@ class MessageCommands(QObject):
         self._host.copy(selected or entry.content, formatted=not selected and entry.kind != "user")
 
     def copy_text(self, entry: Entry, selected: str = "") -> None:
-        from atelier_desk.desktop.chat.markdown.plain import plain_text
+        from atelier_desk.desktop.chat.markdown.plain_text import plain_text
 
         self._host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
 
     def export(self, entry: Entry) -> None:
         from atelier_desk.desktop.file_dialogs.exporting import ask_export
-        from atelier_desk.desktop.panes.base import toasts_of
+        from atelier_desk.desktop.panes.pane_base import toasts_of
 
         async def text() -> str:
             return entry.content
@@ -279,7 +279,7 @@ class MessageCommands(QObject):
 
     def read_aloud(self, entry: Entry, selected: str = "") -> None:
         """Read a message aloud, or stop reading it; explain if the system cannot."""
-        from atelier_desk.desktop.chat.markdown.plain import spoken_text
+        from atelier_desk.desktop.chat.markdown.plain_text import spoken_text
 
         if not self.can_speak:
             self.status_changed.emit(no_voice_words())
@@ -287,7 +287,7 @@ class MessageCommands(QObject):
         self.speaker.toggle(entry.id, selected or spoken_text(entry.content))
 
     def edit(self, entry: Entry) -> None:
-        from atelier_desk.desktop.chat.transcript.messages import UserBubble
+        from atelier_desk.desktop.chat.transcript.message_widgets import UserBubble
 
         self._view.reveal(entry)
         widget = self._view.widget_of(entry)
@@ -341,7 +341,7 @@ class MessageCommands(QObject):
         self._bridge.jobs.once(("undo-files", entry.id), lambda: self._undo_files(self._pages.workflow_id, entry.id))
 
     async def _undo_files(self, workflow_id: str, message_id: str) -> None:
-        from atelier_desk.desktop.folders.undo import ask_undo
+        from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
 
         ask_undo(
             self._bridge,
@@ -380,6 +380,6 @@ class MessageCommands(QObject):
 
 def brief(text: str) -> str:
     """A message shortened to a line of a list."""
-    from atelier_desk.desktop.chat.markdown.plain import plain_text
+    from atelier_desk.desktop.chat.markdown.plain_text import plain_text
 
     return shorten(" ".join(plain_text(text).split()), EXCERPT)

@@ -8,36 +8,36 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.changed_files import ChangedFiles
-from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices, model_labels
+from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices, model_labels
+from atelier_desk.desktop.chat.compose.allowed_image_folders import picture_folders
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.picture_folders import picture_folders
 from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
-from atelier_desk.desktop.chat.meter import BudgetWatch
-from atelier_desk.desktop.chat.pinned import PinnedMessages
-from atelier_desk.desktop.chat.search.finder import Finder
+from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
+from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
-from atelier_desk.desktop.chat.transcript.entries import Change
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
-from atelier_desk.desktop.chat.transcript.items import item_maker
+from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
+from atelier_desk.desktop.chat.transcript.entry_data import Change
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
+from atelier_desk.desktop.chat.transcript.widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
+from atelier_desk.desktop.chat.turn_changed_files import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
-from atelier_desk.desktop.folders.button import FolderButton
-from atelier_desk.desktop.folders.controller import FolderController
+from atelier_desk.desktop.chat.usage_meter import BudgetWatch
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
+from atelier_desk.desktop.workspace_folders.button import FolderButton
+from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.llm.registry import builtin_type
 from atelier_desk.support.i18n import N_, _
 
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.agent_page import AgentPage
-    from atelier_desk.desktop.chat.compose.focus import ComposerFocus
+    from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
     from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
+    from atelier_desk.desktop.chat.sub_agent_page import AgentPage
     from atelier_desk.domain.agent import Agent, Choices
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.domain.stream.payloads import QueueShown
@@ -170,7 +170,7 @@ class ChatPanel(QWidget):
 
     def return_focus(self, window: QWidget) -> ComposerFocus:
         """Start returning the focus to the visible composer when the focused widget of this window disappears."""
-        from atelier_desk.desktop.chat.compose.focus import ComposerFocus
+        from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
 
         composer_focus = self._composer_focus = ComposerFocus(window, self._field_in_view)
         self.workflow_shown.connect(lambda *_: composer_focus.back())
@@ -287,7 +287,7 @@ class ChatPanel(QWidget):
         self.bridge.jobs.start(self._add_agent(key), f"add {key}")
 
     async def _add_agent(self, key: str) -> None:
-        from atelier_desk.desktop.panes.base import offer_undo
+        from atelier_desk.desktop.panes.pane_base import offer_undo
 
         agents, before = self.bridge.engine.agents, self.choices.agent
         made: Agent = await agents.import_config(await agents.ready(key))
@@ -316,7 +316,7 @@ class ChatPanel(QWidget):
         if self._starter is None:
             if provider != builtin_type().kind:
                 return
-            from atelier_desk.desktop.first_start.starter_notice import StarterNotice
+            from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
 
             self._starter = StarterNotice(self)
             self._starter.better_models_requested.connect(self.better_models_requested)
@@ -329,7 +329,7 @@ class ChatPanel(QWidget):
             self.leave_agent()
             return
         if self.agent_page is None:
-            from atelier_desk.desktop.chat.agent_page import AgentPage
+            from atelier_desk.desktop.chat.sub_agent_page import AgentPage
 
             self.agent_page = AgentPage(self.bridge, self.team, self.pages, self.steering, self)
             self.agent_page.left.connect(self.leave_agent)

@@ -22,7 +22,7 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.stream.event import StreamEvent
 

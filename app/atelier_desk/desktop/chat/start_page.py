@@ -25,18 +25,18 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.theme.tokens import CHAT_COLUMN
+from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.controls import ElidedLabel, PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.steady_width import SteadyWidth
+from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.folders.controller import FolderController
     from atelier_desk.desktop.widgets.picker import PickerMenu
+    from atelier_desk.desktop.workspace_folders.controller import FolderController
     from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
@@ -102,7 +102,7 @@ class RecentButton(QPushButton):
     """A recent workflow: name and time of its last activity."""
 
     def __init__(self, parent: QWidget, workflow: Workflow) -> None:
-        from atelier_desk.desktop.panes.times import ago
+        from atelier_desk.desktop.panes.time_format import ago
 
         super().__init__(parent)
         self.setObjectName("recent-workflow")
@@ -239,7 +239,7 @@ class StartPage(QScrollArea):
 
     def _make_folders(self, body: QWidget) -> QWidget:
         """Create the row with the new workflow's folders and a button to add one."""
-        from atelier_desk.desktop.folders.rows import FolderRows, RecentFolders
+        from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows, RecentFolders
 
         box = control(QWidget(body), "start-folders")
         grant = control(QPushButton(box), "start-grant", N_("Grant folder access…"), on=self._folders.ask)
@@ -305,7 +305,7 @@ class StartPage(QScrollArea):
         self.gallery = open_gallery(self.more, self.ready_chosen.emit)
 
     def _fill_examples(self) -> None:
-        from atelier_desk.desktop.first_start.steps import GOALS
+        from atelier_desk.desktop.first_start.welcome_and_examples import GOALS
 
         cards: list[QWidget] = []
         for number, (title, goal) in enumerate([each[:2] for each in GOALS], 1):

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 
 
 class TranscriptActions(QObject):

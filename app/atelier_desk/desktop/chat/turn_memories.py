@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from atelier_desk.desktop.chat.turn_ends import TurnEnds
+from atelier_desk.desktop.chat.turn_end_cards import TurnEnds
 from atelier_desk.domain.memory import REEMBED
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entries import Entry
+    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.stream.event import StreamEvent, Topic

@@ -13,9 +13,9 @@ from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegis
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.list_rows import ListRow
-from atelier_desk.desktop.widgets.matching import rank
-from atelier_desk.desktop.widgets.rounded import round_popup
+from atelier_desk.desktop.widgets.rounded_popups import round_popup
 from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.text_matching import rank
 from atelier_desk.support.i18n import N_, _
 
 _WIDTH, _ROWS = 560, 10

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QMarginsF, QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from atelier_desk.desktop.settings.files import ask_save
-from atelier_desk.desktop.sidebar.file_names import file_name
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
+from atelier_desk.desktop.sidebar.export_file_names import file_name
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_, _
 
@@ -32,7 +32,7 @@ Text = Callable[[], Awaitable[str]]
 
 def copy(text: str, html: str | None = None) -> None:
     """Copy Markdown to the clipboard, with rich text for word processors."""
-    from atelier_desk.engine.export.html import part
+    from atelier_desk.engine.export.markdown_to_html import part
 
     data = QMimeData()
     data.setText(text)
@@ -95,7 +95,7 @@ def pdf(title: str, text: str) -> bytes:
 def _laid_out(title: str, text: str) -> QTextDocument:
     from PySide6.QtGui import QTextDocument
 
-    from atelier_desk.engine.export.html import page
+    from atelier_desk.engine.export.markdown_to_html import page
 
     made = QTextDocument()
     made.setHtml(page(text, title))

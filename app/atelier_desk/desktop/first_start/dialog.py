@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget,
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.first_start.model_step import ModelStep
-from atelier_desk.desktop.first_start.steps import GoalStep, Step, WelcomeStep
+from atelier_desk.desktop.first_start.welcome_and_examples import GoalStep, Step, WelcomeStep
 from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, fit_window, label
-from atelier_desk.desktop.widgets.bindings import made
+from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
 

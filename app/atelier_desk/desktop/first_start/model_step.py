@@ -20,24 +20,24 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.first_start.connection_test import chat_models
-from atelier_desk.desktop.first_start.steps import Step
-from atelier_desk.desktop.first_start.tile import TileChoice
-from atelier_desk.desktop.panes.times import duration
-from atelier_desk.desktop.settings.key_note import KeyNote
-from atelier_desk.desktop.settings.preset_picker import PresetPicker
+from atelier_desk.desktop.first_start.service_tile import TileChoice
+from atelier_desk.desktop.first_start.welcome_and_examples import Step
+from atelier_desk.desktop.panes.time_format import duration
+from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.progress_line import Busy
+from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.bindings import Sentence
-from atelier_desk.desktop.widgets.links import open_address
+from atelier_desk.desktop.widgets.language_theme_bindings import Sentence
+from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
-from atelier_desk.llm.local.models import STARTER
+from atelier_desk.llm.local.model_files import STARTER
+from atelier_desk.llm.network.server_address_search import doubtful
 from atelier_desk.llm.presets import FIRST, PRESETS, name_for
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
-from atelier_desk.llm.wire.address import doubtful
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

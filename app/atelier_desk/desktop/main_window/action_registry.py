@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.desktop.widgets.bindings import Sentence, sentence
+from atelier_desk.desktop.widgets.language_theme_bindings import Sentence, sentence
 from atelier_desk.support.i18n import N_, _
 
 Early = Literal["", "now", "later"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.main_window.window_parts import WindowParts
+from atelier_desk.desktop.main_window.window_interface import WindowParts
 from atelier_desk.desktop.theme.icons import app_icon
 
 if TYPE_CHECKING:

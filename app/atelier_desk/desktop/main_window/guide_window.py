@@ -13,7 +13,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, fit_window
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.enter import EnterPresses
+from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.support.i18n import N_, _, language
 
 GUIDE = "user-guide.md"

@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.main_window.window_parts import WindowParts
+    from atelier_desk.desktop.main_window.window_interface import WindowParts
     from atelier_desk.desktop.replay.view import ReplayView
 
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.stream.payloads import Failure, TextPayload
 from atelier_desk.presentation.run_notices import LIMITS
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.main_window.window_parts import WindowParts
+    from atelier_desk.desktop.main_window.window_interface import WindowParts
     from atelier_desk.domain.stream.event import StreamEvent, Topic
 
 
@@ -65,7 +65,7 @@ class StatusWatch(QObject):
             self._window.bridge.jobs.start(self._check_key(), "key of the model")
 
     async def _check_key(self) -> None:
-        from atelier_desk.presentation.keys import MISSING
+        from atelier_desk.presentation.api_key_text import MISSING
 
         states = await self._window.bridge.engine.keys.states()
         provider, _model = self._window.chat.choices.model

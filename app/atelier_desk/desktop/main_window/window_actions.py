@@ -10,7 +10,7 @@ from PySide6.QtCore import Signal
 
 from atelier_desk.desktop.main_window.action_registry import ActionSpec, action
 from atelier_desk.desktop.main_window.child_windows import ChildWindows
-from atelier_desk.desktop.main_window.tab_order import move_focus
+from atelier_desk.desktop.main_window.focus_order import move_focus
 from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.support.i18n import N_, _
@@ -290,7 +290,7 @@ class WindowActions(ChildWindows):
         """Insert the text selected in a message, diff, file or report into the message as a quote."""
         from PySide6.QtWidgets import QApplication
 
-        from atelier_desk.desktop.widgets.selection import selected_text
+        from atelier_desk.desktop.widgets.text_selection import selected_text
 
         text = selected_text(QApplication.focusWidget())
         if text:
@@ -375,8 +375,8 @@ class WindowActions(ChildWindows):
 
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
+        from atelier_desk.desktop.command_palette.command_sources import commands
         from atelier_desk.desktop.command_palette.palette import CommandPalette
-        from atelier_desk.desktop.command_palette.sources import commands
 
         if self._palette is None:
             self._palette = CommandPalette(

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QDockWidget
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.main_window.window_parts import WindowParts
+    from atelier_desk.desktop.main_window.window_interface import WindowParts
 
 WAIT_MS = 1_000
 """Milliseconds; changes within a second are saved together: dragging a window moves it sixty times a second."""

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton,
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
-from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 WIDTH = 440
 ON_SCREEN = 0.92

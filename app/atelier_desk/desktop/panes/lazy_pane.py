@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.panes.base import Pane
+from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.panes.base import Pane
+    from atelier_desk.desktop.panes.pane_base import Pane
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
 
 Place = Literal["stack", "behind", "drawer"]

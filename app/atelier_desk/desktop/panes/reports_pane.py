@@ -10,8 +10,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print, copy
-from atelier_desk.desktop.panes.base import Pane, offer_undo, toast, toasts_of
-from atelier_desk.desktop.panes.times import ago, number, size
+from atelier_desk.desktop.panes.pane_base import Pane, offer_undo, toast, toasts_of
+from atelier_desk.desktop.panes.time_format import ago, number, size
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.widgets import (
@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets import (
     fill,
     label,
 )
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report

@@ -7,9 +7,9 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QListWidgetItem
 
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.bindings import bind
+from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate, show_row
-from atelier_desk.desktop.widgets.steady_width import OverlayBar
+from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
 
 KeyRole = Qt.ItemDataRole.UserRole
 

@@ -14,13 +14,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.controls import PlainLabel, show_pixmap
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel, show_pixmap
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.folders.controller import FolderController
+    from atelier_desk.desktop.workspace_folders.controller import FolderController
 
 
 class OfferBar(QFrame):

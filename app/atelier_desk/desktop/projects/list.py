@@ -8,14 +8,14 @@ from PySide6.QtCore import QPoint, Signal
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QListWidget, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place
-from atelier_desk.desktop.panes.times import ago
+from atelier_desk.desktop.panes.menu_position import menu_place
+from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.domain.project import IngestStage, IngestState, Project
-from atelier_desk.presentation.projects import RUNNING, state_word
+from atelier_desk.presentation.project_text import RUNNING, state_word
 from atelier_desk.support.i18n import N_, _
 
 

@@ -18,11 +18,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.times import ago, number, size
-from atelier_desk.desktop.projects.languages import LanguageBar
-from atelier_desk.desktop.projects.problems import ProblemList
-from atelier_desk.desktop.projects.progress import IngestProgress
-from atelier_desk.desktop.settings.page import Row
+from atelier_desk.desktop.panes.time_format import ago, number, size
+from atelier_desk.desktop.projects.code_language_bar import LanguageBar
+from atelier_desk.desktop.projects.indexing_progress import IngestProgress
+from atelier_desk.desktop.projects.skipped_files import ProblemList
+from atelier_desk.desktop.settings.page_base import Row
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (
     Card,
@@ -35,9 +35,9 @@ from atelier_desk.desktop.widgets import (
     fill,
     label,
 )
-from atelier_desk.desktop.widgets.steady_width import SteadyWidth
+from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
-from atelier_desk.presentation.projects import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
+from atelier_desk.presentation.project_text import KIND_WORDS, RELATION_WORDS, RUNNING, cut_word, folder_word
 from atelier_desk.support.i18n import N_, _
 
 COLUMN = 760

@@ -10,17 +10,17 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.projects.graph.details import has_source
-from atelier_desk.desktop.projects.icons import KIND_ICONS
-from atelier_desk.desktop.projects.result_rows import result_row
+from atelier_desk.desktop.projects.entity_icons import KIND_ICONS
+from atelier_desk.desktop.projects.graph.node_details import has_source
+from atelier_desk.desktop.projects.search_result_rows import result_row
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.bindings import made
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.inputs import ComboBox, SearchField
+from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, SearchField
 from atelier_desk.domain.project import Entity, EntityKind, Project, ProjectHit
-from atelier_desk.presentation.projects import KIND_WORDS, place_word
+from atelier_desk.presentation.project_text import KIND_WORDS, place_word
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:

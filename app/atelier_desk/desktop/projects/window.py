@@ -15,22 +15,22 @@ from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
-from atelier_desk.desktop.panes.base import offer_undo, toast
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
+from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.projects.code.page import CodePage
-from atelier_desk.desktop.projects.create import CreateDialog
+from atelier_desk.desktop.projects.create_dialog import CreateDialog
 from atelier_desk.desktop.projects.graph.page import GraphPage
 from atelier_desk.desktop.projects.list import ProjectList
 from atelier_desk.desktop.projects.overview import OverviewPage
-from atelier_desk.desktop.projects.rename import RenameDialog
+from atelier_desk.desktop.projects.rename_dialog import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
-from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, Line, bind, bind_text, control, fill, fit_window, label, tint
-from atelier_desk.desktop.widgets.bindings import text_of
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.enter import EnterPresses
+from atelier_desk.desktop.widgets.enter_key import EnterPresses
+from atelier_desk.desktop.widgets.language_theme_bindings import text_of
 from atelier_desk.domain.project import Entity, FileProblem, IngestState, Project, ProjectStatistics
-from atelier_desk.presentation.projects import RUNNING
+from atelier_desk.presentation.project_text import RUNNING
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 

@@ -6,13 +6,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, fill
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.desktop.widgets.wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import _
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.widgets import Card, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.support.i18n import N_, _

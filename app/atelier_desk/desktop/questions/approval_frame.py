@@ -23,10 +23,10 @@ from shiboken6 import isValid
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.desktop.questions.approval_header import loosen
-from atelier_desk.desktop.questions.body import Body
+from atelier_desk.desktop.questions.scrolled_body import Body
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind_text, fill, label
-from atelier_desk.desktop.widgets.bindings import made
+from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 
 if TYPE_CHECKING:

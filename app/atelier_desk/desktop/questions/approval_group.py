@@ -13,7 +13,7 @@ from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.times import ago, number
+from atelier_desk.desktop.panes.time_format import ago, number
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_controller import Draft
@@ -31,12 +31,12 @@ from atelier_desk.desktop.widgets import (
     fill,
     label,
 )
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
-from atelier_desk.presentation.undo import undo_text
+from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -5,15 +5,15 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.times import ago
+from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
-from atelier_desk.presentation.undo import undo_text
+from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_
 
 WARN_S = 15

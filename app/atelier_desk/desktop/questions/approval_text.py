@@ -18,13 +18,13 @@ from atelier_desk.domain.approval import (
     RiskName,
 )
 from atelier_desk.policy.permissions.call_facts import Concern
-from atelier_desk.presentation.rules import REASONS, always_text
+from atelier_desk.presentation.permission_rule_text import REASONS, always_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 from atelier_desk.tools.registry.sections import SHELL, SectionRegistry
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.widgets.controls import PillKind
+    from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 
 _MCP = "mcp__"
 RISKS: dict[RiskName, str] = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}

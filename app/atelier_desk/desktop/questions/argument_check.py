@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
-from atelier_desk.support.text import visible_json
+from atelier_desk.support.readable_text import visible_json
 
 _SYNTAX = {
     "Expecting ',' delimiter": N_("a comma is missing"),

@@ -10,9 +10,9 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.system.notification import Notice, Notifier
-from atelier_desk.desktop.widgets.announce import announce
+from atelier_desk.desktop.widgets.screen_reader import announce
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
 _EXCERPT = 200

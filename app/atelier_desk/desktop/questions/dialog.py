@@ -21,24 +21,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.questions.answer_field import AnswerField
-from atelier_desk.desktop.questions.body import Body
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
+from atelier_desk.desktop.questions.mcp_server_request import ServerRequest
 from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import QueuePosition
-from atelier_desk.desktop.questions.server_request import ServerRequest
+from atelier_desk.desktop.questions.scrolled_body import Body
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.bindings import made
-from atelier_desk.desktop.widgets.enter import handle_enter, is_enter, show_enter, types_text
+from atelier_desk.desktop.widgets.enter_key import handle_enter, is_enter, show_enter, types_text
+from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 WIDTH = 520
 LOW = 500

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QTextBrowser, QWidget
 
 from atelier_desk.desktop.questions.markdown_style import style_document
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.links import follow
-from atelier_desk.desktop.widgets.wrapping import wrap_mode
-from atelier_desk.support.text import visible
+from atelier_desk.desktop.widgets.language_theme_bindings import bind
+from atelier_desk.desktop.widgets.line_wrapping import wrap_mode
+from atelier_desk.desktop.widgets.untrusted_links import follow
+from atelier_desk.support.readable_text import visible
 
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 

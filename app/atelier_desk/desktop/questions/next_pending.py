@@ -15,7 +15,7 @@ from atelier_desk.support.i18n import _
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from atelier_desk.desktop.main_window.window_parts import WindowParts
+    from atelier_desk.desktop.main_window.window_interface import WindowParts
     from atelier_desk.desktop.questions.dialog import QuestionDialog
     from atelier_desk.domain.approval import ApprovalRequest
 

@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPai
 from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.wrapping import wrap_mode
+from atelier_desk.desktop.widgets.language_theme_bindings import bind
+from atelier_desk.desktop.widgets.line_wrapping import wrap_mode
 from atelier_desk.domain.question import QuestionOption
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 
 def _laid_out(text: str, font: QFont, width: int) -> tuple[QTextLayout, int]:

@@ -28,8 +28,8 @@ from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedR
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.system.notification_answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.desktop.widgets.scrim import Scrim
+from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import StreamEvent, Topic

@@ -15,10 +15,10 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.team.model import turn_tree
-from atelier_desk.desktop.team.state import limit_figures
+from atelier_desk.desktop.team.team_state import limit_figures
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.domain.base import utc_now
-from atelier_desk.domain.events.base import PauseReason
+from atelier_desk.domain.base_model import utc_now
+from atelier_desk.domain.events.base_event import PauseReason
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import (
     LimitReached,
@@ -31,7 +31,7 @@ from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.team.views import AgentNode
+    from atelier_desk.engine.services.team.display_data import AgentNode
 
 RELOAD_MS = 200
 

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.inputs import Slider
+from atelier_desk.desktop.widgets.language_theme_bindings import bind
+from atelier_desk.desktop.widgets.wheel_safe_inputs import Slider
 
 HANDLE = 14
 """Width of the handle in pixels; its centre moves within half of it from both ends."""

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.transcript.entries import Call, Entry, QuestionRow, entry_from
+from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, QuestionRow, entry_from
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.order import arrange
+from atelier_desk.desktop.panes.time_format import duration, short_number
 from atelier_desk.desktop.panes.timeline.paint import STATUS_ICONS as AGENT_ICONS
-from atelier_desk.desktop.panes.times import duration, short_number
 from atelier_desk.desktop.panes.two_line import KeyRole
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
@@ -25,8 +25,8 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.domain.task import Task
+    from atelier_desk.engine.services.team.display_data import AgentNode
     from atelier_desk.engine.services.team.replay import Snapshot
-    from atelier_desk.engine.services.team.views import AgentNode
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 
 

@@ -20,14 +20,14 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.chat.transcript.entries import Entry
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.entry_data import Entry
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
-from atelier_desk.desktop.panes.times import clock_time, duration
-from atelier_desk.desktop.replay.labels import mark_role, mark_title
+from atelier_desk.desktop.panes.time_format import clock_time, duration
 from atelier_desk.desktop.replay.player import SPEEDS, Player
 from atelier_desk.desktop.replay.scrubber import Scrubber
 from atelier_desk.desktop.replay.snapshot_view import SnapshotSide, SnapshotTeam, show_entries
+from atelier_desk.desktop.replay.span_titles import mark_role, mark_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import (
     ElidedLabel,
@@ -42,12 +42,12 @@ from atelier_desk.desktop.widgets import (
     tint,
 )
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.engine.services.team.display_data import Timeline, TimelineMark
     from atelier_desk.engine.services.team.replay import Snapshot
-    from atelier_desk.engine.services.team.views import Timeline, TimelineMark
 
 SIDE_FROM = 620
 """Width, in pixels at 100 %, from which agents and tasks fit beside the transcript."""
@@ -213,7 +213,7 @@ class ReplayView(QWidget):
             self.player.toggle()
 
     def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
-        from atelier_desk.desktop.chat.transcript.messages import make_widget
+        from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 
         return make_widget(entry, self.host, parent)
 

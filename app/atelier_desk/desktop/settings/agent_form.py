@@ -10,14 +10,14 @@ from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.compose.agent_and_model import key_of, model_choices
+from atelier_desk.desktop.chat.compose.agent_model_choices import key_of, model_choices
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Lines, Names, Number, Offered, Toggle
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
 from atelier_desk.desktop.settings.schema_field import SchemaField
-from atelier_desk.desktop.settings.tool_boxes import ToolBoxes
+from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.fold import Fold
+from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Effort, Lifecycle, ToolDialect, ToolMode
@@ -26,7 +26,7 @@ from atelier_desk.presentation.permission_profiles import ALL
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.request.cost import PromptCost
+    from atelier_desk.engine.services.request.prompt_size import PromptCost
 
 
 @dataclass(frozen=True, slots=True)

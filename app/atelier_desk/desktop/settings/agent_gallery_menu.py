@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.widgets.bindings import bind_text
+from atelier_desk.desktop.widgets.language_theme_bindings import bind_text
 from atelier_desk.desktop.widgets.picker import PickerItem, PickerMenu
 from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.support.i18n import N_, _, in_every_language

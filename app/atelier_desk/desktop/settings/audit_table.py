@@ -10,15 +10,15 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelInd
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
-from atelier_desk.desktop.panes.times import date_time
+from atelier_desk.desktop.panes.time_format import date_time
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.tables import style_table
+from atelier_desk.desktop.widgets.table_style import style_table
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.audit import AuditLine, AuditPage
-from atelier_desk.presentation.audit import decision, why
+from atelier_desk.presentation.audit_text import decision, why
 from atelier_desk.support.i18n import N_, _, language
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 ROWS = 7
 """Height of the table in rows; more scroll."""

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
+from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
-from atelier_desk.desktop.settings.files import ask_save
 from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.audit import AuditFilter, AuditLine
-from atelier_desk.presentation.audit import DECISIONS, acted
+from atelier_desk.presentation.audit_text import DECISIONS, acted
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:

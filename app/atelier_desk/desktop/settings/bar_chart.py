@@ -10,9 +10,9 @@ from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPainterPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.theme.tokens import blend
+from atelier_desk.desktop.theme.design_tokens import blend
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 HEIGHT = 180
 """Height of vertical bars, in pixels at 100 %."""

@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QCheckBox, QComboBox, QDoubleSpinBox, QLineEdit, Q
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.desktop.widgets.bindings import Text
-from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox, SpinBox
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.language_theme_bindings import Text
+from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox, SpinBox
 from atelier_desk.support.i18n import N_
 
 Changed = Callable[[Any], object]

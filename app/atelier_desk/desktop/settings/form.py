@@ -18,14 +18,14 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.fields import pad
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.spin_box_padding import pad
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.settings.fields import Choice, Field, Secret, value_of
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.settings.page import Row, SettingsPage
+    from atelier_desk.desktop.settings.page_base import Row, SettingsPage
     from atelier_desk.desktop.widgets import Card
 
 _MESSAGES = {

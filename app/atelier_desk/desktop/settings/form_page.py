@@ -9,16 +9,16 @@ from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.settings.fields import Field, value_of
 from atelier_desk.desktop.settings.form import Form
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Outcome
-from atelier_desk.desktop.settings.validation import validation_text
+from atelier_desk.desktop.settings.validation_errors import validation_text
 from atelier_desk.desktop.widgets import control
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from atelier_desk.desktop.widgets.bindings import Text
+    from atelier_desk.desktop.widgets.language_theme_bindings import Text
 
 
 class FormPage(SettingsPage):

@@ -15,11 +15,11 @@ from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Number, Secret, Toggle
 from atelier_desk.desktop.settings.form import Form
-from atelier_desk.desktop.settings.named_rows import HIDDEN, SHOWN, NamedRow, NamedRows
+from atelier_desk.desktop.settings.name_value_rows import HIDDEN, SHOWN, NamedRow, NamedRows
 from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.mcp.config_import.found_server import is_secret
 from atelier_desk.support.i18n import N_, _
 
@@ -220,7 +220,7 @@ class McpForm(Form):
 
     def made(self) -> McpServer:
         """The entered server. Raises ``UsageError``."""
-        return checks.build(McpServer, _("MCP server"), **self.values())
+        return input_checks.build(McpServer, _("MCP server"), **self.values())
 
     def secrets(self) -> dict[str, str]:
         """Typed secrets for the keyring, by ``env:NAME``, ``header:NAME`` or ``client:secret``.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
-from atelier_desk.desktop.settings.files import ask_open
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.config_import.found_server import FoundServer

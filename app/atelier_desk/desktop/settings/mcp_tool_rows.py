@@ -8,12 +8,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.controls import PillKind
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.presentation.mcp import HINTS, TOOL_STATES, why_text
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
+from atelier_desk.presentation.mcp_server_text import HINTS, TOOL_STATES, why_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import shorten, visible
+from atelier_desk.support.readable_text import shorten, visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_status import McpToolStatus

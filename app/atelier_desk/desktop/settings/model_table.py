@@ -17,15 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.times import locale
+from atelier_desk.desktop.panes.time_format import locale
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.desktop.widgets.matching import fits
-from atelier_desk.desktop.widgets.tables import FramedDelegate, style_table
+from atelier_desk.desktop.widgets.table_style import FramedDelegate, style_table
+from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 NAME = 110
 """Minimum width of a model's name, in logical pixels at 100 %."""

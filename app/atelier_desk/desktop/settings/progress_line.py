@@ -11,10 +11,10 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
-from atelier_desk.desktop.panes.times import duration
+from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Spinner, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.bindings import Text, made, text_of
+from atelier_desk.desktop.widgets.language_theme_bindings import Text, made, text_of
 from atelier_desk.support.i18n import N_, _
 
 Outcome = tuple[str | Callable[[], str], str]

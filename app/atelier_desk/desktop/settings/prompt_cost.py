@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.request.cost import PromptCost
+    from atelier_desk.engine.services.request.prompt_size import PromptCost
 
 _LINES = {
     ToolMode.DIRECT: N_("All at once: {tokens} tokens"),

@@ -8,10 +8,10 @@ from typing import Any
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.settings.files import ask_open
-from atelier_desk.desktop.settings.header_rows import HeaderRows
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
+from atelier_desk.desktop.settings.request_header_rows import HeaderRows
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.support.i18n import N_, _
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.settings.page import SettingsPage
+    from atelier_desk.desktop.settings.page_base import SettingsPage
 
 PageClass = TypeVar("PageClass", bound="type[SettingsPage]")
 

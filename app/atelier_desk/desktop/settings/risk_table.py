@@ -11,8 +11,8 @@ from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, label
-from atelier_desk.desktop.widgets.controls import PlainLabel
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.approval import RISKS, RiskName
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.support.i18n import N_, _

@@ -16,10 +16,10 @@ from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.rule_text import ACTIONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.permission import Action, Holds, PermissionRule, RuleScope
-from atelier_desk.presentation.rules import where_text
+from atelier_desk.presentation.permission_rule_text import where_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

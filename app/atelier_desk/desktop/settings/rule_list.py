@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
-from atelier_desk.desktop.widgets.matching import fits
+from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 
 class RuleList(RowList):

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
-from atelier_desk.desktop.widgets.bindings import bind_text
-from atelier_desk.desktop.widgets.inputs import ComboBox
+from atelier_desk.desktop.widgets.language_theme_bindings import bind_text
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Verdict
 from atelier_desk.presentation.permission_profiles import PROFILES, Profile

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from atelier_desk.desktop.panes.times import ago
-from atelier_desk.desktop.widgets.controls import PillKind
-from atelier_desk.domain.base import utc_now
+from atelier_desk.desktop.panes.time_format import ago
+from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.presentation.permission_profiles import Profile
-from atelier_desk.presentation.rules import DOES, verdict_text, where_text
+from atelier_desk.presentation.permission_rule_text import DOES, verdict_text, where_text
 from atelier_desk.support.i18n import _
-from atelier_desk.workspace.repository import RULE as GIT_SETTINGS
+from atelier_desk.workspace.repository_inspection import RULE as GIT_SETTINGS
 
 ACTIONS = DOES
 KINDS: dict[Action, PillKind] = {Action.ALLOW: "ok", Action.ASK: "warn", Action.DENY: "err"}

@@ -11,15 +11,15 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.settings.page import Row, SectionCard
+from atelier_desk.desktop.settings.page_base import Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import bound_texts
-from atelier_desk.desktop.widgets.matching import plain
+from atelier_desk.desktop.widgets.language_theme_bindings import bound_texts
+from atelier_desk.desktop.widgets.text_matching import plain
 from atelier_desk.support.i18n import LANGUAGES, spoken
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.settings.page import SettingsPage
+    from atelier_desk.desktop.settings.page_base import SettingsPage
 
 AROUND = 6
 """Pixels between a row and its highlight."""

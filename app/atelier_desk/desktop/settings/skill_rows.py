@@ -9,12 +9,12 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, fit_window, label
-from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.desktop.widgets.wrapping import TextField
-from atelier_desk.presentation.skills import KINDS, STATES, called_by, remarks, state, where
+from atelier_desk.presentation.skill_text import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, SkillView

@@ -10,13 +10,13 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.desktop.widgets.tables import style_table
+from atelier_desk.desktop.widgets.table_style import style_table
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.usage import UsageGroup, UsageSum
-from atelier_desk.presentation.usage import cost_text, saved_text
+from atelier_desk.presentation.cost_text import cost_text, saved_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration, number, tokens
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 LEAST_ROWS, MOST_ROWS = 3, 14
 """Minimum and maximum height in rows; more scroll."""

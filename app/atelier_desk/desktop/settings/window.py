@@ -10,7 +10,7 @@ from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import PageEntry, sections
 from atelier_desk.desktop.settings.search import (
     Found,
@@ -25,9 +25,9 @@ from atelier_desk.desktop.settings.search import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.enter import EnterPresses
-from atelier_desk.desktop.widgets.inputs import SearchField
-from atelier_desk.desktop.widgets.matching import plain
+from atelier_desk.desktop.widgets.enter_key import EnterPresses
+from atelier_desk.desktop.widgets.text_matching import plain
+from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
 from atelier_desk.support.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:

@@ -19,14 +19,14 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
-from atelier_desk.desktop.settings.files import ask_open, read_text
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, read_text
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
 from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
-from atelier_desk.presentation.imported_chats import done_words, found_text, skipped_words, state_text
+from atelier_desk.presentation.imported_chat_text import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day, number
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -14,15 +14,15 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
-from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.format import moment
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

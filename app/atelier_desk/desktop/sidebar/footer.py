@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, label, tint
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import N_, _
 
 Work = Literal["ready", "waiting", "working"]

@@ -9,10 +9,10 @@ from PySide6.QtCore import QItemSelection, QItemSelectionModel, QModelIndex, QPe
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPalette
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.sidebar.model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, excerpt_text
+from atelier_desk.desktop.sidebar.list_model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, excerpt_text
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate
-from atelier_desk.desktop.widgets.steady_width import OverlayBar
+from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_
 

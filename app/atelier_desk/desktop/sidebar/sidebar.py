@@ -15,8 +15,8 @@ from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.hover_gate import HoverGate
-from atelier_desk.desktop.widgets.inputs import SearchField
+from atelier_desk.desktop.widgets.hover_freeze import HoverGate
+from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.support.i18n import N_, _
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.sidebar.list_model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.list_view import WorkflowListView
-    from atelier_desk.desktop.sidebar.model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.repositories import SearchHit
@@ -100,7 +100,7 @@ class Sidebar(QWidget):
     @cached_property
     def model(self) -> WorkflowModel:
         """Created on first use, like the list: the first paint does not need it."""
-        from atelier_desk.desktop.sidebar.model import WorkflowModel
+        from atelier_desk.desktop.sidebar.list_model import WorkflowModel
 
         made = WorkflowModel(self)
         made.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
@@ -158,7 +158,7 @@ class Sidebar(QWidget):
         if needle:
             await self._find(needle, limit)
             return
-        from atelier_desk.desktop.sidebar.model import ARCHIVE, ListState
+        from atelier_desk.desktop.sidebar.list_model import ARCHIVE, ListState
 
         listing = await self.bridge.engine.workflows.listing(limit, archive=ARCHIVE not in self.closed)
         self._more = len(listing.recent) >= limit
@@ -168,7 +168,7 @@ class Sidebar(QWidget):
 
     async def _find(self, needle: str, limit: int) -> None:
         """Show title matches first; messages take longer, and previous results stay until then."""
-        from atelier_desk.desktop.sidebar.model import SearchMatch
+        from atelier_desk.desktop.sidebar.list_model import SearchMatch
 
         workflows = self.bridge.engine.workflows
         titles = await workflows.list(search=needle, limit=limit)
@@ -226,7 +226,7 @@ class Sidebar(QWidget):
             self.list.show_rows(replace(self.model.shown, closed=closed))
 
     def _on_fold(self, fold: str) -> None:
-        from atelier_desk.desktop.sidebar.model import ARCHIVE
+        from atelier_desk.desktop.sidebar.list_model import ARCHIVE
 
         self.set_closed(self.closed ^ {fold})
         if fold == ARCHIVE:

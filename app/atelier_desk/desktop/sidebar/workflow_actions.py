@@ -14,16 +14,16 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 
 from atelier_desk.desktop.file_dialogs.exporting import KINDS, announce_saved, ask_print, write
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_save, write_text
 from atelier_desk.desktop.panes.form_dialog import FormDialog
-from atelier_desk.desktop.settings.files import ask_folder, ask_save, write_text
-from atelier_desk.desktop.sidebar.file_names import file_name, free_path
+from atelier_desk.desktop.sidebar.export_file_names import file_name, free_path
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Toast, ToastHost, control
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
-from atelier_desk.storage.damage import LEFT_OUT, SHOWN
+from atelier_desk.storage.damage_report import LEFT_OUT, SHOWN
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

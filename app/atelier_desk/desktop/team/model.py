@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from atelier_desk.desktop.team.state import Member, TeamState
+from atelier_desk.desktop.team.team_state import Member, TeamState
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.errors import NotFoundError
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.engine.services.team.views import AgentNode
+    from atelier_desk.engine.services.team.display_data import AgentNode
 
 REPORT_MS = 100
 """Minimum milliseconds between two rounds of ``changed``."""

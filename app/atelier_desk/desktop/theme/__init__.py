@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
+from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, Tokens, blend, contrast
 from atelier_desk.desktop.theme.manager import STYLE, Theme, mark, theme
-from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, blend, contrast
 
 __all__ = ["DARK", "LIGHT", "STYLE", "Theme", "Tokens", "blend", "contrast", "mark", "theme"]

@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor, QFont, QGuiApplication, QIcon, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.theme import assets, icons
-from atelier_desk.desktop.theme.palette import make_palette
-from atelier_desk.desktop.theme.tokens import DARK, LIGHT, SCALE_RANGE, Tokens, blend
+from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, SCALE_RANGE, Tokens, blend
+from atelier_desk.desktop.theme.qt_palette import make_palette
 
 STYLE = ("-style", "Fusion")
 """Arguments for the QApplication.

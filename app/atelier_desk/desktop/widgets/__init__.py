@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.desktop.widgets.bindings import bind, bind_text, control
-from atelier_desk.desktop.widgets.controls import (
+from atelier_desk.desktop.widgets.cards_buttons_labels import (
     Card,
     ElidedButton,
     ElidedLabel,
@@ -18,8 +17,9 @@ from atelier_desk.desktop.widgets.controls import (
     show_pixmap,
     tint,
 )
-from atelier_desk.desktop.widgets.empty import EmptyState
+from atelier_desk.desktop.widgets.empty_state import EmptyState
 from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.spinner import Spinner
 from atelier_desk.desktop.widgets.toast import Toast, ToastHost
 

@@ -9,9 +9,9 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.bindings import Text, bind_text, control
-from atelier_desk.desktop.widgets.controls import IconButton, fill, label
+from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind_text, control
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 

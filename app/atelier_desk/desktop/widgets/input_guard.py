@@ -7,7 +7,7 @@ from PySide6.QtGui import QGuiApplication, QKeyEvent, QMouseEvent, QWindow
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.widgets.enter import is_enter, is_field
+from atelier_desk.desktop.widgets.enter_key import is_enter, is_field
 
 _MOVES = frozenset(
     {

@@ -31,8 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import Text, control
-from atelier_desk.desktop.widgets.matching import found_places
+from atelier_desk.desktop.widgets.language_theme_bindings import Text, control
 from atelier_desk.desktop.widgets.row_paint import (
     RIGHT,
     Face,
@@ -45,8 +44,9 @@ from atelier_desk.desktop.widgets.row_paint import (
     paint_text,
     quiet,
 )
+from atelier_desk.desktop.widgets.text_matching import found_places
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 RowRole = Qt.ItemDataRole.UserRole + 100
 """Model role of the ``ListRow``, unless the delegate has a function that creates one."""

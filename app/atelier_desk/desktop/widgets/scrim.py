@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.bindings import bind
-from atelier_desk.desktop.widgets.enter import is_field, types_text
+from atelier_desk.desktop.widgets.enter_key import is_field, types_text
+from atelier_desk.desktop.widgets.language_theme_bindings import bind
 
 _SHADOW = 14
 _OPENED = itertools.count(1)

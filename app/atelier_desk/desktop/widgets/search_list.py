@@ -10,10 +10,10 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent, QStandardItem, QStandardItemMo
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.bindings import Text, bind, control
-from atelier_desk.desktop.widgets.controls import label
+from atelier_desk.desktop.widgets.cards_buttons_labels import label
+from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind, control
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate, show_row
-from atelier_desk.desktop.widgets.steady_width import OverlayBar
+from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
 from atelier_desk.support.i18n import N_
 
 PAGE = 8

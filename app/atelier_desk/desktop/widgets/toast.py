@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.bindings import bind, bind_text, made
-from atelier_desk.desktop.widgets.controls import IconButton, fill, label
-from atelier_desk.desktop.widgets.undo import UndoStack
+from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, fill, label
+from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, made
+from atelier_desk.desktop.widgets.undo_stack import UndoStack
 from atelier_desk.support.i18n import N_, _
 
 DEFAULT_MS = 6000

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from atelier_desk.domain.base import Model, Timestamp, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, utc_now
+from atelier_desk.domain.stream.change_topics import Topic
 from atelier_desk.domain.stream.payloads import ChunkType, Payload
-from atelier_desk.domain.stream.topic import Topic
 
 __all__ = ["ChunkType", "StreamEvent", "Topic"]
 

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field
 
-from atelier_desk.domain.base import Model
-from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.result_parts import ResultPart
+from atelier_desk.domain.tool_call_details import Presentation
 
 
 class ChunkType(StrEnum):

@@ -10,20 +10,20 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
-from atelier_desk.engine.run.request.blank_replies import watched
 from atelier_desk.engine.run.request.pictures import fitted
-from atelier_desk.engine.run.request.replies import ReceivedReply
+from atelier_desk.engine.run.request.reply_processing import ReceivedReply
+from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.llm.registry import picture_limits
 from atelier_desk.llm.tokens import estimate_request
-from atelier_desk.media.prepare import UnusablePicture
-from atelier_desk.support.background import to_the_end
+from atelier_desk.media.picture_preparation import UnusablePicture
+from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.calls.result_images import UNFIT
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
-    from atelier_desk.llm.base import Provider
+    from atelier_desk.llm.interfaces import Provider
     from atelier_desk.tools.calls.context import Spending, Used
 
 PROMPT = "Describe this picture: what it shows, any text in it, and what stands out."

@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.documents import PDF, not_read
-from atelier_desk.domain.documents import kind_of as kind_of_document
+from atelier_desk.domain.document_formats import PDF, not_read
+from atelier_desk.domain.document_formats import kind_of as kind_of_document
 from atelier_desk.domain.encodings import marked
 from atelier_desk.domain.errors import LimitError, UsageError
-from atelier_desk.domain.pictures import JPEG, PNG
-from atelier_desk.engine.attachments.decoding import binary, decode, is_secret_name, shown_name
+from atelier_desk.domain.image_limits import JPEG, PNG
 from atelier_desk.engine.attachments.folder_text import folder_text
 from atelier_desk.engine.attachments.image_headers import Picture, picture_of
+from atelier_desk.engine.attachments.names_and_decoding import binary, decode, is_secret_name, shown_name
 from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.media.image_headers import kind_of
-from atelier_desk.media.prepare import UnusablePicture, prepared
+from atelier_desk.media.picture_preparation import UnusablePicture, prepared
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
-from atelier_desk.support.text import readable_name
-from atelier_desk.tools.files.documents import extracted, shown_pages, text_of
+from atelier_desk.support.readable_text import readable_name
+from atelier_desk.tools.files.document_text import extracted, shown_pages, text_of
 
 _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}

@@ -23,8 +23,8 @@ from atelier_desk.domain.usage import month_of, month_start
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy import budget
-from atelier_desk.storage.writing.sent_requests import SentKey
-from atelier_desk.support import background
+from atelier_desk.storage.writing.sent_request_keys import SentKey
+from atelier_desk.support import background_tasks
 
 log = logging.getLogger(__name__)
 
@@ -243,7 +243,7 @@ class MonthBudget:
             and self._month == self._now()
         ):
             self._warned = self._month
-            background.start(self.warn(self._month), "warning of the monthly limit", self._failed)
+            background_tasks.start(self.warn(self._month), "warning of the monthly limit", self._failed)
 
     def _now(self) -> str:
         return month_of(self._clock.now())

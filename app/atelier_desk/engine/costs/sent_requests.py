@@ -9,11 +9,11 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.engine.journal.journal import nothing_follows
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
-from atelier_desk.storage.writing.sent_requests import SentKey
-from atelier_desk.support.background import to_the_end
+from atelier_desk.storage.writing.sent_request_keys import SentKey
+from atelier_desk.support.background_tasks import to_the_end
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import Follow, Journal, RunHandle
     from atelier_desk.engine.run.reducer.state import RunState
     from atelier_desk.storage.repositories.usage_totals import UsedRepository
-    from atelier_desk.storage.writing.commit import Rename
+    from atelier_desk.storage.writing.journal_commit import Rename
 
     SettlingEvent = (
         MediaPaid | MemoryExtractionDone | PictureDescribed | RequestLost | SampledForServer | TitleGenerated

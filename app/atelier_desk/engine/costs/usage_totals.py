@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.repositories.usage_totals import UsageFigures, UsageRecord, request_of
-from atelier_desk.storage.search.changes import micros
-from atelier_desk.storage.search.requests import Request, RunAgent, RunModel, of_commit
+from atelier_desk.storage.search.index_changes import micros
+from atelier_desk.storage.search.request_usage import Request, RunAgent, RunModel, of_commit
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
-    from atelier_desk.storage.writing.commit import Commit
+    from atelier_desk.storage.writing.journal_commit import Commit
 
     _Key = tuple[str, str, str, str, datetime]
 

@@ -9,13 +9,13 @@ from atelier_desk.support.i18n import N_
 
 
 def _word(text: str, title: str) -> bytes:
-    from atelier_desk.engine.export.word import document
+    from atelier_desk.engine.export.markdown_to_word import document
 
     return document(text, title)
 
 
 def _html(text: str, title: str) -> bytes:
-    from atelier_desk.engine.export.html import page
+    from atelier_desk.engine.export.markdown_to_html import page
 
     return page(text, title).encode("utf-8", "replace")
 

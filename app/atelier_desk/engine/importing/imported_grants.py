@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.imported_data import HeldGrant, HeldKind
+from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.support.i18n import N_

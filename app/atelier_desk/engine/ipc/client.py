@@ -14,7 +14,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, StorageError
 from atelier_desk.engine.ipc.address import HolderNote, read_note
 from atelier_desk.engine.ipc.protocol import PART_CHARS, PROTOCOL, ProtocolError, encode, receive
-from atelier_desk.engine.ipc.request import Request
+from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.engine.ipc.transport import connect
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.shutdown import CANCELLED
@@ -24,7 +24,7 @@ ANSWER_TIMEOUT_S = 10.0
 
 
 class UserTerminal(Protocol):
-    """The terminal of this process (``atelier_desk.cli.output.Terminal``)."""
+    """The terminal of this process (``atelier_desk.cli.terminal_io.Terminal``)."""
 
     json: bool
     interactive: bool

@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk import __version__
 from atelier_desk.domain.limits import HAND_OVER_S, LAST_WORDS_S, SHORT_COMMAND_S
 from atelier_desk.engine.ipc.address import HolderNote, remove_note, socket_address, write_note
-from atelier_desk.engine.ipc.commands import command_handler
-from atelier_desk.engine.ipc.output import RemoteOutput
+from atelier_desk.engine.ipc.command_handler import command_handler
 from atelier_desk.engine.ipc.protocol import PROTOCOL, ProtocolError, encode, receive
-from atelier_desk.engine.ipc.request import Request
+from atelier_desk.engine.ipc.remote_terminal import RemoteOutput
+from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.engine.ipc.transport import listen
 from atelier_desk.support.i18n import _, spoken
 from atelier_desk.support.shutdown import CANCELLED
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.data_folder.datadir import DataDir
 
 log = logging.getLogger(__name__)
 

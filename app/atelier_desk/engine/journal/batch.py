@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from atelier_desk.domain.base import new_id
-from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.events.run import RunEvent
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.engine.run.projection.event_projection import Projection, RunTotals
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.storage.writing.commit import Commit
-from atelier_desk.storage.writing.sent_requests import SentKey
+from atelier_desk.storage.writing.journal_commit import Commit
+from atelier_desk.storage.writing.sent_request_keys import SentKey
 
 
 @dataclass

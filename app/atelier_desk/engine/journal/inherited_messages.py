@@ -10,12 +10,12 @@ from dataclasses import replace
 
 from atelier_desk.domain.errors import NotFoundError, StorageError
 from atelier_desk.domain.events.run import CompactionUndone, RunEvent
-from atelier_desk.engine.journal import snapshots
+from atelier_desk.engine.journal import conversation_snapshots
+from atelier_desk.engine.journal.conversation_snapshots import InheritedState
 from atelier_desk.engine.journal.journal import RunHandle, run_events
-from atelier_desk.engine.journal.snapshots import InheritedState
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState, complete, inherited_context
-from atelier_desk.storage.damage import MISSING, Damage, damaged
+from atelier_desk.storage.damage_report import MISSING, Damage, damaged
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.runs import Turn
 from atelier_desk.support.threads import in_storage_thread
@@ -94,9 +94,9 @@ class Conversations:
         first = turns[0].previous_run_id if turns else None
         if first is not None:
             return 0, self._known(first, whole) or InheritedState()
-        if whole or len(turns) < snapshots.LEAST:
+        if whole or len(turns) < conversation_snapshots.LEAST:
             return 0, InheritedState()
-        decoded = [snapshots.decode(data, turns) for data in await self._repos.snapshots.read(workflow_id)]
+        decoded = [conversation_snapshots.decode(data, turns) for data in await self._repos.snapshots.read(workflow_id)]
         return max(
             (each for each in decoded if each is not None), key=lambda each: each[0], default=(0, InheritedState())
         )
@@ -120,7 +120,7 @@ class Conversations:
     async def _write(self, workflow_id: str, run_id: str, before: InheritedState) -> None:
         try:
             turns = await self._repos.runs.turns(workflow_id, run_id)
-            data = await in_storage_thread(snapshots.encode, before, turns)
+            data = await in_storage_thread(conversation_snapshots.encode, before, turns)
             if data is None:
                 return
             await self._repos.snapshots.write(workflow_id, run_id, data)
@@ -137,7 +137,7 @@ def _following(earlier: InheritedState, state: RunState) -> InheritedState:
     return InheritedState(
         inherited_context(state),
         state.tainted,
-        snapshots.folded(earlier.folded, state.run_id, state.last_seq),
+        conversation_snapshots.folded(earlier.folded, state.run_id, state.last_seq),
         earlier.since + 1,
     )
 

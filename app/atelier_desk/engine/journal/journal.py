@@ -11,10 +11,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.base import new_id
-from atelier_desk.domain.branches import branch_of
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.clock import Clock
-from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import (
     ChildAnswered,
@@ -40,8 +38,10 @@ from atelier_desk.domain.events.run import (
     event_id,
 )
 from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
+from atelier_desk.domain.workflow_branches import branch_of
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.journal.batch import Batch, BatchHead, stream_events
 from atelier_desk.engine.journal.branch_tasks import tasks_of
@@ -53,11 +53,11 @@ from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.search.changes import micros
-from atelier_desk.storage.search.requests import Request, of_commit
-from atelier_desk.storage.writing.commit import Commit, Rename
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey
-from atelier_desk.support.background import to_the_end
+from atelier_desk.storage.search.index_changes import micros
+from atelier_desk.storage.search.request_usage import Request, of_commit
+from atelier_desk.storage.writing.journal_commit import Commit, Rename
+from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
+from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

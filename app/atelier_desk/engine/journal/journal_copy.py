@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,

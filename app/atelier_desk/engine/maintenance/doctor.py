@@ -15,21 +15,21 @@ from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.engine.maintenance import system_checks
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.presentation.rows import damaged_attachment
+from atelier_desk.presentation.backup_contents_text import damaged_attachment
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.engine.costs.outside_costs import OutsideCosts
+    from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
     from atelier_desk.engine.services.files import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.reports import ReportService
     from atelier_desk.engine.services.settings import SettingsService
-    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.data_folder.datadir import DataDir
     from atelier_desk.storage.store import Store
 
 
@@ -141,7 +141,7 @@ def _closed(problem: AtelierError | None) -> Check:
 
 async def _configuration(atelier: Opened) -> Check:
     """Check rows of agents, providers, servers, rules and settings; damaged ones are ignored by the program."""
-    from atelier_desk.storage.damage import GIVE_UP, RESTRICTING
+    from atelier_desk.storage.damage_report import GIVE_UP, RESTRICTING
     from atelier_desk.storage.damaged_configuration import damaged_configuration
 
     title = _("Configuration")
@@ -167,12 +167,12 @@ async def _configuration(atelier: Opened) -> Check:
 
 
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
-    from atelier_desk.storage.bulk_rows import count_by_reading
+    from atelier_desk.storage.table_pages import count_by_reading
 
     title = _("Database")
     found = []
     if deep:
-        from atelier_desk.storage.damage import CONFIGURATION
+        from atelier_desk.storage.damage_report import CONFIGURATION
         from atelier_desk.storage.integrity import damaged_anywhere
 
         # Configuration rows have a check of their own.
@@ -236,7 +236,7 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
 
 
 async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
-    from atelier_desk.storage.copies.inspect import NAMING, damaged_attachments
+    from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
 
     title = _("Attachments")
     count = 0
@@ -265,7 +265,7 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
 
 
 async def _checkpoints(atelier: Opened) -> Check:
-    from atelier_desk.presentation.file_changes import leftovers_text, lost_data_text, retained_text
+    from atelier_desk.presentation.file_change_text import leftovers_text, lost_data_text, retained_text
 
     title = _("Undo data")
     leftovers = await atelier.files.cleaning.leftovers()
@@ -303,7 +303,7 @@ async def _own_tools(atelier: Opened) -> Check:
 
 async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     """Check models by recomputing their SHA-256: loading trusts earlier results for the same size and time."""
-    from atelier_desk.llm.local.models import UNREADABLE, ModelStore
+    from atelier_desk.llm.local.model_files import UNREADABLE, ModelStore
 
     title = _("Downloaded models")
     store = ModelStore(atelier.datadir.models)
@@ -369,7 +369,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
 
     Local ones are only searched for, unless ``deep``.
     """
-    from atelier_desk.knowledge.embedding import PACKAGES, create_embedder
+    from atelier_desk.knowledge.embedder_factory import PACKAGES, create_embedder
 
     title = _("Embedder")
     chosen = (await atelier.settings.get()).in_force.embedder

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import Literal
 
-from atelier_desk.domain.base import Model
-from atelier_desk.storage.folder.disk import no_files_left
+from atelier_desk.domain.base_model import Model
+from atelier_desk.storage.data_folder.free_space import no_files_left
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import _
 from atelier_desk.support.worker.environment import environment
@@ -45,7 +45,7 @@ class Check(Model):
 
 async def qt(deep: bool) -> Check:
     """Check that Qt is installed; with ``deep``, import it in a separate process, which a broken library would end."""
-    from atelier_desk.support.display import qt_folder
+    from atelier_desk.support.display_check import qt_folder
 
     title = _("GUI toolkit (Qt)")
     if qt_folder() is None:
@@ -61,7 +61,9 @@ async def qt(deep: bool) -> Check:
     if not deep:
         return Check(name="qt", title=title, status="ok", message=_("PySide6 is installed."))
     try:
-        version = (await ask_once("atelier_desk.support.display", None, limit_s=QT_IMPORT_S, env=environment())).value
+        version = (
+            await ask_once("atelier_desk.support.display_check", None, limit_s=QT_IMPORT_S, env=environment())
+        ).value
     except WorkerError as error:
         late = error.code == "timeout"
         message, fix = (_("Importing PySide6 takes too long."), "") if late else (str(error), _library_fix())
@@ -71,7 +73,7 @@ async def qt(deep: bool) -> Check:
 
 def display() -> list[Check]:
     """Check system libraries and the display; without a display the command line still works fully."""
-    from atelier_desk.support.display import desktop_problem, missing_library, qt_folder
+    from atelier_desk.support.display_check import desktop_problem, missing_library, qt_folder
 
     found = []
     folder = qt_folder()

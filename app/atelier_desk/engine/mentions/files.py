@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.domain.errors import ToolError, UsageError
-from atelier_desk.engine.attachments.decoding import is_secret_name, shown_name
+from atelier_desk.engine.attachments.names_and_decoding import is_secret_name, shown_name
 from atelier_desk.engine.attachments.reading import read
-from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
+from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
@@ -52,8 +52,8 @@ def _read(folder: str, path: str, folders: tuple[str, ...]) -> PreparedAttachmen
 
 
 def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
+    from atelier_desk.workspace.gitignore_walk import Walk
     from atelier_desk.workspace.root import ConfinedRoot
-    from atelier_desk.workspace.walk import Walk
 
     found: list[Mention] = []
     folders_only, query = query.endswith("/"), query.rstrip("/")

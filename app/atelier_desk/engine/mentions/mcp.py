@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from atelier_desk.engine.attachments.decoding import shown_name
+from atelier_desk.engine.attachments.names_and_decoding import shown_name
 from atelier_desk.engine.attachments.reading import of_bytes, text_file
-from atelier_desk.engine.mentions.source import Mention, MentionScope, best, mentionable
+from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 

@@ -8,11 +8,11 @@ from functools import partial
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FILES_MAX, SECRET
-from atelier_desk.engine.attachments.decoding import is_secret_name
+from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import is_storable_name
+from atelier_desk.support.readable_text import is_storable_name
+from atelier_desk.workspace.gitignore_walk import Walk, WalkEntry
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.walk import Walk, WalkEntry
 
 SECONDS = 600.0
 """Time limit in seconds of a scan."""

@@ -22,15 +22,15 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from atelier_desk.domain.documents import ENDINGS
+from atelier_desk.domain.document_formats import ENDINGS
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.project import SECRET
 from atelier_desk.engine.projects.scan import PICTURES
 from atelier_desk.knowledge.parsing.charset import is_binary
-from atelier_desk.knowledge.projects import reading
+from atelier_desk.knowledge.projects import file_to_rows
 from atelier_desk.knowledge.projects.relations import Relator
 from atelier_desk.media.image_headers import size_of
-from atelier_desk.storage.graph_rows import PROJECT_DIGITS, file_key_of
+from atelier_desk.storage.project_graph_rows import PROJECT_DIGITS, file_key_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused
@@ -81,8 +81,8 @@ class Worker:
             yield {"path": path, **self._read(path, known)}
         for path, title, text in request.get("pages", ()):
             data = text.encode("utf-8", "replace")
-            found = reading.read_page(file_key_of(self._key, path), path, title, data)
-            yield {"path": path, "hash": reading.hash_of(data), "size": len(data), "skipped": False, **found}
+            found = file_to_rows.read_page(file_key_of(self._key, path), path, title, data)
+            yield {"path": path, "hash": file_to_rows.hash_of(data), "size": len(data), "skipped": False, **found}
         for path, symbols in request.get("symbols", {}).items():
             self._relator.update_symbols(path, symbols)
         if request.get("settled"):
@@ -101,7 +101,7 @@ class Worker:
             if error.code == "too_large":
                 found = self._root.inspect(path)
                 size = found.size if found else 0
-                digest = f"{reading.version()}-{size}"  # not read, so it is identified by size
+                digest = f"{file_to_rows.version()}-{size}"  # not read, so it is identified by size
                 if digest == known:
                     return {"same": True}
                 refused = _refused(TOO_LARGE, {"size": round(size / 1e6, 1), "most": most >> 20}, skipped=True)
@@ -109,7 +109,7 @@ class Worker:
             return _refused(BROKEN, {"reason": str(error)})
         picture = path.lower().endswith(PICTURES) and is_binary(data[:8_192])
         # Another hash where no text is recognised in images, so that they are read again once it is possible.
-        digest = reading.hash_of(data) + ("" if not picture or self._reads_pictures else "-")
+        digest = file_to_rows.hash_of(data) + ("" if not picture or self._reads_pictures else "-")
         if digest == known:
             return {"same": True}
         about = {"hash": digest, "size": len(data)}
@@ -118,13 +118,13 @@ class Worker:
         if picture:
             return {**about, **self._picture(path, data)}
         try:
-            if not reading.is_read(path, data):
+            if not file_to_rows.is_read(path, data):
                 return {**about, **_refused(NO_TEXT, {}, skipped=True)}
             return {
                 **about,
                 "problem": None,
                 "skipped": False,
-                **reading.read(file_key_of(self._key, path), path, data),
+                **file_to_rows.read(file_key_of(self._key, path), path, data),
             }
         except AtelierError as error:
             return {**about, **_refused(error.template, _values(error.params))}
@@ -146,7 +146,7 @@ class Worker:
                     PICTURE.get(code, PICTURE["broken"]), {"most": ocr.PIXELS // 1_000_000}, skipped=code == "bomb"
                 )
             text, problem = "", (PICTURE[NO_OCR], {})
-        stored = reading.read_picture(file_key_of(self._key, path), path, text)
+        stored = file_to_rows.read_picture(file_key_of(self._key, path), path, text)
         return {**stored, "skipped": problem is not None, "problem": problem}
 
 

@@ -27,10 +27,10 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.journal import RunHandle
-from atelier_desk.engine.run import server_requests, team
-from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.reducer.steps import (
+from atelier_desk.engine.run import mcp_server_requests, sub_agent_state
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.mcp_problem_notices import server_news
+from atelier_desk.engine.run.reducer.next_step import (
     AnswerChildren,
     Append,
     BeginCalls,
@@ -46,12 +46,12 @@ from atelier_desk.engine.run.reducer.steps import (
     Wait,
     next_step,
 )
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.model_call import ModelCall
 from atelier_desk.engine.run.results import BY_USER, closed
-from atelier_desk.engine.run.server_changes import server_news
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.runs.slots import Slots
-from atelier_desk.engine.team.team_port import NO_ANSWER, TeamPort
+from atelier_desk.engine.team.team_interface import NO_ANSWER, TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import _, spoken
@@ -245,7 +245,7 @@ class Driver:
             call = state.call(step.call_id)
             assert call is not None
             await self._in_time(
-                state, server_requests.sample_for_call(self._env, self._handle, call, step.key, self._follow)
+                state, mcp_server_requests.sample_for_call(self._env, self._handle, call, step.key, self._follow)
             )
         elif isinstance(step, RecoverCalls):
             await self._in_time(state, self._calls.recover(step.calls))
@@ -449,7 +449,7 @@ def closing_events(
         if (
             keep_reports
             and call.waits_for == "children"
-            and all(child.status.over for child in team.awaited(state, call))
+            and all(child.status.over for child in sub_agent_state.awaited(state, call))
         ):
             # Its result follows as soon as the run continues.
             continue

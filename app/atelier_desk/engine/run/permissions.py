@@ -16,9 +16,9 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule, Verdict
-from atelier_desk.engine.run.call_facts import Disk, DiskFindings, facts, other_spellings, reads_disk
+from atelier_desk.engine.run.call_effects import Disk, DiskFindings, facts, other_spellings, reads_disk
+from atelier_desk.engine.run.permission_rules import denials, is_readable, rules
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.run_rules import denials, is_readable, rules
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, Concern, HostFact
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest

@@ -11,7 +11,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.events.run import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.engine.run.reducer.state import CallState
-from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.tools.base import NewArtefact, ToolResult
 from atelier_desk.tools.calls.result_limits import as_json
 

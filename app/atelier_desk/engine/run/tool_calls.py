@@ -9,8 +9,7 @@ from pathlib import Path
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
-from atelier_desk.domain.base import new_id
-from atelier_desk.domain.call import Presentation
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
@@ -28,20 +27,21 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.engine.journal.journal import Follow, RunHandle
-from atelier_desk.engine.run import server_requests
+from atelier_desk.engine.run import mcp_server_requests
+from atelier_desk.engine.run.call_preparation import CallPreparation
 from atelier_desk.engine.run.decided_call import Decided
-from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.marked_files import marking
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.paid_call_limits import CallSpending
+from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.permissions import disclosure_filter, resolved_paths
-from atelier_desk.engine.run.preparing import CallPreparation
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.results import call_finished, closed, noting_edits, stored_parts
-from atelier_desk.engine.run.run_rules import barred_host, host_arguments, settings_allowed
-from atelier_desk.engine.run.tool_budget import CallSpending
-from atelier_desk.engine.team.team_port import TeamPort
+from atelier_desk.engine.run.tainted_file_reads import marking
+from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.policy import approval_modes, budget
-from atelier_desk.policy.permissions import scope
+from atelier_desk.policy.permissions import rule_scope
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import (
@@ -140,7 +140,7 @@ class ToolCalls:
 
     async def recover(self, calls: Sequence[CallState]) -> None:
         """Finish cut-off calls: idempotent ones run again, others are closed with an unknown effect."""
-        gone = server_requests.lost(self._handle.current)
+        gone = mcp_server_requests.lost(self._handle.current)
         if gone:
             await self._env.journal.append(self._handle, *gone, follow=self._follow)
             return
@@ -231,7 +231,7 @@ class ToolCalls:
         """Return details for a card, with the scope of a permanent permission."""
         described = ready.described
         local = bool(described.subjects.command or described.subjects.paths or ready.tool.needs_workspace)
-        where = scope.holds(state.workflow_id, resolved_paths(state.workspace), local=local)
+        where = rule_scope.holds(state.workflow_id, resolved_paths(state.workspace), local=local)
         if where.scope is RuleScope.ALWAYS:
             return described.details
         return {**described.details, "always_in": {"scope": where.scope.value, "scope_id": where.scope_id}}
@@ -281,7 +281,7 @@ class ToolCalls:
             await journal.append(self._handle, self._asked(intent.call_id, outcome))
         elif isinstance(outcome, ServerAsks):
             now = self._env.clock.now()
-            asked = server_requests.required(self._handle.current, intent.call_id, intent.tool, outcome, now)
+            asked = mcp_server_requests.required(self._handle.current, intent.call_id, intent.tool, outcome, now)
             await journal.append(self._handle, *asked, follow=self._follow)
         elif not isinstance(outcome, ToolResult):
             await self._team(intent, outcome)
@@ -446,7 +446,7 @@ class ToolCalls:
             denied_allowed=_denied_allowed(intent),
             protected=self._preparing.judge.findings.protected.get(call_id),
             given=self._given(call_id),
-            requests=server_requests.CallRequestBroker(env, self._handle, call_id),
+            requests=mcp_server_requests.CallRequestBroker(env, self._handle, call_id),
             spending=CallSpending(env, self._handle, call_id),
             progress=progress,
             now=env.clock.now,

@@ -10,7 +10,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.workflow import Message
 from atelier_desk.engine.journal.journal import Decide
-from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import compaction
 from atelier_desk.engine.runs.live_run import LiveRun

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import Dispatch, RunStarted, UserMessage
 from atelier_desk.domain.model_messages import ImagePart, TextFile
@@ -18,34 +18,34 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.workflow import QUEUED, Run, RunMode, Workflow
 from atelier_desk.engine.attachments.reading import PreparedAttachments
-from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.journal import history
+from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.journal.journal import RunHandle, run_events
-from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.engine.run.marked_files import read_at_start
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.permissions import resolved_paths
 from atelier_desk.engine.run.reducer.state import used_folders, without_called_skill
 from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.tainted_file_reads import read_at_start
 from atelier_desk.engine.runs.agent_resolution import other_agent
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attachments import Attaching
 from atelier_desk.engine.runs.context_editing import ContextEditing
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
-from atelier_desk.engine.runs.messages import IMAGE_BYTES, MOST_IMAGES, calling, check_message
+from atelier_desk.engine.runs.message_validation import IMAGE_BYTES, MOST_IMAGES, calling, check_message
+from atelier_desk.engine.runs.queued_messages import WaitingMessages
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal
+from atelier_desk.engine.runs.run_control import Steering
 from atelier_desk.engine.runs.side_requests import SideRequests
-from atelier_desk.engine.runs.steering import Steering
 from atelier_desk.engine.runs.titles import Titles
-from atelier_desk.engine.runs.waiting import WaitingMessages
-from atelier_desk.engine.services.common.naming import name_from, placeholders
+from atelier_desk.engine.services.common.workflow_names import name_from, placeholders
 from atelier_desk.engine.team.inactivity import InactivityWatch
-from atelier_desk.engine.team.progress import ProgressReporter
-from atelier_desk.engine.team.teams import Teams
+from atelier_desk.engine.team.sub_agent_progress import ProgressReporter
+from atelier_desk.engine.team.sub_agent_runs import Teams
 from atelier_desk.policy.permissions import taint
-from atelier_desk.policy.permissions.scope import for_run
-from atelier_desk.storage.writing.commit import Rename
+from atelier_desk.policy.permissions.rule_scope import for_run
+from atelier_desk.storage.writing.journal_commit import Rename
 from atelier_desk.support.i18n import N_, language
 from atelier_desk.support.threads import in_tool_thread
 
@@ -433,11 +433,11 @@ class RunManager:
 
     def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
         """See ``history.replay``."""
-        return history.replay(self.env.repos, workflow_id, run_id)
+        return replay_and_fork.replay(self.env.repos, workflow_id, run_id)
 
     async def fork(self, workflow_id: str, at: int) -> Workflow:
         """See ``history.fork``."""
-        forked = await history.fork(self.env.repos, self.env.journal, workflow_id, at)
+        forked = await replay_and_fork.fork(self.env.repos, self.env.journal, workflow_id, at)
         for row in await self.env.repos.runs.list(forked.id):
             if row.parent_run_id is None and not row.status.final:
                 self.live.alive[forked.id] = row.id

@@ -15,28 +15,28 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, ValidationError
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.events.run import MemoryExtractionDone
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, Memory, MemoryFilter, MemoryType
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus
-from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
 from atelier_desk.knowledge.similarity import relation
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.search_terms import content_text
-from atelier_desk.support import background
-from atelier_desk.support.background import to_the_end
+from atelier_desk.support import background_tasks
+from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.tools.memory.repeated import origin_of
+from atelier_desk.tools.memory.duplicate_memories import origin_of
 
 if TYPE_CHECKING:
-    from atelier_desk.knowledge.search import MemorySearch
+    from atelier_desk.knowledge.memory_search import MemorySearch
 
 log = logging.getLogger(__name__)
 
@@ -203,7 +203,7 @@ class MemoryExtraction:
             or event.run_id in self._tasks
         ):
             return
-        task = background.start(self._extract(event.workflow_id, event.run_id), f"remember {event.run_id}")
+        task = background_tasks.start(self._extract(event.workflow_id, event.run_id), f"remember {event.run_id}")
         self._tasks[event.run_id] = task
         task.add_done_callback(lambda _task: self._done(event.run_id))
 

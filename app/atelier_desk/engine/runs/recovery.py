@@ -9,10 +9,10 @@ from atelier_desk.domain.errors import AtelierError, NotFoundError
 from atelier_desk.domain.events.run import EventBody, PauseReason, RequestLost
 from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.journal.journal import Part
-from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
-from atelier_desk.engine.runs.steering import Steering
-from atelier_desk.storage.writing.sent_requests import OWN
+from atelier_desk.engine.runs.run_control import Steering
+from atelier_desk.storage.writing.sent_request_keys import OWN
 
 log = logging.getLogger(__name__)
 

@@ -16,15 +16,15 @@ from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, RunStatus, Workflow
 from atelier_desk.engine.costs.month_budget import Hold
-from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.side_requests import SideRequest, SideRequests, SkipReason
-from atelier_desk.engine.services.common.naming import NAME_LENGTH, name_from
-from atelier_desk.storage.writing.commit import Rename
-from atelier_desk.support import background
+from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH, name_from
+from atelier_desk.storage.writing.journal_commit import Rename
+from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 log = logging.getLogger(__name__)
 
@@ -112,7 +112,7 @@ class Titles:
     def _on_event(self, event: StreamEvent) -> None:
         if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or not self.wanted:
             return
-        task = background.start(self._name(event.workflow_id, event.run_id), f"title {event.workflow_id}")
+        task = background_tasks.start(self._name(event.workflow_id, event.run_id), f"title {event.workflow_id}")
         self._asking.add(task)
         task.add_done_callback(self._asking.discard)
 

@@ -12,7 +12,7 @@ from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.domain.workflow import RunStatus
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.common.context import ServiceContext
+    from atelier_desk.engine.services.common.service_context import ServiceContext
 
 
 async def until_settled(

@@ -10,9 +10,9 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunStatus, WorkflowStatus
-from atelier_desk.engine.run.environment import RunEnvironment
-from atelier_desk.storage.damage import CODE
-from atelier_desk.storage.writing.commit import Commit
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.storage.damage_report import CODE
+from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import N_, _
 
 ENDED = N_(

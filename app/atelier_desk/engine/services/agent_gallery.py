@@ -297,6 +297,6 @@ BUILTIN = READY[:2]
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Return the agents of a fresh installation, the default first, with the built-in model until another is chosen."""
-    from atelier_desk.llm.local.models import STARTER  # slow to import, and only needed at the first start
+    from atelier_desk.llm.local.model_files import STARTER  # slow to import, and only needed at the first start
 
     return [each.config(registry, builtin_type().kind, STARTER) for each in BUILTIN]

@@ -7,22 +7,22 @@ import json
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain import answers, limits
+from atelier_desk.domain import limits, structured_answers
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from atelier_desk.engine.importing.imported_data import asking_mode
+from atelier_desk.engine.importing.imported_data_restrictions import asking_mode
 from atelier_desk.engine.services.agent_gallery import BUILTIN, READY, builtin_agents
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
-from atelier_desk.engine.services.common.naming import numbered
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.support.i18n import LANGUAGES, N_, _, language, spoken
 from atelier_desk.tools.registry.sections import SERVERS
 
 if TYPE_CHECKING:
     from atelier_desk.engine.importing.agent_files import ForeignAgent
-    from atelier_desk.engine.services.request.cost import PromptCost
+    from atelier_desk.engine.services.request.prompt_size import PromptCost
 
 
 class AgentService:
@@ -56,7 +56,7 @@ class AgentService:
         old = None if id is None else await self.get(id)
         self.check_tools(config, stored=old.config if old is not None else None)
         if config.answer_schema is not None:
-            answers.check(config.answer_schema)
+            structured_answers.check(config.answer_schema)
         other = await self._named(config.name)
         if other is not None and other.id != id:
             raise ConflictError(N_("An agent named {name} already exists."), name=config.name)
@@ -101,7 +101,7 @@ class AgentService:
         """
         OnConflict.parse(on_conflict)
         return await self.import_config(
-            asking(checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict
+            asking(input_checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict
         )
 
     async def read_file(self, text: str, name: str) -> ForeignAgent:
@@ -116,7 +116,7 @@ class AgentService:
         from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, SHELL, WEB
 
         if not is_foreign(text, name):
-            return asking(checks.parse_json(AgentConfig, text, _("agent file")))
+            return asking(input_checks.parse_json(AgentConfig, text, _("agent file")))
         registry, default = self._context.registry, (await self.default()).config
         usual = [
             tool.name
@@ -233,8 +233,8 @@ class AgentService:
 
         Estimated, and calibrated by the server's counts since the start.
         """
-        from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
-        from atelier_desk.engine.services.request.cost import prompt_cost
+        from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
+        from atelier_desk.engine.services.request.prompt_size import prompt_cost
         from atelier_desk.llm.profiles import profile
 
         now, lang = self._context.clock.now(), language()

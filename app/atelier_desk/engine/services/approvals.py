@@ -16,16 +16,16 @@ from atelier_desk.domain.approval import (
     OnTimeout,
     same_arguments,
 )
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.approval_modes import together
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace import repository
+from atelier_desk.workspace import repository_inspection
 
 SEEN_STEP_MS = 60_000
 """Maximum milliseconds counted per ``seen`` report: screens report about once a second, so more means suspension."""
@@ -233,11 +233,11 @@ class ApprovalService:
         # A held rule from a foreign backup becomes active with this approval.
         allowed = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
         # A rule for outdated repository settings is replaced by the one for the present settings.
-        former = {repository.subject_of(rule.text): rule.id for rule in allowing if rule.text not in wanted}
+        former = {repository_inspection.subject_of(rule.text): rule.id for rule in allowing if rule.text not in wanted}
         former.pop("", None)
 
         def made(text: str) -> PermissionRule:
-            id = former.get(repository.subject_of(text)) or new_id()
+            id = former.get(repository_inspection.subject_of(text)) or new_id()
             return PermissionRule(
                 id=id, text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now
             )

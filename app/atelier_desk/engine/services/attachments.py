@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.engine.mentions.source import Mention, MentionScope
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.mentions.mention_source import Mention, MentionScope
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
@@ -79,7 +79,7 @@ class AttachmentService:
 
     async def find(self, query: str, workflow_id: str = "", folders: tuple[str, ...] = ()) -> list[Mention]:
         """Return items to mention that match the words of ``query``, by source. A failing source gives nothing."""
-        from atelier_desk.engine.mentions.source import sources
+        from atelier_desk.engine.mentions.mention_source import sources
 
         where, found = MentionScope(self._context, workflow_id, folders), list[Mention]()
         for each in sources():
@@ -97,7 +97,7 @@ class AttachmentService:
         Raises:
             NotFoundError, UsageError: it no longer exists, or cannot be read.
         """
-        from atelier_desk.engine.mentions.source import source
+        from atelier_desk.engine.mentions.mention_source import source
 
         found = source(mention.kind)
         if found is None:

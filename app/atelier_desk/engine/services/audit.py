@@ -10,8 +10,8 @@ from pathlib import Path
 from atelier_desk.domain.audit import AuditFilter, AuditLine, AuditPage, as_csv
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.limits import LIST_MAX
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.presentation.audit import columns
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.presentation.audit_text import columns
 from atelier_desk.support.i18n import N_
 
 
@@ -46,7 +46,7 @@ class AuditService:
         Raises:
             UsageError: it cannot be written.
         """
-        from atelier_desk.storage.folder.files import write_atomic
+        from atelier_desk.storage.data_folder.atomic_files import write_atomic
 
         parts, count = [as_csv((), columns)], 0
         async for page in self._pages(wanted, most):

@@ -6,13 +6,13 @@ import builtins
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.command import OutputPart, RunningCommand
+from atelier_desk.domain.background_command import OutputPart, RunningCommand
 from atelier_desk.domain.errors import LimitError, NotFoundError
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.processes.commands import KeptOutput
+    from atelier_desk.workspace.processes.running_commands import KeptOutput
 
 _LINES, _CHARACTERS = 12, 2_000
 """Limits of the output shown."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
-from atelier_desk.engine.run.request.blank_replies import watched
-from atelier_desk.engine.run.request.replies import ReceivedReply
+from atelier_desk.engine.run.request.reply_processing import ReceivedReply
+from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.llm.tokens import estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import N_
@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
-    from atelier_desk.llm.base import Provider
+    from atelier_desk.llm.interfaces import Provider
 
 PROMPT = "Say hello in one short sentence."
 MAX_TOKENS = 48

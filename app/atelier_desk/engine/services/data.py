@@ -9,16 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.support import background
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.support import background_tasks
 from atelier_desk.support.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
-    from atelier_desk.storage.copies.archive import BackupInfo
+    from atelier_desk.storage.copies.backup_file import BackupInfo
     from atelier_desk.storage.copies.compact import Compacted
-    from atelier_desk.storage.copies.transfer import TransferInfo
-    from atelier_desk.storage.damage import Damage
+    from atelier_desk.storage.copies.jsonl_export_import import TransferInfo
+    from atelier_desk.storage.damage_report import Damage
 
 
 POLL_S = 2.0
@@ -44,7 +44,9 @@ class DataService:
     async def follow_folder(self) -> None:
         """Watch the data folder until the engine closes, see ``watch_folder``."""
         if self._watch is None:
-            self._watch = background.start(self.watch_folder(), "watch of the data folder", self._context.bus.failed)
+            self._watch = background_tasks.start(
+                self.watch_folder(), "watch of the data folder", self._context.bus.failed
+            )
 
     async def aclose(self) -> None:
         if self._watch is not None:
@@ -106,10 +108,12 @@ class DataService:
 
     async def backup_is_own(self, path: Path) -> bool:
         """Whether this data folder made a backup, judging by its manifest only; restoring checks everything."""
-        from atelier_desk.storage.copies import archive, origin
+        from atelier_desk.storage.copies import backup_file, backup_signature
 
         root = Path(self._context.datadir.root)
-        return await in_storage_thread(origin.made_here, path, root, archive.MANIFEST, archive.MANIFEST_BYTES)
+        return await in_storage_thread(
+            backup_signature.made_here, path, root, backup_file.MANIFEST, backup_file.MANIFEST_BYTES
+        )
 
     async def export_jsonl(self, target: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
         """Export every table as JSON Lines to a new folder, with reports, own tools and attachments.
@@ -119,9 +123,9 @@ class DataService:
         Raises:
             ConflictError: the folder is not empty.
         """
-        from atelier_desk.storage.copies import transfer
+        from atelier_desk.storage.copies import jsonl_export_import
 
-        return await transfer.export_jsonl(
+        return await jsonl_export_import.export_jsonl(
             self._context.repos.store, target, datadir=self._context.datadir, progress=progress
         )
 
@@ -134,11 +138,11 @@ class DataService:
             ConflictError: there are already workflows or memories.
             StorageError: the export is incomplete, or of a newer version.
         """
-        from atelier_desk.engine.importing.imported_data import end_runs, switch_off
-        from atelier_desk.storage.copies import transfer
+        from atelier_desk.engine.importing.imported_data_restrictions import end_runs, switch_off
+        from atelier_desk.storage.copies import jsonl_export_import
 
         repos, datadir = self._context.repos, self._context.datadir
-        result = await transfer.import_jsonl(repos.store, source, datadir=datadir, progress=progress)
+        result = await jsonl_export_import.import_jsonl(repos.store, source, datadir=datadir, progress=progress)
         # A plain-text folder does not reveal its author, so it is marked like a backup from elsewhere.
         await switch_off(repos, datadir.root)
         await end_runs(repos, self._context.runs, datadir.root)
@@ -166,9 +170,9 @@ async def verify_backup(path: Path, root: Path | None = None) -> BackupInfo:
 
     ``root``: the folder that may have made it.
     """
-    from atelier_desk.storage.copies import archive
+    from atelier_desk.storage.copies import backup_file
 
-    return await archive.verify(path, root)
+    return await backup_file.verify(path, root)
 
 
 async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False) -> BackupInfo:
@@ -181,7 +185,7 @@ async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False
         StorageError: ``from_elsewhere`` for such a backup; it is incomplete, or another process holds the folder.
     """
     from atelier_desk.storage.copies.restore import restore
-    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.data_folder.datadir import DataDir
 
     return await restore(path, DataDir(root).ensure(), from_elsewhere=from_elsewhere)
 
@@ -196,6 +200,6 @@ async def compact_database(root: Path, progress: Callable[[int], None] | None = 
             changed.
     """
     from atelier_desk.storage.copies.compact import compact
-    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.data_folder.datadir import DataDir
 
     return await compact(DataDir(root).ensure(), progress=progress)

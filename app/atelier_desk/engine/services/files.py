@@ -10,22 +10,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.file_change import Change
+from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.held_file import HeldFile
-from atelier_desk.domain.instructions import FolderInstructions
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.services.common.checkpoint_cleaning import CheckpointCleaning
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import held_file_answers
 from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, stored_size
-from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
 from atelier_desk.workspace.checkpoints.records import UnreadRecord
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 from atelier_desk.workspace.checkpoints.undo import undo
+from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import builtins
 
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.imported_data import HeldGrant, HeldKind
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.storage.repositories.text_marks import unmark_contents
+from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.storage.repositories.text_taint import unmark_contents
 from atelier_desk.support.i18n import N_, _
 
 

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEvent, RunStarted
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine.journal.inherited_messages import Conversations
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
-from atelier_desk.engine.run.request import compaction, context, prompt, tool_definitions, tool_search
+from atelier_desk.engine.run.request import compaction, context, prompt_texts, tool_definitions, tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.request.views import (
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.request.sent_request import (
     PARTS,
     Omitted,
     OmittedEntry,
@@ -220,14 +220,14 @@ def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolS
     """Return the system message and the tools the agent would be given now."""
     mine, search = toolset(registry, state), tool_search.current(state)
     tools = tool_definitions.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
-    return prompt.system_prompt(state, mine.text(search)), tools
+    return prompt_texts.system_prompt(state, mine.text(search)), tools
 
 
 def _folder_part(system: str, state: RunState) -> str:
     """Return the folder instructions in a system message: from their introduction to the end of the last frame."""
-    if not state.instructions or prompt.FOLDER_NOTE not in system:
+    if not state.instructions or prompt_texts.FOLDER_NOTE not in system:
         return ""
-    begin = system.index(prompt.FOLDER_NOTE)
+    begin = system.index(prompt_texts.FOLDER_NOTE)
     return system[
         begin : max(begin, system.rfind("</folder_instructions>"), system.rfind("Read it before you work there.]"))
     ]
@@ -235,10 +235,10 @@ def _folder_part(system: str, state: RunState) -> str:
 
 def _skills_part(system: str, state: RunState) -> str:
     """Return the skill catalogue in a system message."""
-    if not state.skills or prompt.SKILLS_NOTE not in system:
+    if not state.skills or prompt_texts.SKILLS_NOTE not in system:
         return ""
     end = "</available_skills>"
-    begin = system.index(prompt.SKILLS_NOTE)
+    begin = system.index(prompt_texts.SKILLS_NOTE)
     return system[begin : system.index(end, begin) + len(end)] if end in system[begin:] else ""
 
 

@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.setting_subscribers import SettingSubscribers
     from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
+    from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
     from atelier_desk.engine.costs.month_budget import MonthBudget
-    from atelier_desk.engine.costs.outside_costs import OutsideCosts
     from atelier_desk.engine.journal.event_bus import EventBus
     from atelier_desk.engine.runs.function_tools import GivenTools
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.storage.folder.datadir import DataDir
+    from atelier_desk.storage.data_folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry.registry import ToolRegistry
     from atelier_desk.tools.registry.services import ToolServices
     from atelier_desk.web.media_generation import MediaGenerator
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
-    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 
 
 class LazyParts(Services):
@@ -61,7 +61,7 @@ class LazyParts(Services):
     @cached_property
     def workspace_files(self) -> WorkspaceFiles:
         """Changes workspace files, and undoes changes."""
-        from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
+        from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 
         return WorkspaceFiles(
             self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id)
@@ -108,7 +108,7 @@ class LazyParts(Services):
     @cached_property
     def outside_costs(self) -> OutsideCosts:
         """What embeddings by a server cost."""
-        from atelier_desk.engine.costs.outside_costs import OutsideCosts
+        from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
 
         return OutsideCosts(self.month_budget, self.models.stored_info, self.repos.used, self.clock)
 

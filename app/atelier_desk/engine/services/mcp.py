@@ -22,12 +22,7 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, 
 from atelier_desk.domain.mcp import MOST_SERVERS, McpEntry, McpError, McpKnown, McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.engine.services.common import mcp_calls
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.engine.services.common.mcp_content import McpContent
-from atelier_desk.engine.services.common.mcp_description import described
-from atelier_desk.engine.services.common.mcp_ping import McpPing
-from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
-from atelier_desk.engine.services.common.mcp_rules import (
+from atelier_desk.engine.services.common.mcp_config_checks import (
     checked,
     denied_in,
     existing_folders,
@@ -36,13 +31,18 @@ from atelier_desk.engine.services.common.mcp_rules import (
     started,
     tool_statuses,
 )
+from atelier_desk.engine.services.common.mcp_ping import McpPing
+from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
+from atelier_desk.engine.services.common.mcp_resources_prompts import McpContent
 from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
+from atelier_desk.engine.services.common.mcp_server_info import described
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
-from atelier_desk.mcp import definitions, icons, variable_resolution
-from atelier_desk.support import background
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.mcp import icons, tool_definitions, variable_resolution
+from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.registry import mcp_tool
@@ -211,7 +211,7 @@ class McpService:
                 known_tool(entry, tool)
             seen = {str(each["name"]): each for each in entry.known.seen}
             if tools is None:
-                approved = definitions.in_order_of(entry.known.approved or (), entry.known.seen)
+                approved = tool_definitions.in_order_of(entry.known.approved or (), entry.known.seen)
             else:
                 before = {str(each["name"]): each for each in entry.known.approved or ()}
                 chosen = {tool: seen[tool] for tool in tools if tool in seen}
@@ -352,7 +352,7 @@ class McpService:
                 raise McpError(
                     N_("The MCP server {server} no longer has a tool {tool}."), code="gone", server=server, tool=tool
                 )
-            if definitions.digest(now) != digest:
+            if tool_definitions.digest(now) != digest:
                 message = N_(
                     "The MCP server {server} changed the description of {tool}. The call was not made; the "
                     "user is asked about the next one."
@@ -464,7 +464,7 @@ class McpService:
         """Handle a server's notice of changed tools; many notices become one check."""
         task = self._refreshing.get(name)
         if task is None or task.done():
-            self._refreshing[name] = background.start(
+            self._refreshing[name] = background_tasks.start(
                 self._quietly(name), f"look at the tools of {name}", self._context.bus.failed
             )
 
@@ -524,14 +524,14 @@ class McpService:
     def _made(self, entry: McpEntry) -> builtins.list[mcp_tool.McpTool]:
         config, known = entry.config, entry.known
         approved = {str(each["name"]): each for each in known.approved or ()}
-        seen = {str(each["name"]): definitions.digest(each) for each in known.seen}
+        seen = {str(each["name"]): tool_definitions.digest(each) for each in known.seen}
         found = []
-        for tool, name in definitions.names(config.name, approved).items():
+        for tool, name in tool_definitions.names(config.name, approved).items():
             if tool in config.tools_off or tool not in seen:
                 continue
             try:
                 found.append(mcp_tool.make(config, name, approved[tool], self, seen=seen[tool]))
-            except definitions.Unusable as problem:
+            except tool_definitions.Unusable as problem:
                 log.warning("the tool %s of the MCP server %s cannot be used: %s", tool, config.name, problem)
         return found
 
@@ -558,7 +558,7 @@ class McpService:
             connection.reason.localized(_) if connection is not None and connection.reason is not None else "",
             connection.latency_ms if connection is not None and connection.latency_ms else entry.known.latency_ms,
             len(self._registered.get(entry.name, ())),
-            definitions.difference(entry.known.approved or (), entry.known.seen),
+            tool_definitions.difference(entry.known.approved or (), entry.known.seen),
             await self._secrets.missing(entry.config),
             **started(connection),
         )

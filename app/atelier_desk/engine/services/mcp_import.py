@@ -9,9 +9,9 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.mcp_status import McpStatus
-from atelier_desk.mcp.config_import import bundle, documents, locations
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.mcp.config_import import bundle, config_parsing, locations
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.plain_files import open_plain
@@ -36,7 +36,7 @@ class McpImportService:
 
     async def read_text(self, text: str) -> builtins.list[FoundServer]:
         """Return the servers of a text in any known format. Raises ``UsageError``, which lists the formats."""
-        return await in_tool_thread(documents.servers, text)
+        return await in_tool_thread(config_parsing.servers, text)
 
     async def read_file(self, path: str) -> builtins.list[FoundServer]:
         """Return the servers of a file or bundle. Raises ``UsageError``."""
@@ -75,7 +75,7 @@ class McpImportService:
         if path.suffix.lower() in bundle.SUFFIXES:
             preview = bundle.read(path, Path("/"))
             return [bundle.read(path, self._folder(preview.name))]
-        return documents.servers(_text(path), locations.program_of(path))
+        return config_parsing.servers(_text(path), locations.program_of(path))
 
     def _unpack(self, file: str, folder: str) -> None:
         parent = Path(self._context.datadir.root) / "mcp"
@@ -104,13 +104,13 @@ class McpImportService:
                     continue
                 found.append(
                     FoundFile(
-                        place.program, str(place.path), tuple(documents.servers(_text(place.path), place.program))
+                        place.program, str(place.path), tuple(config_parsing.servers(_text(place.path), place.program))
                     )
                 )
             except OSError:
                 continue
             except AtelierError as error:
-                if error.template != documents.NO_SERVER:
+                if error.template != config_parsing.NO_SERVER:
                     found.append(FoundFile(place.program, str(place.path), problem=error))
         return found
 
@@ -153,8 +153,8 @@ def asked(found: FoundServer) -> tuple[Ask, ...]:
 def _text(path: Path) -> str:
     try:
         with open_plain(path) as file:
-            content = file.read(documents.LONGEST + 1)
-        if len(content) > documents.LONGEST:
+            content = file.read(config_parsing.LONGEST + 1)
+        if len(content) > config_parsing.LONGEST:
             raise UsageError(N_("{file} is too large to be read."), file=str(path))
         return content.decode("utf-8", "replace").replace("\r\n", "\n")
     except OSError as error:

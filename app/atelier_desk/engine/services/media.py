@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.imported_data import HeldKind
+from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.web.credentials import entry, has_key
 

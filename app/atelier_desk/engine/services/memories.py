@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import (
     DEFAULT_IMPORTANCE,
@@ -27,17 +27,17 @@ from atelier_desk.domain.memory import (
     expiry,
 )
 from atelier_desk.domain.usage import EmbeddingOffer
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
 from atelier_desk.engine.services.common.memory_maintenance import MemoryMaintenance
 from atelier_desk.engine.services.common.paging import all_rows
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.permissions.taint import merged
-from atelier_desk.support import background
+from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.knowledge.search import MemoryMatch
+    from atelier_desk.knowledge.memory_search import MemoryMatch
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ class MemoryService(MemoryMaintenance):
 
         All with None for ``limit``. ``both`` without a workflow means the general ones.
         """
-        checks.page(limit, offset, most=None)
+        input_checks.page(limit, offset, most=None)
         return await self._context.repos.memories.list(
             workflow_id=workflow_id or None,
             scope=_scope(scope, workflow_id),
@@ -127,12 +127,12 @@ class MemoryService(MemoryMaintenance):
 
         ``threshold`` 0 (default) keeps any match, 1 only near identity.
         """
-        checks.page(limit, most=limits.MEMORY_LIST_MAX)
+        input_checks.page(limit, most=limits.MEMORY_LIST_MAX)
         least = 0.0 if threshold is None else threshold
         if not 0 <= least <= 1:
             raise UsageError(N_("The threshold must be a number from 0 to 1, not {value}."), value=least)
         filters = MemoryFilter(workflow_id or None, _scope(scope, workflow_id), _type(type), tuple(tags))
-        wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
+        wanted = input_checks.text(query, _("query"), limits.MEMORY_CONTENT)
         return await self._context.memory_search.search(wanted, filters=filters, limit=limit, threshold=least)
 
     async def add(
@@ -151,11 +151,11 @@ class MemoryService(MemoryMaintenance):
         if home is not None:
             await self._context.repos.workflows.get(home)
         now = self._context.clock.now()
-        memory = checks.build(
+        memory = input_checks.build(
             Memory,
             _("memory"),
             type=kind,
-            content=checks.text(content, _("text"), limits.MEMORY_CONTENT),
+            content=input_checks.text(content, _("text"), limits.MEMORY_CONTENT),
             workflow_id=home,
             importance=DEFAULT_IMPORTANCE[kind] if importance is None else importance,
             tags=_tags(tags),
@@ -181,14 +181,14 @@ class MemoryService(MemoryMaintenance):
             )
         if "content" in fields:
             # The words are now the person's own, whatever the agent had read.
-            fields |= {"content": checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT), "tainted": ()}
+            fields |= {"content": input_checks.text(fields["content"], _("text"), limits.MEMORY_CONTENT), "tainted": ()}
         if "tags" in fields:
             fields["tags"] = _tags(fields["tags"])
         memory = await self.get(memory_id)
         if "type" in fields and "expires_at" not in fields:
             fields["expires_at"] = await self._retyped(memory, _type(fields["type"]) or memory.type)
         return await self._stored(
-            checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now())
+            input_checks.changed(memory, _("memory"), **fields, edited=True, updated_at=self._context.clock.now())
         )
 
     async def _retyped(self, memory: Memory, kind: MemoryType) -> datetime | None:
@@ -238,9 +238,9 @@ class MemoryService(MemoryMaintenance):
             How many were ``added``, ``overwritten`` and ``skipped``.
         """
         rule = OnConflict.parse(on_conflict)
-        file = checks.parse_json(MemoryFile, text, _("memory file"), limits.MEMORY_FILE)
+        file = input_checks.parse_json(MemoryFile, text, _("memory file"), limits.MEMORY_FILE)
         for memory in file.memories:
-            checks.identifier(memory.id, _("memory file"))
+            input_checks.identifier(memory.id, _("memory file"))
         counts = {"added": 0, "overwritten": 0, "skipped": 0}
         outside = (_("memories (imported)"),)  # the file's author is unknown
         homes: dict[str, str | None] = {}
@@ -379,7 +379,7 @@ class MemoryService(MemoryMaintenance):
         if self._task is not None:
             self._task.cancel()
         if self._context.embedder is not None:
-            self._task = background.start(self.reembed(), "new vectors of memories", self._context.bus.failed)
+            self._task = background_tasks.start(self.reembed(), "new vectors of memories", self._context.bus.failed)
 
     async def aclose(self) -> None:
         """Stop re-embedding; memories without vectors are found by words."""

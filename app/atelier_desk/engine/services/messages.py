@@ -10,7 +10,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.common.context import ServiceContext
+    from atelier_desk.engine.services.common.service_context import ServiceContext
 
 
 class MessageService:

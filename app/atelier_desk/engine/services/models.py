@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from atelier_desk.domain.errors import NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.llm.network.connection_setup import is_loopback
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
-from atelier_desk.llm.wire.transport import is_loopback
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class ModelService:
                 names=", ".join(unknown),
                 allowed=", ".join(sorted(EDITABLE)),
             )
-        return await self.update(checks.changed(await self.info(provider, model), _("model"), **fields))
+        return await self.update(input_checks.changed(await self.info(provider, model), _("model"), **fields))
 
     async def reset(self, provider: str, model: str) -> ModelInfo:
         """Remove the corrections; return the server's or profile's information."""
@@ -275,7 +275,7 @@ class ModelService:
         """The downloads; progress is announced as ``download`` with a model's id."""
         if self._opened is None:
             from atelier_desk.llm.local.download import Downloads
-            from atelier_desk.llm.local.models import ModelStore
+            from atelier_desk.llm.local.model_files import ModelStore
 
             def changed(id: str) -> None:
                 self._context.bus.changed("download", id)

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
-from atelier_desk.tools.own import files
-from atelier_desk.tools.own.files import FileStatus, ToolFile
-from atelier_desk.tools.own.process import ToolProcesses
+from atelier_desk.tools.user_tools import tool_files
+from atelier_desk.tools.user_tools.tool_files import FileStatus, ToolFile
+from atelier_desk.tools.user_tools.tool_processes import ToolProcesses
 
 if TYPE_CHECKING:
-    from atelier_desk.tools.own.file_tool import FileTool
+    from atelier_desk.tools.user_tools.user_tool import FileTool
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class OwnToolService:
             UsageError: it is too long, or not UTF-8.
         """
         found = await self._file(file)
-        return OwnToolSource(found.name, found.sha256, files.source(found))
+        return OwnToolSource(found.name, found.sha256, tool_files.source(found))
 
     async def confirm(self, file: str, sha256: str) -> OwnToolFile:
         """Load the file with this hash now and at each opening. One that fails to load is still confirmed, as
@@ -197,7 +197,7 @@ class OwnToolService:
 
     async def _describe(self, file: ToolFile) -> tuple[FileTool, ...] | AtelierError:
         """Return the file's tools, or its error."""
-        from atelier_desk.tools.own import file_tool
+        from atelier_desk.tools.user_tools import user_tool
 
         try:
             async with asyncio.timeout(self.load_s):
@@ -210,7 +210,7 @@ class OwnToolService:
             )
         except AtelierError as error:
             return error
-        return tuple(file_tool.make(file, each, self.processes) for each in described)
+        return tuple(user_tool.make(file, each, self.processes) for each in described)
 
     async def aclose(self) -> None:
         """End all processes running files."""
@@ -232,7 +232,7 @@ class OwnToolService:
 
     async def _files(self) -> builtins.list[ToolFile]:
         confirmed = await self._confirmed()
-        return await in_storage_thread(files.list_candidates, self.folder, confirmed)
+        return await in_storage_thread(tool_files.list_candidates, self.folder, confirmed)
 
     async def _file(self, name: str) -> ToolFile:
         found = await self._files()

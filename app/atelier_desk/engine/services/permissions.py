@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
-from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.policy.permissions import glob, pattern
+from atelier_desk.domain.tool_call_details import CallText
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.policy.permissions import pattern, word_patterns
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
 from atelier_desk.support.plain_files import open_plain
@@ -25,7 +25,7 @@ from atelier_desk.support.threads import in_tool_thread
 if TYPE_CHECKING:
     from atelier_desk.domain.events.run import ToolCallStarted
     from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.run.verdicts import Replayed
+    from atelier_desk.engine.run.verdict_replay import Replayed
     from atelier_desk.policy.permissions.rule_import import Line
     from atelier_desk.tools.base import Call
 
@@ -131,7 +131,7 @@ class PermissionService:
             return ""
         of_server = f"{read.name}__" if read.name.startswith(MCP) else ""
         if read.name in sections or any(
-            glob.word_covers(read.name, tool) or (of_server and tool.startswith(of_server)) for tool in tools
+            word_patterns.word_covers(read.name, tool) or (of_server and tool.startswith(of_server)) for tool in tools
         ):
             return ""
         if read.name.startswith(MCP):
@@ -149,7 +149,7 @@ class PermissionService:
         wanted = tuple(texts)
         if not wanted:
             return {}
-        from atelier_desk.engine.services.common.rule_reach import unmatchable
+        from atelier_desk.engine.services.common.unmatchable_rules import unmatchable
 
         registry = self._context.registry
         tools = [tool for name in registry.get_all_tool_names() if (tool := registry.get_tool(name)) is not None]
@@ -186,7 +186,7 @@ class PermissionService:
             NotFoundError: there is no such tool, workflow or agent. UsageError: invalid arguments.
         """
         from atelier_desk.engine.run.permissions import resolved_paths, unreachable, verdict
-        from atelier_desk.policy.permissions.scope import first
+        from atelier_desk.policy.permissions.rule_scope import first
         from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
         registry = self._context.registry
@@ -223,8 +223,8 @@ class PermissionService:
 
         Nothing is run and no file is accessed. Raises NotFoundError.
         """
-        from atelier_desk.engine.journal.history import workflow_events
-        from atelier_desk.engine.run.verdicts import replayed
+        from atelier_desk.engine.journal.replay_and_fork import workflow_events
+        from atelier_desk.engine.run.verdict_replay import replayed
 
         await self._context.repos.workflows.get(workflow_id)
         settings = await self._context.repos.settings.load()
@@ -232,7 +232,7 @@ class PermissionService:
 
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would cover the call, ignoring what always asks."""
-        from atelier_desk.engine.run.call_facts import facts
+        from atelier_desk.engine.run.call_effects import facts
         from atelier_desk.policy.permissions.call_facts import Concern
         from atelier_desk.policy.permissions.decide import Level, decide
         from atelier_desk.tools.base import Call, Effect, Risk

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.documents import DOCUMENTS
+from atelier_desk.domain.document_formats import DOCUMENTS
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.project import (
@@ -31,20 +31,20 @@ from atelier_desk.domain.project import (
     is_address,
 )
 from atelier_desk.engine.projects import project_files
-from atelier_desk.engine.projects.ingestions import Ingestions
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.projects.background_indexing import Ingestions
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.knowledge.projects.entity_filter import filtered
 from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
-from atelier_desk.knowledge.projects.query import filtered
 from atelier_desk.knowledge.projects.search import around, relation, search, shown
-from atelier_desk.storage.graph_rows import file_key, is_entity_id, project_key
+from atelier_desk.storage.project_graph_rows import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex
-    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.interfaces import Embedder
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +101,7 @@ class ProjectService:
             UsageError: no such folder, or it contains Atelier's own data; a blank name.
             ConflictError: the name is taken.
         """
-        wanted = checks.text(name, _("name"), limits.PROJECT_NAME)
+        wanted = input_checks.text(name, _("name"), limits.PROJECT_NAME)
         folder = await self._folder(root) if root else ""
         known = await self._repo.list()
         if any(each.name.casefold() == wanted.casefold() for each in known):
@@ -133,8 +133,8 @@ class ProjectService:
         given = {"loaded": loaded, "watched": watched, "embedded": embedded}
         fields: dict[str, object] = {field: value for field, value in given.items() if value is not None}
         if name is not None:
-            fields["name"] = checks.text(name, _("name"), limits.PROJECT_NAME)
-        changed = checks.changed(project, _("project"), **fields, updated_at=self._context.clock.now())
+            fields["name"] = input_checks.text(name, _("name"), limits.PROJECT_NAME)
+        changed = input_checks.changed(project, _("project"), **fields, updated_at=self._context.clock.now())
         await self._repo.save(changed)
         self._announce(project_id)
         on = {field for field, value in given.items() if value and not getattr(project, field)}
@@ -221,7 +221,9 @@ class ProjectService:
             raise UsageError(N_("Nobody allowed {path} to be indexed."), path=below or project.root)
         async with self._ingestions.aside(project):  # later indexing respects this
             await self._remove_below(project_id, below)
-            project = checks.changed(await self._repo.get(project_id), _("project"), readable=tuple(sorted(known)))
+            project = input_checks.changed(
+                await self._repo.get(project_id), _("project"), readable=tuple(sorted(known))
+            )
             await self._repo.save(project)
         await self.ingest(project_id, [below])
         return project
@@ -352,7 +354,7 @@ class ProjectService:
 
     async def files(self, project_id: str, *, under: str = "", limit: int = 1000) -> builtins.list[Entity]:
         """Return the files of a project by path, below a folder of it."""
-        checks.page(limit)
+        input_checks.page(limit)
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
         folder = under.strip("/")
@@ -416,8 +418,8 @@ class ProjectService:
         Raises:
             UsageError: a blank query, a threshold below 0 or above 1.
         """
-        checks.page(limit, most=FOUND_MAX)
-        wanted = checks.text(query, _("query"), limits.MEMORY_CONTENT)
+        input_checks.page(limit, most=FOUND_MAX)
+        wanted = input_checks.text(query, _("query"), limits.MEMORY_CONTENT)
         if not 0 <= threshold <= 1:
             raise UsageError(N_("The threshold must be a number from 0 to 1, not {value}."), value=threshold)
         known = {each.id: each for each in await self._repo.list()}
@@ -443,7 +445,7 @@ class ProjectService:
         Raises:
             UsageError: an unknown field or operator.
         """
-        checks.page(limit, most=FOUND_MAX)
+        input_checks.page(limit, most=FOUND_MAX)
         await self._repo.get(project_id)
         index = await self._indexes.get(project_id)
         found = await in_tool_thread(
@@ -488,7 +490,7 @@ class ProjectService:
             NotFoundError: there is no such entity.
             LimitError: depth or limit is out of range.
         """
-        checks.page(limit, most=EXPLORED_MAX)
+        input_checks.page(limit, most=EXPLORED_MAX)
         if not 1 <= depth <= DEPTH_MAX:
             raise LimitError(N_("depth must be between 1 and {most}, not {depth}."), most=DEPTH_MAX, depth=depth)
         project, index = await self._home(entity_id)
@@ -516,7 +518,7 @@ class ProjectService:
         """
         if not entity_ids:
             return []
-        checks.page(len(entity_ids), most=EXPLORED_MAX)
+        input_checks.page(len(entity_ids), most=EXPLORED_MAX)
         _project, index = await self._home(entity_ids[0])
         return [relation(each) for each in await in_tool_thread(index.among, entity_ids, frozenset(touching))]
 

@@ -12,13 +12,13 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.engine.run.sanitize import sanitized
-from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.storage.repositories.prompts import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.skills import arguments, prompt_file
+from atelier_desk.workspace.skills import argument_placeholders, prompt_file
 
 MISSING = N_("The prompt {name} needs values for: {missing}. For example: /{name} {example}")
 UNKNOWN = N_("The prompt {name} has no variable {unknown}. Its variables: {names}.")
@@ -62,7 +62,7 @@ class PromptService:
         return await self._store(draft.checked(), id, ())
 
     async def _store(self, draft: PromptDraft, id: str | None, tainted: tuple[str, ...]) -> Prompt:
-        found = len(arguments.variables(draft.content))
+        found = len(argument_placeholders.variables(draft.content))
         if found > limits.PROMPT_VARIABLES:
             message = N_("The prompt has {count} variables; at most {most} are allowed.")
             raise LimitError(message, count=found, most=limits.PROMPT_VARIABLES)
@@ -149,7 +149,9 @@ class PromptService:
         prompt = await self._context.repos.prompts.named(name)
         if prompt is None or prompt.name != name:
             return None
-        values = arguments.values_of(given, [each.name for each in arguments.variables(prompt.content)])
+        values = argument_placeholders.values_of(
+            given, [each.name for each in argument_placeholders.variables(prompt.content)]
+        )
         use = SkillUse(name=prompt.name, digest=digest(prompt.content.encode()))
         read = next(iter(prompt.tainted), "")
         return Invocation(
@@ -171,7 +173,7 @@ def _numbered(name: str) -> Iterable[str]:
 
 
 def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
-    known = {each.name: each.default for each in arguments.variables(prompt.content)}
+    known = {each.name: each.default for each in argument_placeholders.variables(prompt.content)}
     if unknown := [name for name in values if name not in known]:
         raise UsageError(
             UNKNOWN,
@@ -185,8 +187,8 @@ def _filled(prompt: Prompt, values: Mapping[str, str]) -> str:
         raise UsageError(
             MISSING, code="missing_variables", name=prompt.name, missing=", ".join(missing), example=example
         )
-    length = arguments.length_with(prompt.content, values)
+    length = argument_placeholders.length_with(prompt.content, values)
     if length > limits.MESSAGE:
         message = N_("The prompt has {length} characters with its variables filled in; at most {most} are allowed.")
         raise LimitError(message, length=length, most=limits.MESSAGE)
-    return arguments.with_values(prompt.content, values)
+    return argument_placeholders.with_values(prompt.content, values)

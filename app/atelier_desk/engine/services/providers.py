@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, StorageError, UsageError
-from atelier_desk.domain.imported_data import HeldGrant, HeldKind
+from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.domain.provider import (
     HEADER_NAME,
     ModelInfo,
@@ -22,8 +22,8 @@ from atelier_desk.domain.provider import (
 )
 from atelier_desk.domain.settings import MOST_FORMER_NAMES
 from atelier_desk.engine.importing.imported_grants import not_confirmed, of_provider, waits
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
 from atelier_desk.llm.profiles import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
@@ -31,8 +31,8 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.connection_test import Trial
-    from atelier_desk.llm.base import Provider
-    from atelier_desk.llm.wire.detect import DetectedServer
+    from atelier_desk.llm.interfaces import Provider
+    from atelier_desk.llm.network.local_server_detection import DetectedServer
 
 log = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class ProviderService:
         config = await self.get(name)
         if provider_type(config.kind).builtin:
             raise UsageError(N_("The built-in provider cannot be renamed."), code="builtin")
-        renamed = checks.changed(config, _("provider"), name=to)
+        renamed = input_checks.changed(config, _("provider"), name=to)
         _check(renamed)
         if renamed.name == config.name:
             return config
@@ -259,7 +259,7 @@ class ProviderService:
 
     async def detect(self) -> builtins.list[DetectedServer]:
         """Find local Ollama, LM Studio and llama.cpp servers that are not configured yet."""
-        from atelier_desk.llm.wire.detect import detect
+        from atelier_desk.llm.network.local_server_detection import detect
 
         known = {config.base_url.rstrip("/") for config in await self.list() if config.base_url}
         return [found for found in await detect(self._context.clock) if found.base_url.rstrip("/") not in known]
@@ -404,9 +404,9 @@ def _check(config: ProviderConfig) -> None:
             N_("The name “local” and the kind “local” go together: there is only one built-in provider."),
             code="builtin",
         )
-    checks.build(ProviderConfig, _("provider"), **config.model_dump())
+    input_checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
-        from atelier_desk.llm.wire.transport import checked_base_url
+        from atelier_desk.llm.network.connection_setup import checked_base_url
 
         checked_base_url(config.base_url)
     if config.api_key_env and not config.api_key_env.isidentifier():
@@ -436,7 +436,7 @@ def _check(config: ProviderConfig) -> None:
 
 def _checked_ca_file(config: ProviderConfig) -> Path:
     """Return the absolute path of the CA file. Raises UsageError if it contains no readable certificates."""
-    from atelier_desk.llm.wire.transport import check_ca_file
+    from atelier_desk.llm.network.connection_setup import check_ca_file
 
     path = Path(config.ca_file).expanduser().absolute()
     try:

@@ -9,10 +9,10 @@ from pydantic import ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, UsageError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion, values_of
-from atelier_desk.engine.services.common.checks import explain
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.input_checks import explain
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.llm.secrets import redact
-from atelier_desk.presentation import validation
+from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import N_
 
 SEEN_STEP_MS = 60_000
@@ -152,7 +152,7 @@ class QuestionService:
         form = asked.spec.form
         if code == "form" and form is not None:
             wrong = form.problems(values_of(answer.text_response))
-            return validation.problem(form, *next(iter(wrong.items())))
+            return invalid_value_text.problem(form, *next(iter(wrong.items())))
         options = ", ".join(f"{option.id} ({option.label})" for option in asked.spec.options)
         return UsageError(problem_text(code, asked), code=code, options=options)
 

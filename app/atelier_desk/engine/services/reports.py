@@ -9,7 +9,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.core.report_names import report_name
 

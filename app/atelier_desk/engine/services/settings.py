@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import Topic
 from atelier_desk.engine.importing.imported_grants import still_held
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.llm.embedders import installing
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class SettingsService:
         async with self._changing:
             name, _dot, inside = key.partition(".")
             old = await self._context.repos.settings.load()
-            return await self._update({name: checks.inside(getattr(old, name, None), key, inside, value)})
+            return await self._update({name: input_checks.inside(getattr(old, name, None), key, inside, value)})
 
     async def install_embedder(self, told: Callable[[str], None]) -> None:
         """Install the package of the sentence-transformers embedder, see ``install``. If already configured, it is used
@@ -80,18 +80,18 @@ class SettingsService:
             UsageError, ProviderError: it could not be installed; nothing was changed.
         """
         async with self._installing:
-            if not installing.installed():
-                await installing.install(told)
+            if not install_sentence_transformers.installed():
+                await install_sentence_transformers.install(told)
         async with self._changing:
             settings = await self._context.repos.settings.load()
-            if settings.in_force.embedder.kind == installing.PACKAGE:
+            if settings.in_force.embedder.kind == install_sentence_transformers.PACKAGE:
                 await self._context.use_embedder(settings)
                 self._context.memories.start_reembed()
                 await self._context.projects.follow_embedder()
 
     async def _update(self, fields: dict[str, object], *others: Statement) -> Settings:
         old = await self._context.repos.settings.load()
-        new = checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
+        new = input_checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
         if new == old and not others:
             return old
         if new.default_agent_id != old.default_agent_id and "last_agent_id" not in fields:

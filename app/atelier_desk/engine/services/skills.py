@@ -15,16 +15,16 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError, UsageError
 from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
-from atelier_desk.engine.attachments.decoding import is_secret_name
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.registry.services import OpenedSkill
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.skills import arguments, file_references, find
+from atelier_desk.workspace.skills import argument_placeholders, file_references, find
 from atelier_desk.workspace.skills.find import FoundSkill
-from atelier_desk.workspace.skills.skill import FILE, Text
+from atelier_desk.workspace.skills.skill_file import FILE, Text
 
 log = logging.getLogger(__name__)
 
@@ -344,7 +344,7 @@ async def _folder(found: FoundSkill) -> str:
 
 def filled(said: Text, given: str, found: FoundSkill) -> str:
     """Fill arguments and the skill's own folder into the instructions."""
-    body = arguments.filled(said.body, given, said.names)
+    body = argument_placeholders.filled(said.body, given, said.names)
     return re.sub(r"\$\{(?:CLAUDE|ATELIER)_SKILL_DIR\}", lambda _match: found.folder, body)
 
 

@@ -12,7 +12,7 @@ from atelier_desk.engine.run.reducer.reduce import fold
 
 if TYPE_CHECKING:
     from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.services.common.context import ServiceContext
+    from atelier_desk.engine.services.common.service_context import ServiceContext
 
 _AT_REST = frozenset({WorkflowStatus.IDLE, WorkflowStatus.COMPLETED, WorkflowStatus.ERROR})
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.paging import all_rows
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.core import todo_rules
 
@@ -31,7 +31,7 @@ class TaskService:
         self, workflow_id: str, status: TaskStatus | None = None, limit: int = limits.LIST_MAX
     ) -> list[Task]:
         """Return tasks in pane order with display status: one with open dependencies is blocked."""
-        checks.page(limit)
+        input_checks.page(limit)
         tasks = await self._context.repos.tasks.by_id(workflow_id)
         shown = [
             task.model_copy(update={"status": todo_rules.displayed_status(task, tasks)}) for task in tasks.values()
@@ -45,7 +45,7 @@ class TaskService:
 
         Done ones only on request.
         """
-        checks.page(limit, offset, most=None)
+        input_checks.page(limit, offset, most=None)
         everywhere: dict[str, dict[str, Task]] = {}
         for task in await all_rows(lambda start, most: self._context.repos.tasks.across(most, start)):
             everywhere.setdefault(task.workflow_id, {})[task.id] = task
@@ -81,11 +81,11 @@ class TaskService:
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
             if len(tasks) >= limits.LIST_MAX:
                 raise LimitError(N_("A workflow can have at most {most} tasks."), most=limits.LIST_MAX)
-            task = checks.build(
+            task = input_checks.build(
                 Task,
                 _("task"),
                 workflow_id=workflow_id,
-                name=checks.text(name, _("name"), limits.TASK_NAME),
+                name=input_checks.text(name, _("name"), limits.TASK_NAME),
                 description=description,
                 priority=priority,
                 agent_assigned=agent_assigned,
@@ -108,10 +108,10 @@ class TaskService:
         def decide(tasks: dict[str, Task]) -> list[TaskChanged]:
             task = _find(tasks, task_id)
             if "name" in fields:
-                fields["name"] = checks.text(fields["name"], _("name"), limits.TASK_NAME)
+                fields["name"] = input_checks.text(fields["name"], _("name"), limits.TASK_NAME)
             if "dependencies" in fields:
                 fields["dependencies"] = todo_rules.check_dependencies(task_id, fields["dependencies"], tasks)
-            return [todo_rules.change(task, checks.changed(task, _("task"), **fields))]
+            return [todo_rules.change(task, input_checks.changed(task, _("task"), **fields))]
 
         return await self._change(workflow_id, decide)
 

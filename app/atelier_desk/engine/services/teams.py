@@ -6,18 +6,18 @@ import asyncio
 from collections import OrderedDict
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.branches import branch_of
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, WorkflowStatus
-from atelier_desk.engine.journal import history
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.domain.workflow_branches import branch_of
+from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.services.common.paging import all_rows
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.team.display_data import AgentNode, Timeline, Turn
 from atelier_desk.engine.services.team.replay import RecordedRun, Snapshot
 from atelier_desk.engine.services.team.timeline import timeline
 from atelier_desk.engine.services.team.tree import all_events, read_trees
-from atelier_desk.engine.services.team.views import AgentNode, Timeline, Turn
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry, TranscriptReader
 from atelier_desk.support.i18n import N_
 
@@ -89,7 +89,7 @@ class TeamService:
         """Return the newest displayed turn, and its team's stream events so far; empty if nothing has run."""
         root = (await self._context.repos.workflows.get(workflow_id)).head_run_id
         return (
-            (root, [event async for event in history.replay(self._context.repos, workflow_id, root)])
+            (root, [event async for event in replay_and_fork.replay(self._context.repos, workflow_id, root)])
             if root
             else ("", [])
         )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import RiskName
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 
 if TYPE_CHECKING:
     from atelier_desk.tools.base import Tool

@@ -6,9 +6,9 @@ from collections.abc import Collection
 from datetime import datetime, timedelta, tzinfo
 
 from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum, month_of, month_start
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.storage.repositories.usage_totals import request_of
-from atelier_desk.storage.writing.sent_requests import SentKey
+from atelier_desk.storage.writing.sent_request_keys import SentKey
 from atelier_desk.support.i18n import _
 
 

@@ -6,14 +6,14 @@ import asyncio
 from dataclasses import dataclass
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.imported_data import HeldKind
+from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.web.browser.installed import find, is_root
+from atelier_desk.web.browser.browser_discovery import find, is_root
 from atelier_desk.web.credentials import entry, has_key
 from atelier_desk.web.search import ENGINES, Searcher, WebHit
 
@@ -90,7 +90,7 @@ class WebService:
     async def search(self, query: str, limit: int = 8) -> list[WebHit]:
         """Search like agents do. Also raises ``UsageError`` for a blank query."""
         return await self._context.searcher.search(
-            checks.text(query, _("What to search for"), QUERY), limit, self._context.outside_costs.paying
+            input_checks.text(query, _("What to search for"), QUERY), limit, self._context.outside_costs.paying
         )
 
     async def test(self, settings: WebSettings, key: str = "") -> list[WebHit]:

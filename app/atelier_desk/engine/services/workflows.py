@@ -14,24 +14,24 @@ from typing import TYPE_CHECKING, Any, Literal
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget, Choices
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, StorageError, UsageError
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
+from atelier_desk.domain.workflow_branches import RunLink
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.runs.agent_resolution import chosen
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflicts import OnConflict
-from atelier_desk.engine.services.common.naming import free_name
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.workflow_names import free_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
-    from atelier_desk.engine.services.workflow.file import WorkflowFile
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry, TranscriptReader
+    from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
     from atelier_desk.storage.repositories import SearchHit
 
 log = logging.getLogger(__name__)
@@ -110,14 +110,14 @@ class WorkflowService:
     ) -> Workflow:
         """Create a workflow; without a name it gets one from its first message. ``id`` replaces the generated one."""
         by_person = bool(name.strip())
-        given = checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
+        given = input_checks.text(name, _("name"), limits.WORKFLOW_NAME) if by_person else _("New workflow")
         if agent_id:
             await self._context.repos.agents.get(agent_id)
         now = self._context.clock.now()
         fields: dict[str, Any] = {"id": id} if id else {}
         if choices is not None:
             fields["choices"] = choices
-        workflow = checks.build(
+        workflow = input_checks.build(
             Workflow,
             _("workflow"),
             name=given,
@@ -151,7 +151,7 @@ class WorkflowService:
 
         All with None for ``limit``. See ``WorkflowRepository.list``.
         """
-        checks.page(limit, offset, most=None)
+        input_checks.page(limit, offset, most=None)
         return await self._context.repos.workflows.list(
             limit=limit,
             offset=offset,
@@ -167,7 +167,7 @@ class WorkflowService:
 
         ``archive``: also archived ones, otherwise only their number.
         """
-        checks.page(limit, most=None)
+        input_checks.page(limit, most=None)
         workflows = self._context.repos.workflows
         count = await workflows.archived()
         return Listing(
@@ -191,7 +191,7 @@ class WorkflowService:
     async def rename(self, workflow_id: str, name: str) -> Workflow:
         """Set a name chosen by a person, which no model replaces."""
         return await self._update(
-            workflow_id, name=checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person"
+            workflow_id, name=input_checks.text(name, _("name"), limits.WORKFLOW_NAME), named_by="person"
         )
 
     async def set_archived(self, workflow_id: str, archived: bool) -> Workflow:
@@ -200,7 +200,7 @@ class WorkflowService:
 
     async def move(self, workflow_id: str, collection: str) -> Workflow:
         """Move to a folder of the list, created if necessary; an empty name removes it from its folder."""
-        name = checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
+        name = input_checks.text(collection, _("folder"), limits.COLLECTION) if collection.strip() else ""
         return await self._update(workflow_id, collection=name)
 
     async def set_unread(self, workflow_id: str, unread: bool) -> None:
@@ -302,7 +302,7 @@ class WorkflowService:
 
         Its usage stays in the totals, without a name.
         """
-        from atelier_desk.workspace.checkpoints.leftovers import delete_undo_data
+        from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
 
         removed = await self._purge(workflow_id)
         try:
@@ -389,7 +389,7 @@ class WorkflowService:
         Raises:
             NotFoundError: the workflow has no such turn.
         """
-        from atelier_desk.engine.services.workflow.branches import below, shown_without
+        from atelier_desk.engine.services.workflow.branch_deletion import below, shown_without
 
         async with self._context.runs.live.beginning(workflow_id):  # a turn beginning now would follow a deleted one
             await self._stop(workflow_id)
@@ -436,13 +436,13 @@ class WorkflowService:
 
     async def search(self, text: str, limit: int = 50) -> builtins.list[SearchHit]:
         """Search messages, tool input and output, reports and memories."""
-        checks.page(limit)
+        input_checks.page(limit)
         wanted = text.strip()
         return await self._context.repos.history.search(wanted, limit) if wanted else []
 
     async def export(self, workflow_id: str, format: str = "json") -> str:
         """Return the workflow as importable JSON with tool files, or as Markdown (the displayed branch)."""
-        from atelier_desk.engine.services.workflow.file import to_markdown
+        from atelier_desk.engine.services.workflow.workflow_file import to_markdown
 
         if format == "json":
             return (await self.exporting.text(workflow_id))[0]
@@ -488,7 +488,7 @@ class WorkflowService:
         from atelier_desk.engine.services.workflow.importing import checked, with_new_ids
 
         rule = OnConflict.parse(on_conflict)
-        checks.importable(text, _("workflow file"))
+        input_checks.importable(text, _("workflow file"))
         progress("checking")
         file, workspace = await in_storage_thread(checked, text, (await self._context.settings.get()).approvals)
         file = await self._within_caps(file)

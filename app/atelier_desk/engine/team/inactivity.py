@@ -16,12 +16,12 @@ from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Retry
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.llm.wire.watchdog import stood_still
-from atelier_desk.support import background
+from atelier_desk.llm.network.watchdog import stood_still
+from atelier_desk.support import background_tasks
 from atelier_desk.support.logs import correlation
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.run.environment import RunEnvironment
+    from atelier_desk.engine.run.driver_dependencies import RunEnvironment
     from atelier_desk.engine.runs.live_run import LiveRun
     from atelier_desk.engine.runs.live_runs import LiveRuns
 
@@ -73,7 +73,7 @@ class InactivityWatch:
         elif event.chunk_type in ACTIVITY or event.run_id not in self._active:
             self._active[event.run_id] = self._env.clock.monotonic()
         if self._task is None or self._task.done():
-            self._task = background.start(self._watch(), "inactivity watch", self._env.bus.failed)
+            self._task = background_tasks.start(self._watch(), "inactivity watch", self._env.bus.failed)
 
     async def _watch(self) -> None:
         while self._live.teams.alive:

@@ -8,13 +8,13 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.documents import DOCUMENTS, ENDINGS, PDF, kind_of
+from atelier_desk.domain.document_formats import DOCUMENTS, ENDINGS, PDF, kind_of
 from atelier_desk.knowledge.parsing.charset import decode, is_binary
-from atelier_desk.knowledge.parsing.documents import markdown, notebook, office, pdf, text
+from atelier_desk.knowledge.parsing.documents import markdown, notebook, office, pdf, plain_text
 from atelier_desk.knowledge.parsing.errors import ParseError as ParseError
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parsed import Parsed
-from atelier_desk.knowledge.parsing.source import Source
+from atelier_desk.knowledge.parsing.syntax_captures import Source
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def parse(path: str, data: bytes) -> Parsed:
     if language == "markdown":
         return markdown.read(written)
     if language == "text":
-        parsed = text.read(written)
+        parsed = plain_text.read(written)
         if manifest is not None and (match := re.search(manifest, written[:100_000], re.MULTILINE)):
             parsed.package = match[1]
         return parsed

@@ -14,8 +14,8 @@ from atelier_desk.knowledge.lexical import Postings
 from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges
 from atelier_desk.knowledge.projects.rerank import QueryTerms
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
-from atelier_desk.storage.graph_rows import FILE_DIGITS, PROJECT_DIGITS, Edge, LightRow
-from atelier_desk.storage.memory_terms import CURRENT, Stems
+from atelier_desk.storage.memory_index_entry import CURRENT, Stems
+from atelier_desk.storage.project_graph_rows import FILE_DIGITS, PROJECT_DIGITS, Edge, LightRow
 
 if TYPE_CHECKING:
     import numpy as np

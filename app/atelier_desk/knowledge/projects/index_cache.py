@@ -10,16 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.knowledge import index_file
+from atelier_desk.knowledge import memory_index_file
 from atelier_desk.knowledge.lexical import Postings, Segment
 from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.vectors import RowVectors
-from atelier_desk.storage.graph_rows import LightRow, project_key
+from atelier_desk.storage.project_graph_rows import LightRow, project_key
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.llm.base import Embedder
+    from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.storage.repositories import ProjectRepository
 
 log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class ProjectIndexes:
         if not stamp or self._saved_states.get(project_id) == stamp:
             return
         try:
-            await in_tool_thread(lambda: index_file.write(self._path(project_id), _parts(index), stamp))
+            await in_tool_thread(lambda: memory_index_file.write(self._path(project_id), _parts(index), stamp))
             self._saved_states[project_id] = stamp
         except OSError as error:
             log.warning("the index of a project is not kept: %s", error)
@@ -97,7 +97,7 @@ class ProjectIndexes:
         if not stamp:
             return None
         index = await in_tool_thread(
-            index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index
+            memory_index_file.read_parts, self._path(project_id), stamp, lambda head: head.get("form") == FORM, _index
         )
         if index is None:
             return None
@@ -147,7 +147,7 @@ class ProjectIndexes:
                 )
 
 
-def _parts(index: ProjectIndex) -> index_file.Parts:
+def _parts(index: ProjectIndex) -> memory_index_file.Parts:
     """Return the content of an index, without abandoned rows."""
     import numpy as np
 
@@ -171,7 +171,7 @@ def _parts(index: ProjectIndex) -> index_file.Parts:
         return {name: np.ascontiguousarray(part) for name, part in parts.items()}, head
 
 
-def _index(kept: index_file.Parts) -> ProjectIndex:
+def _index(kept: memory_index_file.Parts) -> ProjectIndex:
     parts, head = kept
     rows = json.loads(parts["entries"].tobytes().decode("utf-8", "surrogatepass"))
     entries = [LightRow._make([*row, b""]) for row in rows]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from atelier_desk.knowledge.parsing.resolve import Resolved, Resolver
-from atelier_desk.knowledge.projects.reading import unpacked
-from atelier_desk.storage.graph_rows import file_entity, file_key_of, package_of
+from atelier_desk.knowledge.parsing.relation_resolution import Resolved, Resolver
+from atelier_desk.knowledge.projects.file_to_rows import unpacked
+from atelier_desk.storage.project_graph_rows import file_entity, file_key_of, package_of
 
 
 class Relator:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from atelier_desk.knowledge.projects.texts import stem
+from atelier_desk.knowledge.projects.entity_texts import stem
 from atelier_desk.storage.search_terms import words
 
 COVERED = 0.05

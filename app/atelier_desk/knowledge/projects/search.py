@@ -16,7 +16,7 @@ from atelier_desk.domain.project import (
     Relation,
     RelationKind,
 )
-from atelier_desk.knowledge.projects.texts import query_stems
+from atelier_desk.knowledge.projects.entity_texts import query_stems
 from atelier_desk.knowledge.query_vector import query_vector
 from atelier_desk.storage.search_terms import excerpt
 from atelier_desk.support.threads import in_tool_thread
@@ -24,8 +24,8 @@ from atelier_desk.support.threads import in_tool_thread
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex, Ranked
     from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
-    from atelier_desk.llm.base import Embedder
-    from atelier_desk.storage.graph_rows import Edge, LightRow
+    from atelier_desk.llm.interfaces import Embedder
+    from atelier_desk.storage.project_graph_rows import Edge, LightRow
     from atelier_desk.storage.repositories import ProjectRepository
 
 PREVIEW = 240

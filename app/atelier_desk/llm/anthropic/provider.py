@@ -11,9 +11,8 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.anthropic import turns
-from atelier_desk.llm.anthropic.output import closed
 from atelier_desk.llm.anthropic.parser import MessageParser
-from atelier_desk.llm.anthropic.thinking import (
+from atelier_desk.llm.anthropic.request_options import (
     ADAPTIVE,
     DISABLED,
     ENABLED,
@@ -23,14 +22,15 @@ from atelier_desk.llm.anthropic.thinking import (
     thinking_support,
     with_capabilities,
 )
+from atelier_desk.llm.anthropic.structured_output import closed
 from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
+from atelier_desk.llm.network.connection_setup import checked_base_url
 from atelier_desk.llm.profiles import merge_profile, profile
-from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.fields import flag, object_of, positive
+from atelier_desk.llm.replies.json_fields import flag, object_of, positive
 from atelier_desk.llm.replies.provider_data import needs_provider_data
-from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://api.anthropic.com/v1"
 VERSION = "2023-06-01"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import ToolDialect
-from atelier_desk.llm.base import ChatModel, Embedder
+from atelier_desk.llm.interfaces import ChatModel, Embedder
 
 if TYPE_CHECKING:
     from atelier_desk.llm.guided import GuidedModel

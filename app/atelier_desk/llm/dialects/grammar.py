@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from atelier_desk.domain.model_messages import ToolSpec
-from atelier_desk.llm.dialects.bounds import CALLS
+from atelier_desk.llm.dialects.call_limits import CALLS
 from atelier_desk.llm.dialects.number_grammar import integer_rule, number_rule
 
 _OPEN_WORD = "<tool_call"

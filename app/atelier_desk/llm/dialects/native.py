@@ -6,10 +6,10 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, ToolCall
-from atelier_desk.llm.base import ChatModel
-from atelier_desk.llm.dialects.bounds import CALLS, REPAIR_BYTES
 from atelier_desk.llm.dialects.call_ids import CallIds
+from atelier_desk.llm.dialects.call_limits import CALLS, REPAIR_BYTES
 from atelier_desk.llm.dialects.repair import parse_arguments
+from atelier_desk.llm.interfaces import ChatModel
 
 TOO_MANY = (
     f"One reply may make at most {CALLS} calls. This call and those after it were not run; make them in the next reply."

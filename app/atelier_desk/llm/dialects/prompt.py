@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolCall, ToolSpec
-from atelier_desk.llm.dialects.bounds import CALLS
+from atelier_desk.llm.dialects.call_limits import CALLS
 
 RESULT_STOP = "<tool_result"
 """Stop sequence: a model must not write the results of its own calls."""

@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
+from atelier_desk.llm.dialects.call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 

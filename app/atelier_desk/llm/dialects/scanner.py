@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, CALLS
+from atelier_desk.llm.dialects.call_limits import CALL_CHARACTERS, CALL_DEPTH, CALLS
 from atelier_desk.llm.dialects.code_spans import CodeSpans
 from atelier_desk.llm.dialects.repair import valid_unicode
 

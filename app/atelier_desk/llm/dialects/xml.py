@@ -19,13 +19,13 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     ToolCallDelta,
 )
-from atelier_desk.llm.base import ChatModel
-from atelier_desk.llm.dialects.bounds import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 from atelier_desk.llm.dialects.call_ids import CallIds
+from atelier_desk.llm.dialects.call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 from atelier_desk.llm.dialects.native import TOO_MANY, settle_calls
 from atelier_desk.llm.dialects.prompt import text_request
 from atelier_desk.llm.dialects.repair import CUT, ParsedArguments, parse_arguments, parse_strict
 from atelier_desk.llm.dialects.scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
+from atelier_desk.llm.interfaces import ChatModel
 
 NAMELESS = "call_without_name"
 """Name for a call without one; no tool has this name, and the call carries an error."""

@@ -15,8 +15,8 @@ from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.factory import create_http_provider
+from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.profiles import bare_name
-from atelier_desk.llm.provider import HttpProvider
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.tokens import estimate
 
@@ -109,7 +109,7 @@ class RemoteEmbedder:
         return cls(provider, model, dimension, meter)
 
     async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        """See ``atelier_desk.llm.base.Embedder.embed``.
+        """See ``atelier_desk.llm.interfaces.Embedder.embed``.
 
         Batches of 96; texts over 20,000 characters or the model's context are cut.
         """

@@ -13,14 +13,14 @@ from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google import turns
 from atelier_desk.llm.google.parser import ContentParser
-from atelier_desk.llm.google.thinking import Takes, thinking, thinking_support
+from atelier_desk.llm.google.request_options import Takes, thinking, thinking_support
+from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
+from atelier_desk.llm.network.connection_setup import checked_base_url
 from atelier_desk.llm.profiles import is_embedder_name, merge_profile, profile
-from atelier_desk.llm.provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.fields import flag, positive, string_of
+from atelier_desk.llm.replies.json_fields import flag, positive, string_of
 from atelier_desk.llm.replies.provider_data import needs_provider_data
-from atelier_desk.llm.wire.transport import checked_base_url
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 HOTTEST = 2.0

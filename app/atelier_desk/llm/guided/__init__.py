@@ -3,6 +3,6 @@
 Select an action, fill it from the user's words, answer by template.
 """
 
-from atelier_desk.llm.guided.model import GuidedModel
+from atelier_desk.llm.guided.guided_model import GuidedModel
 
 __all__ = ["GuidedModel"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.support.i18n import N_
 
 HUB = "https://huggingface.co"

@@ -12,11 +12,11 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.network.retry import RetryPolicy
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.wire.retry import RetryPolicy
 
 
 class LocalChat(OpenAICompatibleProvider):

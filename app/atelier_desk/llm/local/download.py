@@ -15,13 +15,13 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, ProviderError
 from atelier_desk.llm.local.catalogue import CATALOGUE, CatalogueEntry
-from atelier_desk.llm.local.models import ModelStore
-from atelier_desk.llm.wire.routes import routed_transport
-from atelier_desk.support import background
+from atelier_desk.llm.local.model_files import ModelStore
+from atelier_desk.llm.network.proxy_routing import routed_transport
+from atelier_desk.support import background_tasks
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 
@@ -116,7 +116,7 @@ class Downloads:
         if id in self._tasks:  # another caller started it meanwhile
             return self._states[id]
         state = self._set(entry, DownloadStatus.RUNNING, received)
-        task = background.start(self._run(entry), f"download-{id}")
+        task = background_tasks.start(self._run(entry), f"download-{id}")
         self._tasks[id] = task
         task.add_done_callback(lambda _task: self._tasks.pop(id, None))
         return state

@@ -17,8 +17,8 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.model_messages import LOADING, ChatDelta, ChatRequest, RetryDelta
 from atelier_desk.domain.provider import ModelInfo, ProviderHealth
-from atelier_desk.llm.local.models import DEFAULT_CONTEXT, STARTER_CONTEXT, LocalModel, ModelStore
-from atelier_desk.llm.local.process import ServerConfig, ServerProcess
+from atelier_desk.llm.local.model_files import DEFAULT_CONTEXT, STARTER_CONTEXT, LocalModel, ModelStore
+from atelier_desk.llm.local.server_lifecycle import ServerConfig, ServerProcess
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

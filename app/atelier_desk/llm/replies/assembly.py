@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol
 
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,

@@ -6,10 +6,10 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
-from atelier_desk.llm.replies.event_stream import EventStreamParser
-from atelier_desk.llm.replies.fields import count, is_count
+from atelier_desk.llm.network.sse import Event
+from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
+from atelier_desk.llm.replies.json_fields import count, is_count
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
-from atelier_desk.llm.wire.sse import Event
 
 MOST_DOLLARS = 1e6
 """Maximum cost of a reply in dollars; also excludes integers too large for floats."""

@@ -19,7 +19,7 @@ from atelier_desk.mcp.config_import.found_server import (
     texts,
 )
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 _HTTP = frozenset({"http", "streamable-http", "streamable_http", "streamableHttp", "remote", "sse"})
 _STARTED = re.compile(r"stdio|local")

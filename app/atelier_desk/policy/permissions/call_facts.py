@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from atelier_desk.domain.approval import ApprovalKind, RiskName
-from atelier_desk.domain.paths import within
+from atelier_desk.domain.path_containment import within
 
 
 class Concern(StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import glob, pattern
+from atelier_desk.policy.permissions import pattern, word_patterns
 from atelier_desk.policy.permissions.call_facts import CallFacts, Path
 from atelier_desk.policy.permissions.pattern import Pattern
 
@@ -37,7 +37,7 @@ def _about_paths(read: Pattern) -> bool:
 
 
 def _covers(read: Pattern, tools: Iterable[str]) -> bool:
-    return read.name == _FILES or any(glob.word_covers(read.name, tool) for tool in tools)
+    return read.name == _FILES or any(word_patterns.word_covers(read.name, tool) for tool in tools)
 
 
 def held_for(read: Pattern, facts: CallFacts) -> tuple[Path, ...]:

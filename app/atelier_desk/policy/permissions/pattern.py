@@ -19,8 +19,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.paths import within
-from atelier_desk.policy.permissions import glob, normalise
+from atelier_desk.domain.path_containment import within
+from atelier_desk.policy.permissions import normalise, word_patterns
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Path
 from atelier_desk.policy.permissions.normalise import folded as _folded
 from atelier_desk.support.i18n import N_
@@ -48,7 +48,7 @@ class Pattern:
         """Whether the call's tool, section or server is the one the rule names."""
         if self.section:
             return facts.section == self.section
-        if glob.word_covers(self.name, facts.tool) or (facts.section != "" and facts.section == self.name):
+        if word_patterns.word_covers(self.name, facts.tool) or (facts.section != "" and facts.section == self.name):
             return True
         return facts.server != "" and self.name == f"mcp__{facts.server}"
 
@@ -120,15 +120,19 @@ def covers_command(argument: str, command: CommandFact, home: str = "", *, stric
         return False
     if _fits(wanted.words, (*programs(command)[1:], *command.words[1:])):
         return True
-    return glob.covers(_tidy(argument, home), _spellings(command, home), _is_spelled)
+    return word_patterns.covers(_tidy(argument, home), _spellings(command, home), _is_spelled)
 
 
 def _in_folder(wanted: _Line, folder: str | None, *, strictly: bool) -> bool:
     if not strictly:
-        return wanted.folder is None or folder is None or glob.word_covers(_folded(wanted.folder), _folded(folder))
+        return (
+            wanted.folder is None
+            or folder is None
+            or word_patterns.word_covers(_folded(wanted.folder), _folded(folder))
+        )
     if wanted.folder is None:
-        return folder == "" or all(word is glob.STAR for word in wanted.words)
-    return folder is not None and glob.word_covers(wanted.folder, folder)
+        return folder == "" or all(word is word_patterns.STAR for word in wanted.words)
+    return folder is not None and word_patterns.word_covers(wanted.folder, folder)
 
 
 def _with_home(argument: str, home: str) -> str:
@@ -164,8 +168,8 @@ def _is_spelled(piece: object, said: tuple[str, ...]) -> bool:
         return False
     # Case matters for options and words of programs, but not for file names on every system.
     files = [each for each in said if ("/" in each or "." in each) and not each.startswith("-")]
-    return any(glob.word_covers(piece, each) for each in said) or any(
-        glob.word_covers(_folded(piece), _folded(each)) for each in files
+    return any(word_patterns.word_covers(piece, each) for each in said) or any(
+        word_patterns.word_covers(_folded(piece), _folded(each)) for each in files
     )
 
 
@@ -180,7 +184,7 @@ def program(argument: str) -> str:
     Empty if there is no single one.
     """
     first = next(iter(_line_of(argument).words), "")
-    return _last(first) if isinstance(first, str) and not glob.is_pattern(first) else ""
+    return _last(first) if isinstance(first, str) and not word_patterns.is_pattern(first) else ""
 
 
 def last_names(command: CommandFact) -> set[str]:
@@ -193,7 +197,9 @@ def _last(program: str) -> str:
 
 
 def _fits(wanted: tuple[object, ...], words: tuple[str, ...]) -> bool:
-    return glob.covers(wanted, words, lambda piece, said: isinstance(piece, str) and glob.word_covers(piece, said))
+    return word_patterns.covers(
+        wanted, words, lambda piece, said: isinstance(piece, str) and word_patterns.word_covers(piece, said)
+    )
 
 
 class _Line(NamedTuple):
@@ -217,13 +223,17 @@ def _line_of(argument: str) -> _Line:
     folder = None
     if there := _CD.fullmatch(argument):
         (word,) = _words(there[1])
-        written = ANY_WORDS if word is glob.STAR else str(word)
+        written = ANY_WORDS if word is word_patterns.STAR else str(word)
         folder = "/".join(part for part in (written.rstrip("/") or written[:1]).split("/") if part != ".")
         argument = there[2]
     words = _words(argument)
-    if all(word is glob.STAR for word in words):
+    if all(word is word_patterns.STAR for word in words):
         return _Line(words, folder, math.inf)
-    stars = (index for index, word in enumerate(words) if word is glob.STAR or glob.STAR in glob.word(str(word)))
+    stars = (
+        index
+        for index, word in enumerate(words)
+        if word is word_patterns.STAR or word_patterns.STAR in word_patterns.word(str(word))
+    )
     return _Line(words, folder, next(stars, len(words)))
 
 
@@ -245,7 +255,7 @@ def _words(argument: str) -> tuple[object, ...]:
             if character == quote:
                 quote = ""
             elif word is not None:
-                word.append(glob.literal(character))
+                word.append(word_patterns.literal(character))
         elif character in "'\"":
             quote, word = character, word or []
         elif character.isspace():
@@ -258,12 +268,12 @@ def _words(argument: str) -> tuple[object, ...]:
             word = [*(word or []), character]
     if word is not None:
         words.append(_piece(word))
-    return (*words, glob.STAR) if prefix else tuple(words)
+    return (*words, word_patterns.STAR) if prefix else tuple(words)
 
 
 def _piece(word: list[str]) -> object:
     text = "".join(word)
-    return glob.STAR if text == ANY_WORDS else text
+    return word_patterns.STAR if text == ANY_WORDS else text
 
 
 def command_text(words: tuple[str, ...]) -> str:

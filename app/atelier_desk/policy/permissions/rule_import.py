@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain import jsonc
-from atelier_desk.domain.call import CallText
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import glob, pattern
+from atelier_desk.domain.tool_call_details import CallText
+from atelier_desk.policy.permissions import pattern, word_patterns
 from atelier_desk.support.i18n import N_
 
 LINES = 5_000
@@ -171,7 +171,7 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             if _known(action)
             and _known(later)
             and Action(later).strictness < Action(action).strictness
-            and glob.word_covers(wanted, other)
+            and word_patterns.word_covers(wanted, other)
         ]
         if loosened and Action(action) is Action.ASK and wanted == "*":
             yield _nothing(source, N_("such calls need approval anyway, even without a rule"))

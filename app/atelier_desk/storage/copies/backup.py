@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.domain.errors import ConflictError, StorageError
-from atelier_desk.storage.copies.archive import BAD_BACKUP, BackupInfo, manifest_of, pack, verify_fresh
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.lock import shielded
+from atelier_desk.storage.copies.backup_file import BAD_BACKUP, BackupInfo, manifest_of, pack, verify_fresh
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread

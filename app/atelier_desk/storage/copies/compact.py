@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors, schema
-from atelier_desk.storage.bulk_rows import Run, insertion, read_pages
+from atelier_desk.storage import errors, migration_registry
 from atelier_desk.storage.copies import restore
-from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.folder import preflight, version
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.lock import FolderLock, shielded
+from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.store import prepare
+from atelier_desk.storage.table_pages import Run, insertion, read_pages
 from atelier_desk.storage.writing import commit_log
 
 
@@ -71,15 +71,17 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Callable[
         counter = await commit_log.CommitLog.load(source, directory, fsync=True, accept_loss=False)
         target = await Engine.open(new, fsync=False)
         try:
-            await schema.migrate(target, 0, clock)
-            rows = await _copy_rows(schema.Migrator(source).run, schema.Migrator(target).run, new, progress)
+            await migration_registry.migrate(target, 0, clock)
+            rows = await _copy_rows(
+                migration_registry.Migrator(source).run, migration_registry.Migrator(target).run, new, progress
+            )
         finally:
             await target.close()
     finally:
         await source.close()
     counter.close()
     await shielded(shutil.copyfile, directory / commit_log.FILE, new / commit_log.FILE)
-    await shielded(version.note, new, schema.latest())
+    await shielded(schema_version.note, new, migration_registry.latest())
     return rows
 
 

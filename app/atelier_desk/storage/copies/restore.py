@@ -12,11 +12,11 @@ from pathlib import Path
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
-from atelier_desk.storage.copies import origin
-from atelier_desk.storage.copies.archive import FOLDERS, BackupInfo, stamp_of, unpack_and_check
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.files import sync_folder, sync_tree
-from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage.copies import backup_signature
+from atelier_desk.storage.copies.backup_file import FOLDERS, BackupInfo, stamp_of, unpack_and_check
+from atelier_desk.storage.data_folder.atomic_files import sync_folder, sync_tree
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
@@ -64,8 +64,10 @@ async def restore(
             info = await unpack_and_check(path, unpacked, lock, datadir.root)
             if not info.own:
                 if not from_elsewhere:
-                    raise StorageError(origin.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path)
-                await shielded(origin.mark, unpacked)
+                    raise StorageError(
+                        backup_signature.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path
+                    )
+                await shielded(backup_signature.mark, unpacked)
             await shielded(make_ready, unpacked)
         replaced = await shielded(finish_restore, datadir.root)
     finally:
@@ -96,8 +98,8 @@ async def replace_database(stage: Path) -> None:
     """
     root = stage.parent
     # the swap removes the mark unless the new data has it too
-    if found := await in_storage_thread(origin.marked, root):
-        await shielded(origin.mark, stage, found)
+    if found := await in_storage_thread(backup_signature.marked, root):
+        await shielded(backup_signature.mark, stage, found)
     await shielded(make_ready, stage)
     replaced = await shielded(finish_restore, root)
     if replaced is not None:
@@ -119,10 +121,10 @@ def finish_restore(root: Path) -> Path | None:
         for ready in sorted(root.glob(f"{RESTORING}*")):
             # Before the data, which must never be opened without the mark; a copy, because all of this may be repeated
             # after a kill.
-            if stage := origin.marked(ready):
-                origin.mark(root, stage)
+            if stage := backup_signature.marked(ready):
+                backup_signature.mark(root, stage)
             else:
-                origin.unmark(root)
+                backup_signature.unmark(root)
             # First aside within the folder's own file system: then all moves of data are renames, which cannot fail
             # midway.
             aside = root / f"{REPLACED}{ready.name.removeprefix(RESTORING)}"

@@ -12,13 +12,13 @@ from pathlib import Path
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.storage import errors, schema
-from atelier_desk.storage.bulk_rows import count_by_reading
-from atelier_desk.storage.copies import archive, restore
-from atelier_desk.storage.copies.inspect import Inspection, inspect
-from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.folder import preflight, version
-from atelier_desk.storage.folder.lock import FolderLock, shielded
+from atelier_desk.storage import errors, migration_registry
+from atelier_desk.storage.copies import backup_file, restore
+from atelier_desk.storage.copies.database_inspection import Inspection, inspect
+from atelier_desk.storage.data_folder import preflight, schema_version
+from atelier_desk.storage.data_folder.lock import FolderLock, shielded
+from atelier_desk.storage.database_engine import Engine
+from atelier_desk.storage.table_pages import count_by_reading
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.support.i18n import N_
 
@@ -39,7 +39,7 @@ async def upgrade(
     lock: FolderLock,
     *,
     accept_loss: bool = False,
-    progress: Callable[[version.UpgradeStep], None] = lambda _step: None,
+    progress: Callable[[schema_version.UpgradeStep], None] = lambda _step: None,
 ) -> None:
     """Migrate a closed database that is not known to have this program's schema, and record its version.
 
@@ -54,10 +54,10 @@ async def upgrade(
         StorageError: ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the
             data is unchanged.
     """
-    root, latest = directory.parent, schema.latest()
-    found = version.noted(directory)
+    root, latest = directory.parent, migration_registry.latest()
+    found = schema_version.noted(directory)
     if found is not None:
-        schema.check_version(found, directory)
+        migration_registry.check_version(found, directory)
     async with restore.staging(root, clock) as stage:
         copy = stage / directory.name
         try:
@@ -67,19 +67,19 @@ async def upgrade(
             before = await inspect(copy, lock=lock)
             if before.schema in (0, latest):  # 0: creating its tables was interrupted, so nothing was ever stored
                 if before.schema:
-                    await shielded(version.note, directory, latest)
+                    await shielded(schema_version.note, directory, latest)
                 return
             progress("migrate")
             await _migrate(copy, directory, before, clock, accept_loss)
             now = clock.now()
-            target = backups / f"{BACKUP}{before.schema + 1}-{archive.stamp_of(now)}.zip"
+            target = backups / f"{BACKUP}{before.schema + 1}-{backup_file.stamp_of(now)}.zip"
             progress("back_up")
             await shielded(_remove_unfinished, backups)
             await shielded(
-                archive.pack, directory, root, target, archive.manifest_of(before.schema, before.counts, now)
+                backup_file.pack, directory, root, target, backup_file.manifest_of(before.schema, before.counts, now)
             )
             progress("verify")
-            await archive.verify_fresh(target)
+            await backup_file.verify_fresh(target)
             await restore.replace_database(stage)
         except StorageError as error:
             raise _of_database(error, stage, directory) from error
@@ -112,17 +112,17 @@ async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock
         try:
             if not accept_loss:
                 counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
-            await schema.migrate(engine, before.schema, clock)
-            wrong = await schema.missing_definitions(engine, clock)
-            run = schema.Migrator(engine).run
+            await migration_registry.migrate(engine, before.schema, clock)
+            wrong = await migration_registry.missing_definitions(engine, clock)
+            run = migration_registry.Migrator(engine).run
             for name, count in before.counts.items():
-                if name != schema.VERSION_TABLE and await count_by_reading(run, name) != count:
+                if name != migration_registry.VERSION_TABLE and await count_by_reading(run, name) != count:
                     wrong.append(name)
         finally:
             await engine.close()
         if wrong:
             raise StorageError(DIFFERENT, code="query", names=", ".join(wrong))
-        await shielded(version.note, copy, schema.latest())
+        await shielded(schema_version.note, copy, migration_registry.latest())
     except Exception as error:
         if isinstance(error, OSError) or errors.is_of_the_engine(error):
             raise
@@ -131,7 +131,7 @@ async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock
             code="cannot_migrate",
             path=directory,
             found=before.schema,
-            known=schema.latest(),
+            known=migration_registry.latest(),
             detail=error if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}",
         ) from error
     finally:

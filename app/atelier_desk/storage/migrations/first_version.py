@@ -15,7 +15,7 @@ text's space. Only rows of earlier versions have words in ``search``. Memories a
 
 from __future__ import annotations
 
-from atelier_desk.storage.schema import Migrator, migration
+from atelier_desk.storage.migration_registry import Migrator, migration
 
 WORKFLOW = "record<workflow> READONLY"
 """A row stays with its workflow: no write, whatever id it is given, can move it to another one.

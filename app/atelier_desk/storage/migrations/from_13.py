@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.storage.schema import Migrator, migration
+from atelier_desk.storage.migration_registry import Migrator, migration
 
 
 @migration(13, 14, "first version")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from atelier_desk.storage.folder.artefacts import Artefacts
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.snapshots import SnapshotFiles
+from atelier_desk.storage.data_folder.artefacts import Artefacts
+from atelier_desk.storage.data_folder.conversation_snapshots import SnapshotFiles
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
 from atelier_desk.storage.repositories.audit import AuditRepository
 from atelier_desk.storage.repositories.configuration import (
@@ -18,7 +18,7 @@ from atelier_desk.storage.repositories.configuration import (
     RuleRepository,
     SettingsRepository,
 )
-from atelier_desk.storage.repositories.history import HistoryRepository, SearchHit
+from atelier_desk.storage.repositories.history_search import HistoryRepository, SearchHit
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
@@ -32,7 +32,7 @@ from atelier_desk.storage.repositories.workflows import WorkflowRepository
 from atelier_desk.storage.store import Store
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.repositories.housekeeping import HousekeepingRepository
+    from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
     from atelier_desk.storage.repositories.runs import JournalRepository, RunRepository
 
 __all__ = [
@@ -100,7 +100,7 @@ class Repositories:
 
     @cached_property
     def housekeeping(self) -> HousekeepingRepository:
-        from atelier_desk.storage.repositories.housekeeping import HousekeepingRepository
+        from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
 
         return HousekeepingRepository(self.store)
 

@@ -6,12 +6,12 @@ import builtins
 from collections.abc import Sequence
 
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
-from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.damage import CODE
-from atelier_desk.storage.repositories.base import Repository, guard, upsert
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.damage_report import CODE
+from atelier_desk.storage.repositories.base_repository import Repository, guard, upsert
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.support.i18n import N_
 

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from atelier_desk.domain.audit import AuditEntry, AuditFilter
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.repositories.base_repository import Repository, page_size
+from atelier_desk.storage.row_mapping import record
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

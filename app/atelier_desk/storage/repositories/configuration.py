@@ -12,11 +12,11 @@ from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
-from atelier_desk.storage import damage, errors, tables
+from atelier_desk.storage import damage_report, errors, tables
 from atelier_desk.storage.damaged_configuration import SETTING_HASHED, damaged_configuration, is_intact_setting
-from atelier_desk.storage.repositories.base import DeletingRepository, Repository, upsert
+from atelier_desk.storage.repositories.base_repository import DeletingRepository, Repository, upsert
 from atelier_desk.storage.row_hash import row_hash
-from atelier_desk.storage.rows import record, to_json
+from atelier_desk.storage.row_mapping import record, to_json
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.i18n import N_
 
@@ -196,9 +196,9 @@ class SettingsRepository:
         Raises:
             StorageError: ``damaged_row``: a setting or a rule is damaged; the error says what to do.
         """
-        found = await damaged_configuration(self._store.query_all, damage.RESTRICTING)
+        found = await damaged_configuration(self._store.query_all, damage_report.RESTRICTING)
         if found:
-            raise damage.not_begun(found)
+            raise damage_report.not_begun(found)
 
     async def save(self, settings: Settings, *others: Statement) -> None:
         """Write every setting in one transaction, except standing rules, which have their own rows
@@ -218,7 +218,7 @@ class SettingsRepository:
         await self._store.write(*(_setting(name, to_json(getattr(settings, name))) for name in names), *others)
 
 
-async def remove_damaged(store: Store) -> list[damage.Damage]:
+async def remove_damaged(store: Store) -> list[damage_report.Damage]:
     """Delete the damaged rows of configuration in one transaction and return them.
 
     Deleted settings revert to their defaults.

@@ -10,16 +10,16 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from atelier_desk.domain.base import new_id
-from atelier_desk.domain.branches import branch_of
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.memory import RETRIEVED_MAX, Memory, MemoryScope, MemoryType, MergedInto
+from atelier_desk.domain.workflow_branches import branch_of
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.language import language
-from atelier_desk.storage.memory_terms import MemoryTerms, Stems, is_current, pack
-from atelier_desk.storage.repositories.base import Repository, guard, page_size, some
+from atelier_desk.storage.language_detection import language
+from atelier_desk.storage.memory_index_entry import MemoryTerms, Stems, is_current, pack
+from atelier_desk.storage.repositories.base_repository import Repository, guard, page_size, some
 from atelier_desk.storage.repositories.memory_bin import copy_to_bin, unbinned
-from atelier_desk.storage.rows import plain_time, record, to_json
-from atelier_desk.storage.search.changes import RemovedDocument, document
+from atelier_desk.storage.row_mapping import plain_time, record, to_json
+from atelier_desk.storage.search.index_changes import RemovedDocument, document
 from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Statement, Store

@@ -12,7 +12,7 @@ from typing import Any
 
 from atelier_desk.domain.memory import DeletedMemory
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import DeletingRepository, some
+from atelier_desk.storage.repositories.base_repository import DeletingRepository, some
 from atelier_desk.storage.store import Statement, Store
 
 _COLUMNS = ", ".join(

@@ -10,12 +10,11 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.project import Entity, EntityKind, FileProblem, Project, ProjectStatistics, RelationKind
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.bulk_rows import rows_after
-from atelier_desk.storage.graph_rows import (
+from atelier_desk.storage.project_graph_rows import (
     DIGITS,
     Edge,
     EntityRow,
@@ -25,9 +24,10 @@ from atelier_desk.storage.graph_rows import (
     file_key,
     project_key,
 )
-from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.repositories.base_repository import Repository, page_size
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.storage.table_pages import rows_after
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import DeletingRepository, upsert
+from atelier_desk.storage.repositories.base_repository import DeletingRepository, upsert
 from atelier_desk.support.i18n import N_
 
 NAME_IN_USE = N_("There is already a prompt named {name}; names are unique.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.repositories.base import Repository, guard, upsert
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.repositories.base_repository import Repository, guard, upsert
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.support.i18n import N_
 

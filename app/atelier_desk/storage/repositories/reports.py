@@ -14,12 +14,12 @@ from typing import TypeVar
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.folder import files
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.files import report_path
-from atelier_desk.storage.repositories.base import Repository, guard
-from atelier_desk.storage.rows import record
-from atelier_desk.storage.search.changes import RemovedDocument, document
+from atelier_desk.storage.data_folder import atomic_files
+from atelier_desk.storage.data_folder.atomic_files import report_path
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.repositories.base_repository import Repository, guard
+from atelier_desk.storage.row_mapping import record
+from atelier_desk.storage.search.index_changes import RemovedDocument, document
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
@@ -75,9 +75,9 @@ class ReportRepository(Repository[Report]):
         async with self._one:
             existing = await self._by_name(report.workflow_id, report.name)
             await self._store.write(guard(report.workflow_id))
-            await _in_thread(path, lambda: files.stage(path, data))
+            await _in_thread(path, lambda: atomic_files.stage(path, data))
             stored = await self._write_row(report.model_copy(update={"id": existing.id}) if existing else report, data)
-            await _in_thread(path, lambda: files.put_in_place(path))
+            await _in_thread(path, lambda: atomic_files.put_in_place(path))
         return stored
 
     async def _write_row(self, report: Report, data: bytes) -> Report:
@@ -86,7 +86,7 @@ class ReportRepository(Repository[Report]):
         return stored
 
     def _row(self, report: Report, data: bytes) -> tuple[Report, Statement]:
-        stored = report.model_copy(update={"size": len(data), "sha256": files.sha256(data)})
+        stored = report.model_copy(update={"size": len(data), "sha256": atomic_files.sha256(data)})
         content = self.table.encode(stored)
         found = (document("report", content, _text(data)),)
         return stored, Statement(
@@ -109,22 +109,22 @@ class ReportRepository(Repository[Report]):
         async with self._one:
             try:
                 for path, _report, data in waiting:
-                    await _in_thread(path, partial(files.stage, path, data))
+                    await _in_thread(path, partial(atomic_files.stage, path, data))
                 ready = True
                 yield [self._row(report, data)[1] for _path, report, data in waiting]
             except BaseException as error:
                 # After a database error the rows may still exist; then the staged texts are theirs.
                 if not ready or isinstance(error, UsageError):
                     for path, _report, _data in waiting:
-                        await in_storage_thread(files.unstage, path)
+                        await in_storage_thread(atomic_files.unstage, path)
                 raise
             for path, _report, _data in waiting:
-                await _in_thread(path, partial(files.put_in_place, path))
+                await _in_thread(path, partial(atomic_files.put_in_place, path))
 
     async def remove_files(self, workflow_id: str, names: Sequence[str]) -> None:
         """Delete the files of reports whose rows are gone."""
         for name in names:
-            await in_storage_thread(files.remove, self.path(workflow_id, name))
+            await in_storage_thread(atomic_files.remove, self.path(workflow_id, name))
 
     async def get(self, workflow_id: str, name: str = "") -> Report:
         """Return the row of a report.
@@ -147,7 +147,7 @@ class ReportRepository(Repository[Report]):
         async with self._one:
             report = await self.get(workflow_id, name)
             path = self.path(workflow_id, name)
-            data = await _in_thread(path, lambda: files.read_hashed(path, report.sha256))
+            data = await _in_thread(path, lambda: atomic_files.read_hashed(path, report.sha256))
             if data is None and check:
                 raise StorageError(
                     CHANGED, code="damaged_file", path=path, workflow=workflow_id, name=shlex.quote(name)
@@ -165,7 +165,7 @@ class ReportRepository(Repository[Report]):
             report = await self.get(workflow_id, name)
             path = self.path(workflow_id, name)
             data = await _in_thread(path, path.read_bytes)
-            if files.sha256(data) == report.sha256:
+            if atomic_files.sha256(data) == report.sha256:
                 return report
             return await self._write_row(report.model_copy(update={"updated_at": self._store.clock.now()}), data)
 
@@ -207,7 +207,7 @@ class ReportRepository(Repository[Report]):
                 Statement("DELETE $row RETURN NONE", {"row": row}, (RemovedDocument("report", (found.id,)),)),
             )
             path = self.path(workflow_id, name)
-            await in_storage_thread(files.remove, path)
+            await in_storage_thread(atomic_files.remove, path)
 
     async def _by_name(self, workflow_id: str, name: str) -> Report | None:
         found = await self._select(

@@ -7,26 +7,26 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, TypeVar
 
-from atelier_desk.domain.branches import RunLink
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.workflow import Run, RunStatus
+from atelier_desk.domain.workflow_branches import RunLink
 from atelier_desk.storage import tables
-from atelier_desk.storage.damage import CODE, Damage, damaged
+from atelier_desk.storage.damage_report import CODE, Damage, damaged
 from atelier_desk.storage.integrity import unreadable_event
-from atelier_desk.storage.repositories.base import Repository, guard, page_size
+from atelier_desk.storage.repositories.base_repository import Repository, guard, page_size
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_sent, save_usage
-from atelier_desk.storage.rows import plain_time, record
-from atelier_desk.storage.search.changes import Change, RemovedDocument
-from atelier_desk.storage.search.requests import RequestsRemoved
+from atelier_desk.storage.row_mapping import plain_time, record
+from atelier_desk.storage.search.index_changes import Change, RemovedDocument
+from atelier_desk.storage.search.request_usage import RequestsRemoved
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.writing.chain import Chain
-from atelier_desk.storage.writing.commit import Commit
-from atelier_desk.storage.writing.commit_rows import chained, statements
+from atelier_desk.storage.writing.commit_statements import chained, statements
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey
+from atelier_desk.storage.writing.hash_chain import Chain
+from atelier_desk.storage.writing.journal_commit import Commit
+from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")

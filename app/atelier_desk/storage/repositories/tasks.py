@@ -8,8 +8,8 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.storage import tables
-from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import record
+from atelier_desk.storage.repositories.base_repository import Repository, page_size
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.support.i18n import N_
 
 

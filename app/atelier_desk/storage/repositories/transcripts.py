@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.ids import is_id, made_at
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, ToolExecution
 from atelier_desk.storage import tables
-from atelier_desk.storage.damage import CODE
-from atelier_desk.storage.repositories.base import Repository, page_size
-from atelier_desk.storage.rows import Table, plain_time, record
+from atelier_desk.storage.damage_report import CODE
+from atelier_desk.storage.repositories.base_repository import Repository, page_size
+from atelier_desk.storage.row_mapping import Table, plain_time, record
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_, _
 
@@ -170,7 +170,7 @@ async def _one_by_one(
         StorageError: ``damaged_row``: an event cannot be read either.
     """
     # Loading the event types takes a while, and a listing needs none.
-    from atelier_desk.storage.writing.chain import named_in
+    from atelier_desk.storage.writing.hash_chain import named_in
 
     condition = "workflow = $workflow" if run_ids is None else "run IN $runs"
     events = await store.query(

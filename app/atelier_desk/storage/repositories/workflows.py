@@ -11,13 +11,13 @@ from typing import Any
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.storage import errors, tables
-from atelier_desk.storage.folder.datadir import DataDir
-from atelier_desk.storage.folder.files import files_of
-from atelier_desk.storage.repositories.base import Repository, guard, some, upsert
+from atelier_desk.storage.data_folder.atomic_files import files_of
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.repositories.base_repository import Repository, guard, some, upsert
 from atelier_desk.storage.repositories.memories import MemoryRepository, stamp
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
-from atelier_desk.storage.rows import record
-from atelier_desk.storage.search.changes import WorkflowRemoved
+from atelier_desk.storage.row_mapping import record
+from atelier_desk.storage.search.index_changes import WorkflowRemoved
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread

@@ -15,8 +15,15 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage.search import requests
-from atelier_desk.storage.search.changes import Change, Document, RemovedDocument, WorkflowAt, WorkflowRemoved, micros
+from atelier_desk.storage.search import request_usage
+from atelier_desk.storage.search.index_changes import (
+    Change,
+    Document,
+    RemovedDocument,
+    WorkflowAt,
+    WorkflowRemoved,
+    micros,
+)
 from atelier_desk.storage.search.tokens import PART_MIN, document_tokens, long_words, query_tokens
 from atelier_desk.support.i18n import N_
 
@@ -42,7 +49,7 @@ CREATE TABLE IF NOT EXISTS document (
 );
 CREATE UNIQUE INDEX IF NOT EXISTS document_id ON document (kind, id);
 CREATE INDEX IF NOT EXISTS document_workflow ON document (workflow);
-{requests.TABLES}
+{request_usage.TABLES}
 """
 _WORDS = """
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
@@ -151,7 +158,7 @@ class SearchIndex:
                 return sum(self._remove_rows("kind = ? AND id = ?", (change.kind, each)) for each in change.ids)
             case WorkflowRemoved():
                 self._db.execute("DELETE FROM workflow WHERE id = ?", (change.workflow_id,))
-                requests.apply(self._db, requests.RequestsRemoved(workflow_id=change.workflow_id))
+                request_usage.apply(self._db, request_usage.RequestsRemoved(workflow_id=change.workflow_id))
                 return self._remove_rows("workflow = ?", (change.workflow_id,))
             case WorkflowAt():
                 self._db.execute(
@@ -161,7 +168,7 @@ class SearchIndex:
                 )
                 return 0
             case _:
-                requests.apply(self._db, change)
+                request_usage.apply(self._db, change)
                 return 0
 
     def find(self, query: str, limit: int, before: int | None = None, *, parts: bool = False) -> list[IndexMatch]:

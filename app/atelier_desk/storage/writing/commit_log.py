@@ -18,9 +18,9 @@ import os
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors, schema
-from atelier_desk.storage.engine import Engine
-from atelier_desk.storage.rows import record
+from atelier_desk.storage import errors, migration_registry
+from atelier_desk.storage.database_engine import Engine
+from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.writing.writer import Statement
 
 _log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class CommitLog:
 
     def statement(self) -> Statement:
         """Statement to add to the transaction of the next commit."""
-        row = record(schema.VERSION_TABLE, "commits")
+        row = record(migration_registry.VERSION_TABLE, "commits")
         return Statement("UPSERT $row SET commits = $number RETURN NONE", {"row": row, "number": self.number + 1})
 
     def committed(self) -> None:
@@ -101,7 +101,9 @@ class CommitLog:
 async def _newest(engine: Engine) -> int:
     """Return the number of the newest commit in the database, 0 if there is none."""
     rows = (
-        await schema.Migrator(engine).run("SELECT VALUE commits FROM $row", row=record(schema.VERSION_TABLE, "commits"))
+        await migration_registry.Migrator(engine).run(
+            "SELECT VALUE commits FROM $row", row=record(migration_registry.VERSION_TABLE, "commits")
+        )
     )[0]
     return int(rows[0]) if rows else 0
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from atelier_desk.domain.events.run import RunEvent, event_body_adapter
 from atelier_desk.storage.compressed_text import unpack
-from atelier_desk.storage.damage import damaged_row
-from atelier_desk.storage.rows import Table, has_hash, plain_time, record, to_json
+from atelier_desk.storage.damage_report import damaged_row
+from atelier_desk.storage.row_mapping import Table, has_hash, plain_time, record, to_json
 
 
 class _EventTable(Table[RunEvent]):

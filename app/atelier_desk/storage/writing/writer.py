@@ -20,8 +20,8 @@ from typing import Any, NamedTuple, Protocol
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
-from atelier_desk.storage.engine import Engine, Outcome
-from atelier_desk.storage.search.changes import Change
+from atelier_desk.storage.database_engine import Engine, Outcome
+from atelier_desk.storage.search.index_changes import Change
 
 _log = logging.getLogger(__name__)
 GROUP_MAX = 64

@@ -58,7 +58,7 @@ class InvalidArgumentsError(ToolError):
 
         ``number`` formats whole numbers. ``str(error)`` is for the model.
         """
-        from atelier_desk.presentation.argument_errors import explain
+        from atelier_desk.presentation.argument_error_text import explain
 
         return (
             explain(self.__cause__, self.operations, number)

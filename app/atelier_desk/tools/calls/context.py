@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.provider import ModelInfo

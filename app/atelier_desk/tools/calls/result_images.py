@@ -10,7 +10,7 @@ from dataclasses import replace
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import PicturePart
-from atelier_desk.media.prepare import UnusablePicture, prepared
+from atelier_desk.media.picture_preparation import UnusablePicture, prepared
 from atelier_desk.tools.calls.outcomes import Part, ToolResult
 
 UNFIT = {

@@ -11,19 +11,19 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from atelier_desk.domain.documents import PDF
-from atelier_desk.domain.documents import kind_of as kind_of_document
+from atelier_desk.domain.document_formats import PDF
+from atelier_desk.domain.document_formats import kind_of as kind_of_document
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.media.image_headers import kind_of
-from atelier_desk.media.prepare import UnusablePicture
+from atelier_desk.media.picture_preparation import UnusablePicture
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.calls.result_images import UNFIT, ready_picture
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.base import FilePath, FileTool, near_names, seen
-from atelier_desk.tools.files.documents import PAGES, document_text, pdf_pages
+from atelier_desk.tools.files.document_text import PAGES, document_text, pdf_pages
+from atelier_desk.tools.files.file_tool import FilePath, FileTool, near_names, seen
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath

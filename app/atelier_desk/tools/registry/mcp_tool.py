@@ -11,11 +11,11 @@ from typing import Any, ClassVar, Protocol
 from pydantic import create_model, model_validator
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ImagePart, ToolSpec
 from atelier_desk.domain.result_parts import PicturePart
-from atelier_desk.mcp import argument_coercion, definitions
+from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.mcp import argument_coercion, tool_definitions
 from atelier_desk.mcp.results import Answer
 from atelier_desk.tools.base import (
     Call,
@@ -116,21 +116,21 @@ def make(server: McpServer, name: str, definition: Mapping[str, object], caller:
     Raises:
         Unusable: its parameters cannot be used.
     """
-    schema = definitions.parameters(definition)
-    own = definitions.digest(definition)
+    schema = tool_definitions.parameters(definition)
+    own = tool_definitions.digest(definition)
     attributes = {
         "name": name,
-        "title": f"{server.name}: {definitions.title(definition)}",
+        "title": f"{server.name}: {tool_definitions.title(definition)}",
         "section": of_server(server.name),
         # A tool's claim to be non-destructive proves nothing; the opposite claim is believed.
-        "risk": Risk.HIGH if definitions.hint(definition, "destructiveHint") else Risk.MEDIUM,
+        "risk": Risk.HIGH if tool_definitions.hint(definition, "destructiveHint") else Risk.MEDIUM,
         # The connection limits each step of the call; time does not count while a person is asked.
         "timeout_s": 0.0,
         "input": _input_of(name, schema),
         "server": server.name,
         "own_name": str(definition["name"]),
         "schema": schema,
-        "server_description": definitions.description(definition),
+        "server_description": tool_definitions.description(definition),
         "seen": seen or own,
         "is_program": server.transport == "stdio",
         "altered": bool(seen) and seen != own,
@@ -173,7 +173,7 @@ def outcome(answer: Answer, server: str) -> ToolResult:
 def _input_of(name: str, schema: dict[str, Any]) -> type[Input]:
     def check(cls: type[Input], values: Any) -> Any:
         given = _without_nulls(schema, values)
-        if problem := definitions.argument_mismatch(schema, given):
+        if problem := tool_definitions.argument_mismatch(schema, given):
             known = list(schema["properties"])
             more = f" and {len(known) - _KNOWN} more" if len(known) > _KNOWN else ""
             required = ", ".join(map(str, schema.get("required") or ())) or "nothing"

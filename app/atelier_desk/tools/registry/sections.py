@@ -75,7 +75,7 @@ def section(
 
 
 _PACKAGE = "atelier_desk.tools"
-NO_TOOLS = {f"{_PACKAGE}.{name}" for name in ("own", "registry", "definition", "calls")}
+NO_TOOLS = {f"{_PACKAGE}.{name}" for name in ("user_tools", "registry", "definition", "calls")}
 """Packages without built-in tools."""
 
 

@@ -25,16 +25,16 @@ if TYPE_CHECKING:
         RelationKind,
     )
     from atelier_desk.domain.skill import Scope, SkillUse
-    from atelier_desk.knowledge.search import MemorySearch
-    from atelier_desk.storage.folder.artefacts import Artefacts
+    from atelier_desk.knowledge.memory_search import MemorySearch
+    from atelier_desk.storage.data_folder.artefacts import Artefacts
     from atelier_desk.storage.repositories import MemoryRepository, ReportRepository
     from atelier_desk.tools.calls.context import Spending
     from atelier_desk.tools.registry.registry import ToolRegistry
     from atelier_desk.web.media_generation import MediaGenerator
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
-    from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-    from atelier_desk.workspace.processes.commands import Commands
+    from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+    from atelier_desk.workspace.processes.running_commands import Commands
 
 
 class QuestionGate(Protocol):

@@ -18,12 +18,12 @@ from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.shell import held_file_results, protected_names
 from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
-from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.checkpoints.held_repositories import adopt
+from atelier_desk.workspace.checkpoints.launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled, settle_all
+from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.processes import sandbox
-from atelier_desk.workspace.processes.commands import KeptOutput
+from atelier_desk.workspace.processes.running_commands import KeptOutput
 
 _NAMED = 20
 """Maximum files named in a result and shown on a card."""

@@ -20,16 +20,16 @@ from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import FILES
 from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.shell import held_file_results
-from atelier_desk.workspace import repository
-from atelier_desk.workspace.commands import git, link_resolution
+from atelier_desk.workspace import repository_inspection
+from atelier_desk.workspace.commands import git_safety, link_resolution
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import Line, ShellWord, Simple
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 from atelier_desk.workspace.path_restrictions import Hidden
 from atelier_desk.workspace.processes import environment, sandbox
-from atelier_desk.workspace.processes.commands import Commands, KeptOutput, TooManyError
-from atelier_desk.workspace.processes.process import CHECK_S, Order
+from atelier_desk.workspace.processes.command_process import CHECK_S, Order
+from atelier_desk.workspace.processes.running_commands import Commands, KeptOutput, TooManyError
 from atelier_desk.workspace.processes.sandbox import Kind
 from atelier_desk.workspace.skills.find import folders_of
 
@@ -225,7 +225,7 @@ async def order_of(
         words = (ShellWord(((file, False),)), *command.words[1:])
         if _reads_git(judged) and judged.folder is not None:
             names, reads = await _settings(file, place, judged.folder)
-            asked = git.hardened((file, *command.arguments[1:]), names)
+            asked = git_safety.hardened((file, *command.arguments[1:]), names)
             if context is not None and context.denied:
                 asked = await in_tool_thread(
                     context.denied.git, asked, command.arguments[1:], place.folder / judged.folder
@@ -280,7 +280,10 @@ def environment_of(place: CommandPlace) -> dict[str, str]:
 
 
 def _environment(place: CommandPlace, *, safe: bool, reads_git: bool) -> dict[str, str]:
-    variables = {**environment.environment(place.root), **(git.ENVIRONMENT if reads_git else git.OPEN_ENVIRONMENT)}
+    variables = {
+        **environment.environment(place.root),
+        **(git_safety.ENVIRONMENT if reads_git else git_safety.OPEN_ENVIRONMENT),
+    }
     return {**variables, "PATH": environment.system_path(place.root)} if safe else variables
 
 
@@ -302,7 +305,7 @@ async def _settings(file: str, place: CommandPlace, folder: str) -> tuple[tuple[
 
     They may have changed since the decision: raises ``ToolError`` unless a person approved the present ones.
     """
-    found = await in_tool_thread(repository.inspect, file, place.folder / folder, place.roots)
+    found = await in_tool_thread(repository_inspection.inspect, file, place.folder / folder, place.roots)
     if found.rule and not place.settings_allowed(found.rule):
         raise ToolError(
             f"git is not run here: settings of the repository may run programs or use files elsewhere "

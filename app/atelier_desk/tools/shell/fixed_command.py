@@ -10,7 +10,7 @@ from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import change_capture, command_start
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.processes import environment
-from atelier_desk.workspace.processes.process import Order
+from atelier_desk.workspace.processes.command_process import Order
 from atelier_desk.workspace.processes.sandbox import Kind
 
 

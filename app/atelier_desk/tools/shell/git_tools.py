@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import is_storable_name, name_on_disk, readable_name
+from atelier_desk.support.readable_text import is_storable_name, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.input_schema import PathText
@@ -20,7 +20,7 @@ from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.processes.commands import KeptOutput
+from atelier_desk.workspace.processes.running_commands import KeptOutput
 
 _TIMEOUT_S = 30.0
 

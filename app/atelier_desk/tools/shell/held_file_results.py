@@ -10,7 +10,7 @@ from atelier_desk.domain.result_parts import TextPart
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.workspace.checkpoints.protected_files import Settled
-from atelier_desk.workspace.processes.process import Guarded
+from atelier_desk.workspace.processes.command_process import Guarded
 
 _NAMED = 20
 """Maximum names of one kind in a result."""

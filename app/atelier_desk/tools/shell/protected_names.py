@@ -17,15 +17,15 @@ from functools import cache
 from os.path import normpath, realpath
 from pathlib import Path as File
 
-from atelier_desk.domain.paths import within
+from atelier_desk.domain.path_containment import within
 from atelier_desk.domain.protected_names import ProtectedTargets, is_protected
 from atelier_desk.policy.permissions.call_facts import Path
-from atelier_desk.policy.permissions.protected import protected
+from atelier_desk.policy.permissions.protected_paths import protected
 from atelier_desk.workspace.checkpoints.protected_files import protected_in
-from atelier_desk.workspace.commands import git
+from atelier_desk.workspace.commands import git_safety
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 from atelier_desk.workspace.glob_matching import Patterns, TooManyError
-from atelier_desk.workspace.processes import environment, git_files
+from atelier_desk.workspace.processes import environment, git_pointer_files
 
 _JOINED = re.compile(r"[=:,@]")
 """Separators between an option and its value, or several names in one word.
@@ -238,7 +238,7 @@ def _filled(command: str, words: Sequence[str], folder: str) -> list[str]:
         ]
     if command == "submodule":
         names.append(".gitmodules")
-        text = (git_files.content(os.path.join(folder, ".gitmodules")) or b"").decode("utf-8", "replace")
+        text = (git_pointer_files.content(os.path.join(folder, ".gitmodules")) or b"").decode("utf-8", "replace")
         names += re.findall(r"^\s*path\s*=\s*(.+?)\s*$", text, re.MULTILINE)
     return [_normalised(os.path.join(folder, name)) for name in names if name.strip("./")]
 
@@ -249,10 +249,10 @@ def _tracked(folder: str, folders: Sequence[str]) -> set[str] | None:
     program = environment.program("git", File(folder), root, system=True) if os.path.isdir(folder) else ""  # noqa: PTH112
     if not program:
         return None
-    environ = {**environment.environment(root), **git.ENVIRONMENT}
+    environ = {**environment.environment(root), **git_safety.ENVIRONMENT}
     output: list[bytes] = []
     for words in (("rev-parse", "--show-toplevel"), ("ls-files", "-z", "--full-name", ":/")):
-        line = git.hardened((program, *words), ())
+        line = git_safety.hardened((program, *words), ())
         try:
             done = subprocess.run(
                 line, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True, check=True, timeout=_GIT_S

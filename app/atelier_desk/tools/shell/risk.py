@@ -10,9 +10,9 @@
 from __future__ import annotations
 
 from atelier_desk.tools.base import Risk
+from atelier_desk.workspace.commands.command_table import DELETES, SHELLS
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement
 from atelier_desk.workspace.commands.packages import installs
-from atelier_desk.workspace.commands.table import DELETES, SHELLS
 from atelier_desk.workspace.processes.sandbox import Kind as Box
 
 

@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.call import Subjects
 from atelier_desk.domain.team import TeamCall
+from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Input, Outcome, Risk, StartChildren, ToolContext
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.teams.base import PREVIEW, AgentId, Join, Prompt, TeamTool, job_for, join, preview, team_of
+from atelier_desk.tools.teams.team_tool import PREVIEW, AgentId, Join, Prompt, TeamTool, job_for, join, preview, team_of
 
 
 class Task(Input):

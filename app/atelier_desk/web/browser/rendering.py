@@ -10,9 +10,9 @@ from typing import Any
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import Address, read
+from atelier_desk.web.browser.browser_discovery import Installed, is_root
 from atelier_desk.web.browser.devtools import BrowserGone, CommandRefused, Devtools
-from atelier_desk.web.browser.gate import Gate
-from atelier_desk.web.browser.installed import Installed, is_root
+from atelier_desk.web.browser.filtering_proxy import Gate
 from atelier_desk.web.browser.process import last_line, running
 from atelier_desk.web.dialing import Dialer
 

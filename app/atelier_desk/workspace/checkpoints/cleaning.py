@@ -13,10 +13,10 @@ from collections.abc import Callable, Container
 from dataclasses import dataclass
 from datetime import datetime
 
-from atelier_desk.domain.change import Change
-from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.leftovers import TRASH
+from atelier_desk.domain.file_change import Change
+from atelier_desk.workspace.checkpoints.orphaned_undo_data import TRASH
 from atelier_desk.workspace.checkpoints.records import References, Stopped, delete_tree, size_below
+from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,9 @@ from typing import Any
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.held_file import HeldFile
-from atelier_desk.storage.folder.files import plain_name, private_folder, sync_folder
+from atelier_desk.storage.data_folder.atomic_files import plain_name, private_folder, sync_folder
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace import transfer
+from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.atomic_rename import rename_new
 from atelier_desk.workspace.checkpoints.records import UnreadRecord, delete_tree, listed, read_folder, write_record
 from atelier_desk.workspace.diffs import digest
@@ -75,9 +75,12 @@ class HeldFiles:
                 write_record(place.with_suffix(".json"), held.model_copy(update={"folder": True}))
                 moved = _renamed(source, name, handle)
             if not moved:
-                transfer.copy(source, name, handle, _CONTENT, whole=True)
+                file_copying.copy(source, name, handle, _CONTENT, whole=True)
             held = held.model_copy(
-                update={"content": "" if moved else transfer.digest_of(handle, _CONTENT), "folder": _is_folder(handle)}
+                update={
+                    "content": "" if moved else file_copying.digest_of(handle, _CONTENT),
+                    "folder": _is_folder(handle),
+                }
             )
             os.fsync(handle)
         except BaseException:
@@ -89,7 +92,7 @@ class HeldFiles:
         write_record(place.with_suffix(".json"), held)
         sync_folder(place.parent)
         if not moved:
-            transfer.delete(source, name)
+            file_copying.delete(source, name)
         return held
 
     def read(self, held: HeldFile, most: int) -> bytes | None:
@@ -121,14 +124,14 @@ class HeldFiles:
             with root.located(held.on_disk, follow=False) as (folder, name):
                 temporary = temporary_name()
                 try:
-                    transfer.copy(source, _CONTENT, folder, temporary, whole=True)
-                    if held.content and transfer.digest_of(folder, temporary) != held.content:
+                    file_copying.copy(source, _CONTENT, folder, temporary, whole=True)
+                    if held.content and file_copying.digest_of(folder, temporary) != held.content:
                         raise self._damaged(held)
                     rename_new(folder, temporary, folder, name)
                 except FileExistsError as error:
                     raise in_the_way(held) from error
                 finally:
-                    transfer.delete(folder, temporary)
+                    file_copying.delete(folder, temporary)
                 os.fsync(folder)
         finally:
             os.close(source)

@@ -22,14 +22,14 @@ from os.path import realpath
 from pathlib import Path
 from typing import NamedTuple
 
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
-from atelier_desk.support.text import readable_name
+from atelier_desk.support.readable_text import readable_name
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
-from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
-from atelier_desk.workspace.checkpoints.held_repositories import adopt_left
+from atelier_desk.workspace.checkpoints.launcher_held_files import adopt_left
+from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 
 log = logging.getLogger(__name__)

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from atelier_desk.domain.base import Model
-from atelier_desk.domain.change import Change
-from atelier_desk.storage.folder.files import sha256, write_atomic
+from atelier_desk.domain.base_model import Model
+from atelier_desk.domain.file_change import Change
+from atelier_desk.storage.data_folder.atomic_files import sha256, write_atomic
 from atelier_desk.support.i18n import N_
 
 M = TypeVar("M", bound=Model)

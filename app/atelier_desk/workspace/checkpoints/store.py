@@ -14,9 +14,9 @@ import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import NotFoundError, ToolError
-from atelier_desk.storage.folder.files import holds, plain_name, private_folder, sync_folder, write_atomic
+from atelier_desk.domain.file_change import Change
+from atelier_desk.storage.data_folder.atomic_files import holds, plain_name, private_folder, sync_folder, write_atomic
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.checkpoints.records import (
     ENDING,

@@ -22,9 +22,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from atelier_desk.domain.paths import within
-from atelier_desk.storage.folder.files import private_folder, write_atomic
-from atelier_desk.workspace.checkpoints.touched_files import SLACK_NS, touched
+from atelier_desk.domain.path_containment import within
+from atelier_desk.storage.data_folder.atomic_files import private_folder, write_atomic
+from atelier_desk.workspace.checkpoints.recently_written_files import SLACK_NS, touched
 
 ALL_CONTENTS = "*"
 """Replaces the content hash: everything in the folder is marked."""

@@ -11,10 +11,10 @@ import errno
 import os
 from pathlib import Path
 
-from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.domain.file_change import Change
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace import transfer
+from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.atomic_rename import rename_new
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.root import ConfinedRoot
@@ -38,17 +38,17 @@ def put(folder: int, name: str, trash: int, beside: str) -> None:
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-    copied = transfer.copy_verified(folder, name, trash, CONTENT)
+    copied = file_copying.copy_verified(folder, name, trash, CONTENT)
     try:
         rename_new(folder, name, folder, beside)
-        if transfer.digest_of(folder, beside) != copied:
+        if file_copying.digest_of(folder, beside) != copied:
             # Somebody wrote to it during the copy.
-            transfer.delete(trash, CONTENT)
-            transfer.copy_verified(folder, beside, trash, CONTENT)
+            file_copying.delete(trash, CONTENT)
+            file_copying.copy_verified(folder, beside, trash, CONTENT)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
             rename_new(folder, beside, folder, name)
-        transfer.delete(trash, CONTENT)
+        file_copying.delete(trash, CONTENT)
         raise
 
 
@@ -56,7 +56,7 @@ def put_back(folder: int, name: str, trash: int, beside: str) -> None:
     """Undo ``put``. Raises ``FileExistsError``: the name is taken again, and the file stays in the trash."""
     if _there(folder, beside):
         rename_new(folder, beside, folder, name)
-        transfer.delete(trash, CONTENT)
+        file_copying.delete(trash, CONTENT)
     else:
         rename_new(trash, CONTENT, folder, name)
 
@@ -76,11 +76,11 @@ def bring_back(folder: int, name: str, trash: int, beside: str, expected: str) -
     except OSError as error:
         if error.errno != errno.EXDEV:
             raise
-        transfer.copy_verified(trash, CONTENT, folder, beside, expected=expected)
+        file_copying.copy_verified(trash, CONTENT, folder, beside, expected=expected)
         try:
             rename_new(folder, beside, folder, name)
         except BaseException:
-            transfer.delete(folder, beside)
+            file_copying.delete(folder, beside)
             raise
     os.fsync(folder)
 
@@ -100,7 +100,7 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
                 made = change if recorded else _settle_aside(folder, name, trash, change)
                 if made is not None:
                     kept.save(made)
-                    transfer.delete(folder, change.temporary)
+                    file_copying.delete(folder, change.temporary)
                 return made
             if recorded or not _there(trash, CONTENT):
                 return change if recorded else None
@@ -108,7 +108,7 @@ def settle(kept: CheckpointFiles, root: ConfinedRoot, change: Change) -> Change 
                 return change
             # The copy may be incomplete, or somebody took the name: then the trash has the only version.
             copied = change.temporary and os.fstat(folder).st_dev != os.fstat(trash).st_dev
-            return None if copied or transfer.digest_of(folder, name) == change.before else change
+            return None if copied or file_copying.digest_of(folder, name) == change.before else change
     except ToolError as error:
         if error.code not in ("not_found", "not_a_folder"):
             raise
@@ -120,22 +120,22 @@ def _settle_aside(folder: int, name: str, trash: int, change: Change) -> Change 
 
     Not yet known is whether it is the right file, and its copy complete.
     """
-    found = transfer.digest_of(folder, change.temporary)
-    if found == change.before and transfer.digest_of(trash, CONTENT) == found:
+    found = file_copying.digest_of(folder, change.temporary)
+    if found == change.before and file_copying.digest_of(trash, CONTENT) == found:
         return change
     try:
         rename_new(folder, change.temporary, folder, name)
     except FileExistsError:
         # Somebody took the name: the file stays listed as deleted and can be restored.
-        transfer.delete(trash, CONTENT)
-        transfer.copy_verified(folder, change.temporary, trash, CONTENT)
+        file_copying.delete(trash, CONTENT)
+        file_copying.copy_verified(folder, change.temporary, trash, CONTENT)
         return change.model_copy(update={"before": found, "undoes": change.undoes if found == change.before else ""})
     return None
 
 
 def verify(trash: int, change: Change, where: Path) -> None:
     """Compare the trash with what was deleted. Raises ``ConflictError`` (``damaged``)."""
-    found = transfer.digest_of(trash, CONTENT)
+    found = file_copying.digest_of(trash, CONTENT)
     if not found:
         raise ToolError(N_("The deleted data is no longer stored."), code="not_found")
     if found != change.before:

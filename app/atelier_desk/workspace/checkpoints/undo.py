@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atelier_desk.domain.change import Change
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
+from atelier_desk.domain.file_change import Change
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.checkpoints.files import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 

@@ -11,10 +11,11 @@ from functools import lru_cache
 from posixpath import join, normpath
 
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.commands import git, repository_changes, sublanguages
-from atelier_desk.workspace.commands.options import Operands, Rules, UnknownOptionError, parse_options
+from atelier_desk.workspace.commands import git_safety as git
+from atelier_desk.workspace.commands import git_settings_changes, sublanguages
+from atelier_desk.workspace.commands.command_table import DELETES, READS, WRAPPERS, WRITES
+from atelier_desk.workspace.commands.option_rules import Operands, Rules, UnknownOptionError, parse_options
 from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
-from atelier_desk.workspace.commands.table import DELETES, READS, WRAPPERS, WRITES
 
 MOST_COMMANDS = 50
 """Maximum commands per line; longer lines ask (exceeding a limit never permits a line)."""
@@ -146,7 +147,7 @@ class Judgement:
         others = all(one.safe for one in self.commands if one.command.arguments[0] != "git")
         if self.line is None or self.redirected:
             return False
-        return others and bool(git) and all(map(repository_changes.changes_settings, git))
+        return others and bool(git) and all(map(git_settings_changes.changes_settings, git))
 
     def folders(self, command: JudgedCommand) -> tuple[str, ...]:
         """Return the folders where one of the commands may run.
@@ -264,7 +265,9 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
         files = _files(name, rules, arguments)
     except UnknownOptionError as error:
         settings = (
-            [repository_changes.SETTINGS] if name == "git" and repository_changes.changes_settings(arguments) else []
+            [git_settings_changes.SETTINGS]
+            if name == "git" and git_settings_changes.changes_settings(arguments)
+            else []
         )
         return (
             Kind.RUNS,

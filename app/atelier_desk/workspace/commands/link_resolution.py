@@ -8,10 +8,10 @@ from glob import glob
 from os.path import isdir, lexists, normpath, realpath
 from pathlib import Path
 
-from atelier_desk.domain.paths import within
+from atelier_desk.domain.path_containment import within
 from atelier_desk.workspace.bounded_walk import WalkLimit, is_folder, walk
-from atelier_desk.workspace.commands.followed_links import follows_links
 from atelier_desk.workspace.commands.judge import File
+from atelier_desk.workspace.commands.link_following_programs import follows_links
 from atelier_desk.workspace.commands.parsing import Simple
 
 _JOINED = re.compile(r"[=:,@]")

@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents.archive import attribute, opened, tree
-from atelier_desk.workspace.documents.lines import Lines, one_line
+from atelier_desk.workspace.documents.markdown_lines import Lines, one_line
+from atelier_desk.workspace.documents.xml_archive import attribute, opened, tree
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _GONE = ("script", "style", "template", "svg", "iframe", "object", "noscript", "head")

@@ -8,8 +8,8 @@ from datetime import date, datetime, time
 from io import BytesIO
 from typing import Any
 
-from atelier_desk.workspace.documents.archive import opened
-from atelier_desk.workspace.documents.lines import COLUMNS, Lines, heading, table
+from atelier_desk.workspace.documents.markdown_lines import COLUMNS, Lines, heading, table
+from atelier_desk.workspace.documents.xml_archive import opened
 
 
 def lines(data: bytes) -> Lines:

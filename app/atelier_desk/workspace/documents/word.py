@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from atelier_desk.workspace.documents.archive import attribute, local, opened
-from atelier_desk.workspace.documents.lines import Lines, heading, one_line, table
+from atelier_desk.workspace.documents.markdown_lines import Lines, heading, one_line, table
+from atelier_desk.workspace.documents.xml_archive import attribute, local, opened
 
 _ALSO = tuple(
     f"application/vnd.{kind}.main+xml"
@@ -72,7 +72,7 @@ def _part(data: bytes) -> Any:
 
 
 def _root(relation: Any) -> Any:
-    from atelier_desk.workspace.documents.archive import tree
+    from atelier_desk.workspace.documents.xml_archive import tree
 
     return tree(relation.target_part.blob)
 

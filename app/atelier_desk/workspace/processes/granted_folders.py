@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import file_trees, git_files
+    from atelier_desk.workspace.processes import file_trees, git_pointer_files
     from atelier_desk.workspace.processes.file_trees import FOLDER, Budget, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES
 else:
     import file_trees
-    import git_files
+    import git_pointer_files
     from file_trees import FOLDER, Budget, Tree
     from repository_state import MOST_BYTES
 
@@ -36,7 +36,7 @@ class GrantedFolders:
         self.roots = [
             root
             for root in dict.fromkeys(roots)
-            if not any(root != each and git_files.below(root, each) for each in roots)
+            if not any(root != each and git_pointer_files.below(root, each) for each in roots)
         ]
         self.handles: dict[str, int] = {}
 
@@ -52,11 +52,11 @@ class GrantedFolders:
 
     def root_of(self, path: str) -> str:
         """Return the granted folder that contains a path; empty if there is none."""
-        return next((root for root in self.roots if git_files.below(path, root)), "")
+        return next((root for root in self.roots if git_pointer_files.below(path, root)), "")
 
     def shown(self, path: str) -> str:
         """Return a path for display."""
-        name = path[len(self.first) + 1 :] if git_files.below(path, self.first) else path
+        name = path[len(self.first) + 1 :] if git_pointer_files.below(path, self.first) else path
         name = file_trees.readable(name or ".")
         return "".join(character if character.isprintable() else "?" for character in name)
 

@@ -27,32 +27,32 @@ from typing import Any
 
 if __package__:
     from atelier_desk.workspace.processes import (  # fmt: skip
-        baselines,
         file_trees,
-        git_files,
-        git_locks,
-        git_settings,
+        git_pointer_files,
+        git_referenced_files,
+        git_settings_parsing,
         granted_folders,
-        harmless_git_keys,
-        named_files,
-        repository_links,
+        harmless_repositories,
+        held_git_files,
+        links_into_repositories,
         repository_scan,
         repository_state,
+        shared_baseline,
     )
     from atelier_desk.workspace.processes.file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
-    import baselines
     import file_trees
-    import git_files
-    import git_locks
-    import git_settings
+    import git_pointer_files
+    import git_referenced_files
+    import git_settings_parsing
     import granted_folders
-    import harmless_git_keys
-    import named_files
-    import repository_links
+    import harmless_repositories
+    import held_git_files
+    import links_into_repositories
     import repository_scan
     import repository_state
+    import shared_baseline
     from file_trees import Budget, Identity, Tree
     from repository_state import MOST_BYTES, SETTINGS, Repository
 
@@ -85,16 +85,16 @@ class GuardedFiles:
         self._roots = self._folders.roots
         self._may_change = may_change
         self._writable = [path for path in writable if not self._folders.root_of(path)]
-        self._baseline = baselines.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
-        self._git = git_settings.Git(self._roots)
+        self._baseline = shared_baseline.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
+        self._git = git_settings_parsing.Git(self._roots)
         self._known: dict[Identity, Repository] = {}
         self._pointers: dict[str, tuple[Tree, Identity | None]] = {}
         self._links: dict[str, str] = {}
-        self._named = named_files.NamedFiles(self._git, self._folders)
-        self._harmless = harmless_git_keys.Harmless(self._git, self._folders.root_of)
+        self._named = git_referenced_files.NamedFiles(self._git, self._folders)
+        self._harmless = harmless_repositories.Harmless(self._git, self._folders.root_of)
         self._refused: set[str] = set()
         """Unchanged pointers that now lead elsewhere."""
-        self._holder = git_locks.Holder(held, self._folders.root_of, self._folders.shown)
+        self._holder = held_git_files.Holder(held, self._folders.root_of, self._folders.shown)
         self._continues: Callable[[], bool] | None = None
         self.put_back: set[str] = set()
         self.gone: set[str] = set()
@@ -123,7 +123,7 @@ class GuardedFiles:
     def _remember(self) -> None:
         scan = self._scan(most=MOST_ENTRIES)
         for path in scan.unreadable:
-            if git_files.owned(path):
+            if git_pointer_files.owned(path):
                 raise OSError(f"{path} cannot be looked into, so nobody can tell whether there is a repository")
         if len(scan.repositories) + len(scan.pointers) > MOST_REPOSITORIES:
             raise OSError(f"{self._folders.first} holds more than {MOST_REPOSITORIES} repositories")
@@ -138,11 +138,11 @@ class GuardedFiles:
             tree = self._folders.tree(path)
             self._pointers[path] = (tree, repository_scan.leads_to(path, ".git"))
             self._named.follow(path, os.path.dirname(path))
-            self._named.follow(git_files.target(path, ".git"), os.path.dirname(path), links=True)
+            self._named.follow(git_pointer_files.target(path, ".git"), os.path.dirname(path), links=True)
         tops = self._tops(scan)
         for repository in self._known.values():
             self._named.follow(
-                git_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True
+                git_pointer_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True
             )
             for name, tree in repository.trees.items():
                 for folder, target in file_trees.links(tree, f"{repository.path}/{name}"):
@@ -153,7 +153,7 @@ class GuardedFiles:
         read = {repository.path for repository in self._known.values()}
         for root in self._roots:
             self._named.around(
-                root, [top for each in tops.values() for top in each if git_files.below(top, root)], read
+                root, [top for each in tops.values() for top in each if git_pointer_files.below(top, root)], read
             )
         for top in {top for each in tops.values() for top in each}:
             self._named.follow(f"{top}/.gitmodules", top)
@@ -169,10 +169,10 @@ class GuardedFiles:
                 path, *state = known[who]
                 repository.path = path if self._folders.root_of(path) else repository.path
                 repository.adopt(tuple(state))
-            elif any(git_files.below(repository.path, root) for root in roots):
+            elif any(git_pointer_files.below(repository.path, root) for root in roots):
                 self._known.pop(who).close()
         for mine, theirs in ((self._pointers, pointers), (self._named.trees, named)):
-            for path in [path for path in mine if any(git_files.below(path, root) for root in roots)]:
+            for path in [path for path in mine if any(git_pointer_files.below(path, root) for root in roots)]:
                 if mine is self._pointers or path in theirs:
                     del mine[path]
             mine.update({path: value for path, value in theirs.items() if self._folders.root_of(path)})
@@ -263,7 +263,9 @@ class GuardedFiles:
             # While a command runs, a pointer's target may have been created after its place was scanned.
             scan = self._scan(searched=self._known)
         self.failed = {
-            self._folders.shown(path): "it cannot be looked into" for path in scan.unreadable if git_files.owned(path)
+            self._folders.shown(path): "it cannot be looked into"
+            for path in scan.unreadable
+            if git_pointer_files.owned(path)
         }
         if self._rename_back(scan):
             scan = self._scan(searched=self._known)
@@ -315,7 +317,7 @@ class GuardedFiles:
             strange = known is not None and known.path not in entered and not self._harmless.was(known, known.path)
             for top in folders:
                 tops[top] = tops.get(top, False) or strange
-        search = repository_links.Search(
+        search = links_into_repositories.Search(
             self._roots,
             self._writable,
             tops,
@@ -385,7 +387,9 @@ class GuardedFiles:
         info = file_trees.found(folder, name)
         if info is not None and stat.S_ISDIR(info.st_mode):
             with file_trees.writable(folder):
-                os.rename(name, git_locks.free_name(folder, f"{name}-replaced"), src_dir_fd=folder, dst_dir_fd=folder)
+                os.rename(
+                    name, held_git_files.free_name(folder, f"{name}-replaced"), src_dir_fd=folder, dst_dir_fd=folder
+                )
         elif info is not None:
             self._holder.hold(folder, name, path, "new")
 
@@ -462,14 +466,15 @@ class GuardedFiles:
         if tree[0] == "file" and not tree[2].strip():
             return
         if entries is not None and all(
-            git_settings.harmless(each) or self._harmless.own_files(each, path, repository_scan.identity(handle))
+            git_settings_parsing.harmless(each)
+            or self._harmless.own_files(each, path, repository_scan.identity(handle))
             for each in entries
         ):
             return
         self._hold_here(handle, name, f"{path}/{name}", "new")
         if name == "config":
-            few = [each for each in entries or () if git_settings.harmless(each)]
-            file_trees.write(handle, name, ("file", 0o644, git_settings.written(few)))
+            few = [each for each in entries or () if git_settings_parsing.harmless(each)]
+            file_trees.write(handle, name, ("file", 0o644, git_settings_parsing.written(few)))
 
     def _may_lead(self, path: str, who: Identity | None, scan: repository_scan.Scan) -> bool:
         """Whether a new pointer may lead to a repository: its owner already uses it, or it cannot run a program.
@@ -479,7 +484,7 @@ class GuardedFiles:
         place = next((each for each, found in scan.repositories.items() if found == who), "")
         known = self._known.get(who) if who is not None else None
         runs_nothing = known is None or known.path != place or self._harmless.was(known, place)
-        return bool(place) and (git_files.below(place, f"{self._folders.root_of(path)}/.git") or runs_nothing)
+        return bool(place) and (git_pointer_files.below(place, f"{self._folders.root_of(path)}/.git") or runs_nothing)
 
     def _pointer(self, path: str, scan: repository_scan.Scan) -> None:
         """Handle a ``.git`` file or link: it must be unchanged, or lead to a checked repository."""
@@ -505,7 +510,9 @@ class GuardedFiles:
         folder = os.path.normpath(folder)
         folder = os.path.dirname(folder) if os.path.basename(folder) == "_" and os.path.dirname(folder) else folder
         hooks = os.path.normpath(os.path.join(top, folder))
-        for path in [f"{hooks}/{name}" for name in repository_state.HOOKS] if git_files.below(top, hooks) else [hooks]:
+        for path in (
+            [f"{hooks}/{name}" for name in repository_state.HOOKS] if git_pointer_files.below(top, hooks) else [hooks]
+        ):
             if not self._folders.root_of(path) or path in self._named.trees:
                 continue
             tree, name = self._folders.tree(path), os.path.relpath(path, top)

@@ -33,16 +33,16 @@ SANDBOX_EXEC = "/usr/bin/sandbox-exec"
 LINUX = sys.platform == "linux"
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import usage  # type: ignore[import-not-found]  # noqa: E402
+import resource_usage  # type: ignore[import-not-found]  # noqa: E402
 
-CAN_LIST_CHILDREN = usage.is_supported()
+CAN_LIST_CHILDREN = resource_usage.is_supported()
 
 
 def below() -> list[int]:
     """Return the descendants of the command; unknown on macOS. Raises ``UnknownError``."""
     if LINUX and not CAN_LIST_CHILDREN:
-        raise usage.UnknownError
-    return list(usage.descendants(os.getpid())) if LINUX else []
+        raise resource_usage.UnknownError
+    return list(resource_usage.descendants(os.getpid())) if LINUX else []
 
 
 def give(number: int, call: Callable[[int, int], None], targets: Iterable[int]) -> None:
@@ -70,9 +70,9 @@ def kill(group: int) -> None:
         # Killing a group is atomic: none of it can fork meanwhile.
         give(signal.SIGKILL, os.killpg, {each for pid in found if (each := group_of(pid)) not in (0, os.getpgrp())})
         send(signal.SIGKILL, group)
-    except usage.UnknownError:
+    except resource_usage.UnknownError:
         give(signal.SIGKILL, os.killpg, (group,))
-        give(signal.SIGKILL, os.kill, usage.children_by_number())
+        give(signal.SIGKILL, os.kill, resource_usage.children_by_number())
 
 
 def group_of(pid: int) -> int:
@@ -105,7 +105,7 @@ def end(group: int, ended: dict[int, int], *, gently: bool) -> bool:
     if gently:
         try:
             send(signal.SIGTERM, group)
-        except usage.UnknownError:
+        except resource_usage.UnknownError:
             pass
         until = time.monotonic() + ENDS_S
         while time.monotonic() < until and reap(ended):
@@ -227,9 +227,9 @@ class LaunchWatch:
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
-        self.disks = usage.Disks(order.get("disks", ()))
+        self.disks = resource_usage.Disks(order.get("disks", ()))
         self._processes, self._memory = order["processes"], order["memory"]
-        self._held = usage.Memory(str((order.get("sandbox") or {}).get("shared", "")))
+        self._held = resource_usage.Memory(str((order.get("sandbox") or {}).get("shared", "")))
         self._next = 0.0
         self._seen = time.monotonic()
 
@@ -248,7 +248,7 @@ class LaunchWatch:
     def _counted(self, forked: Any, now: float) -> str:
         try:
             found = below()
-        except usage.UnknownError:
+        except resource_usage.UnknownError:
             return "unknown" if now - self._seen > LOST_S else ""
         self._seen = now
         if len(found) > self._processes:

@@ -16,10 +16,10 @@ from typing import Any
 
 if __package__:
     from atelier_desk.workspace.processes.file_trees import FOLDER, Identity, open_folder
-    from atelier_desk.workspace.processes.git_files import target
+    from atelier_desk.workspace.processes.git_pointer_files import target
 else:
     from file_trees import FOLDER, Identity, open_folder
-    from git_files import target
+    from git_pointer_files import target
 
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"

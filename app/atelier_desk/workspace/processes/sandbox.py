@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from atelier_desk.workspace.processes import confine, namespaces, seatbelt
-from atelier_desk.workspace.processes.process import SUPERVISED
+from atelier_desk.workspace.processes.command_process import SUPERVISED
 from atelier_desk.workspace.processes.secret_places import SECRETS
 
 FOLDERS = "atelier-commands-"

@@ -16,7 +16,14 @@ import tempfile
 from collections.abc import AsyncIterator
 from typing import IO
 
-from atelier_desk.workspace.processes.process import SUPERVISED, Guarded, Order, guarded, read_report, sandbox_text
+from atelier_desk.workspace.processes.command_process import (
+    SUPERVISED,
+    Guarded,
+    Order,
+    guarded,
+    read_report,
+    sandbox_text,
+)
 
 LONGEST_LINE = 16 * 1024 * 1024
 """Maximum bytes of a line; a longer one ends the program."""

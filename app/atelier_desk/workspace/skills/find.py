@@ -18,8 +18,8 @@ from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.domain.skill import Scope, SkillUse
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.skills import skill
-from atelier_desk.workspace.skills.skill import Text
+from atelier_desk.workspace.skills import skill_file
+from atelier_desk.workspace.skills.skill_file import Text
 from atelier_desk.workspace.text import decode
 
 Kind = Literal["skill", "command"]
@@ -129,7 +129,7 @@ def files(root: ConfinedRoot, found: FoundSkill, most: int = 200) -> list[str]:
     here = posixpath.dirname(found.path)
     if found.kind != "skill":
         return []
-    return [path for path in _walked(root, here, most + 1) if path != skill.FILE][:most]
+    return [path for path in _walked(root, here, most + 1) if path != skill_file.FILE][:most]
 
 
 def _walked(root: ConfinedRoot, start: str, most: int) -> list[str]:
@@ -161,7 +161,7 @@ def _skills(root: ConfinedRoot, scope: Scope, places: Sequence[str]) -> list[Fou
             if real in seen and not problem:
                 continue  # one place is a link to another
             seen.add(real)
-            found = FoundSkill("skill", scope, str(root.folder), place, f"{path}/{skill.FILE}", problem=problem)
+            found = FoundSkill("skill", scope, str(root.folder), place, f"{path}/{skill_file.FILE}", problem=problem)
             out.append(found if problem else _read(root, found))
             if len(out) >= FILES or time.monotonic() > until:
                 return out
@@ -181,7 +181,7 @@ def _folders(root: ConfinedRoot, place: str, scope: Scope) -> Iterator[tuple[str
             if error.code == "outside":
                 yield path, _OUTSIDE
             continue
-        if depth and any(name == skill.FILE for name, _info in names):
+        if depth and any(name == skill_file.FILE for name, _info in names):
             yield path, None
             continue
         for name, info in names:
@@ -239,7 +239,11 @@ def _read(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
     if text is None:
         return replace(found, problem=UsageError(N_("The file is not text."), code="binary"))
     try:
-        said = skill.skill(text.text, found.called) if found.kind == "skill" else skill.command(text.text, found.called)
+        said = (
+            skill_file.skill(text.text, found.called)
+            if found.kind == "skill"
+            else skill_file.command(text.text, found.called)
+        )
     except UsageError as error:
         return replace(found, problem=error)
     if text.encoding != "utf-8":

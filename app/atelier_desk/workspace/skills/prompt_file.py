@@ -16,7 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.skills import arguments, header
+from atelier_desk.workspace.skills import argument_placeholders, header
 
 OWN = "variables"
 """Field that marks Atelier's own files, whose text has no other variables."""
@@ -55,7 +55,7 @@ def write(prompt: Prompt) -> str:
     """Return a prompt as a file."""
     import yaml  # see ``header``
 
-    names = [each.name for each in arguments.variables(prompt.content)]
+    names = [each.name for each in argument_placeholders.variables(prompt.content)]
     fields = {"name": prompt.name, "description": prompt.description, OWN: names}
     header = yaml.safe_dump(
         fields, allow_unicode=True, sort_keys=False, default_flow_style=None, width=limits.PROMPT_DESCRIPTION

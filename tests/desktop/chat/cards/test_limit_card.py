@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.settings.language_switch import switch_language
 
 Shown = Callable[..., LimitCard]
 RAISE, FINISH, STOP = "notice-raise", "notice-finish", "notice-stop"

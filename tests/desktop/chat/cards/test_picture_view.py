@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.picture_view import PictureDialog, PictureLabel, file_name
-from atelier_desk.desktop.chat.compose.attachments import encoded
+from atelier_desk.desktop.chat.compose.attachment_chips import encoded
 from atelier_desk.domain.model_messages import ImagePart
 
 

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.report_view import LINES, SHOWN, ReportView, beginning
-from atelier_desk.desktop.chat.cards.result_parts import ResultParts
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.cards.tool_result_parts import ResultParts
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.domain.result_parts import ReportPart
 
 

@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.cards.agent_lane import HEIGHT, Lane
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.cards.team_card import AT_ONCE, TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript.blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus

@@ -10,11 +10,11 @@ from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.compose.attachments import Item, opened
+from atelier_desk.desktop.chat.compose.attachment_chips import Item, opened
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
-from atelier_desk.desktop.chat.compose.field import LONG
+from atelier_desk.desktop.chat.compose.message_field import LONG
 from atelier_desk.engine.attachments.reading import text_file
-from tests.support.pictures import png
+from tests.support.sample_images import png
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.compose.field import MessageField
-from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
+from atelier_desk.desktop.chat.compose.message_field import MessageField
+from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
 from atelier_desk.desktop.chat.compose.slash_commands import PromptDialog, SlashCommandController
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpArgument, McpPrompt
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.engine.services.skills import ListedSkill
 from atelier_desk.workspace.skills.find import FoundSkill
-from atelier_desk.workspace.skills.skill import Text
+from atelier_desk.workspace.skills.skill_file import Text
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.lists import titles
+from tests.support.list_texts import titles
 
 
 def row(name: str, text: Text) -> ListedSkill:

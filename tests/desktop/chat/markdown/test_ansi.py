@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.desktop.chat.markdown import ansi
 from atelier_desk.desktop.chat.markdown.ansi import PLAIN, Span, Style, colours, read
-from atelier_desk.desktop.theme.tokens import DARK, LIGHT, Tokens, contrast
+from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, Tokens, contrast
 
 PIECES = st.sampled_from(
     [

@@ -11,11 +11,11 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.search.hit_rows import who
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.chat.search.search_everywhere_rows import who
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.call import CallText, Presentation
+from atelier_desk.domain.tool_call_details import CallText, Presentation
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.test_panel import PanelHarness

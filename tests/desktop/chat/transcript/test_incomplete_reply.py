@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
-from atelier_desk.desktop.widgets.bindings import refresh_texts
+from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.support import i18n
 from tests.desktop.chat.test_panel import PanelHarness

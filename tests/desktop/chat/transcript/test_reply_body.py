@@ -11,9 +11,9 @@ from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.search import highlight
-from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, TableBlock
-from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.chat.markdown import syntax_highlighter
+from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
+from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock, TableBlock
 from atelier_desk.desktop.chat.transcript.reply_body import MOST, ReplyBody
 from atelier_desk.desktop.theme import theme
 
@@ -118,7 +118,7 @@ def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
 
 def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     """However many arrive at once, the window gets its turn after one time slice."""
-    highlight.lexer_for("python")
+    syntax_highlighter.lexer_for("python")
     code = "\n".join(f"value_{number} = compute({number})  # why" for number in range(200))
     body = ReplyBody(ImageGate())
     qtbot.addWidget(body)
@@ -128,8 +128,8 @@ def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch)
     begun = [card for card in cards if card._highlighter.busy]
     assert len(begun) == 6
     clock = iter(range(10_000))
-    monkeypatch.setattr(highlight.time, "perf_counter", lambda: next(clock) * highlight.SLICE_S * 0.6)
-    highlight._turns()._step()
+    monkeypatch.setattr(syntax_highlighter.time, "perf_counter", lambda: next(clock) * syntax_highlighter.SLICE_S * 0.6)
+    syntax_highlighter._turns()._step()
     coloured = [card for card in cards if card._text.document().begin().layout().formats()]
     assert len(coloured) <= 1
     monkeypatch.undo()
@@ -220,7 +220,7 @@ def test_wide_tables_have_their_own_scroll_bar(qtbot: QtBot) -> None:
 
 
 def test_png_bytes_of_a_thumbnail_round_trip() -> None:
-    from atelier_desk.desktop.chat.compose.attachments import MAX_SIDE, encoded
+    from atelier_desk.desktop.chat.compose.attachment_chips import MAX_SIDE, encoded
 
     image = QImage(MAX_SIDE * 2, 100, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.blue)
@@ -236,7 +236,7 @@ def test_a_card_may_be_deleted_while_its_syntax_colours_load(qtbot: QtBot) -> No
         card = CodeCard("x = 1", language)
         card.freeze()
         shiboken6.delete(card)
-    qtbot.waitUntil(lambda: {"rust", "go", "haskell", "perl"} <= highlight._lexers.keys(), timeout=20_000)
+    qtbot.waitUntil(lambda: {"rust", "go", "haskell", "perl"} <= syntax_highlighter._lexers.keys(), timeout=20_000)
     later = CodeCard("fn main() {}", "rust")
     qtbot.addWidget(later)
     later.freeze()

@@ -10,7 +10,7 @@ from atelier_desk.desktop.chat.transcript import model, waiting_indicator
 from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.widgets import Spinner
-from atelier_desk.desktop.widgets.bindings import refresh_texts
+from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 
 

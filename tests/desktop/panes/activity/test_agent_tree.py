@@ -17,7 +17,7 @@ from tests.desktop.panes.activity.scenario import event
 from tests.desktop.team.scenario import START, child
 from tests.desktop.team.scenario import event as team_event
 from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.pointer import aim, leave
+from tests.support.mouse_pointer import aim, leave
 
 
 def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:

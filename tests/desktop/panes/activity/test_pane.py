@@ -20,7 +20,7 @@ from tests.desktop.panes.activity.conftest import live, quiet, titles
 from tests.desktop.panes.activity.scenario import event, one_run
 from tests.desktop.team.scenario import event as team_event
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.pointer import aim, leave
+from tests.support.mouse_pointer import aim, leave
 
 
 async def test_past_events_are_loaded_and_live_ones_appended(pane: ActivityPane, qtbot: QtBot) -> None:

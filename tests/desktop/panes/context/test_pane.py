@@ -14,19 +14,19 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.context.pane import ContextPane
-from atelier_desk.desktop.panes.context.parts import PartsBar
+from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.services.request.views import PartSize
-from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.engine.services.request.sent_request import PartSize
+from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
-from tests.support import past
+from tests.support import run_history
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture
 def atelier() -> FakeAtelier:
-    return past.engine()
+    return run_history.engine()
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ async def test_tools_found_by_search_are_mentioned(
     pane: ContextPane, atelier: FakeAtelier, language: str, expected: str
 ) -> None:
     def request(run_id: str, seq: int) -> Any:
-        return replace(past.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
+        return replace(run_history.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
 
     atelier.set("inspector", "request", request)
     i18n.set_language(language)
@@ -103,7 +103,7 @@ async def test_a_selected_request_stays_selected(pane: ContextPane, atelier: Fak
 
 
 async def test_the_newest_request_follows_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
-    atelier.set("teams", "turns", past.turns("root", "later"))
+    atelier.set("teams", "turns", run_history.turns("root", "later"))
     atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
     pane._refresh.timeout.emit()
@@ -173,7 +173,7 @@ async def test_an_empty_pane_shows_a_hint_and_a_hidden_one_loads_nothing(
 
 
 async def test_an_open_list_is_not_changed_by_new_requests(pane: ContextPane, atelier: FakeAtelier) -> None:
-    atelier.set("teams", "turns", past.turns("earlier", "root"))
+    atelier.set("teams", "turns", run_history.turns("earlier", "root"))
     pane.reload()
     await settle()
     boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]

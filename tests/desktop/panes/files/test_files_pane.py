@@ -11,18 +11,18 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.folders.held_file_row import HeldRow
 from atelier_desk.desktop.panes.files.pane import FilesPane
-from atelier_desk.desktop.settings.language import switch_language
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.desktop.widgets.tab_stops import entrance
-from atelier_desk.domain.change import Change
+from atelier_desk.desktop.workspace_folders.held_file_row import HeldRow
 from atelier_desk.domain.errors import ConflictError, ToolError
+from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.files import UndoneChange
-from atelier_desk.workspace.checkpoints.leftovers import Leftover
+from atelier_desk.workspace.checkpoints.orphaned_undo_data import Leftover
 from atelier_desk.workspace.checkpoints.taint_marks import ALL_CONTENTS, TaintMark
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

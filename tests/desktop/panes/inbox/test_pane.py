@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.panes import times
-from atelier_desk.desktop.panes.inbox.news import news_of
+from atelier_desk.desktop.panes import time_format
+from atelier_desk.desktop.panes.inbox.ended_workflow_cards import news_of
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.widgets.bindings import refresh_texts
+from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from atelier_desk.engine.services.team.views import AgentNode
+from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
-from tests.desktop.questions.approvals import LINEAGE, ApprovalEngine, asks, emit_event
+from tests.desktop.questions.approval_scene import LINEAGE, ApprovalEngine, asks, emit_event
 from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.pointer import aim, leave
+from tests.support.mouse_pointer import aim, leave
 
 
 async def test_it_counts_lists_opens_and_skips(
@@ -215,7 +215,7 @@ async def test_cards_show_how_long_they_wait(shown: Callable[[QWidget], Any], mo
     inbox = Inbox(shown)
     await inbox.begin()
     asked = inbox.presenter.pending()[0].created_at
-    monkeypatch.setattr(times, "utc_now", lambda: asked + timedelta(minutes=3))
+    monkeypatch.setattr(time_format, "utc_now", lambda: asked + timedelta(minutes=3))
     assert inbox.pane._clock.isActive()
     inbox.pane._clock.timeout.emit()
     assert inbox.find("inbox-where-q4").text() == "One · 3 minutes ago"

@@ -12,13 +12,13 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes.memory.cleanup import TidyDialog
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog, provenance, split_tags
+from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.pointer import aim, leave
+from tests.support.mouse_pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 

@@ -18,7 +18,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.pointer import aim, leave
+from tests.support.mouse_pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 

@@ -48,7 +48,7 @@ from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
 from atelier_desk.engine.run.reducer.state import ContextEntry, Ending, EntryKind, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
-from tests.support.runs import Script, advance, agent, call, finished, interpret, reply, started
+from tests.support.run_events import Script, advance, agent, call, finished, interpret, reply, started
 
 
 def question(call_id: str = "c1", id: str = "q1") -> UserQuestion:

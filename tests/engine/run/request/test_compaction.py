@@ -16,7 +16,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, inherited_context
 from atelier_desk.engine.run.request import compaction, context
-from tests.support.runs import Script, advance, call, finished, reply, started
+from tests.support.run_events import Script, advance, call, finished, reply, started
 
 LONG = "a long result, word after word; " * 60
 

@@ -11,12 +11,12 @@ from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
 from atelier_desk.domain.model_messages import Role, ToolSpec
 from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
-from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import EntryKind, inherited_context
-from atelier_desk.engine.run.request import context, prompt
+from atelier_desk.engine.run.request import context, prompt_texts
 from atelier_desk.engine.run.request.context import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate_request
-from tests.support.runs import Script, agent, call, finished, reply, started
+from tests.support.run_events import Script, agent, call, finished, reply, started
 
 
 def fitted(script: Script, window: int, *, system: str = "You help.") -> ReadyRequest:
@@ -30,7 +30,7 @@ def fitted(script: Script, window: int, *, system: str = "You help.") -> ReadyRe
         elif isinstance(step, Shorten):
             script.add(ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened))
         else:
-            digest = prompt.digest(step.entries, limit=int(window * 0.2 * 3.2))
+            digest = prompt_texts.digest(step.entries, limit=int(window * 0.2 * 3.2))
             script.add(ContextCompacted(method="digest", dropped=tuple(e.seq for e in step.entries), summary=digest))
     raise AssertionError("compaction does not end")
 
@@ -144,7 +144,7 @@ def test_digest_is_bounded_and_keeps_the_newest(turns: int, limit: int) -> None:
     script = Script(message="the goal")
     for number in range(turns):
         script.add(reply(f"answer {number}"))
-    digest = prompt.digest(script.state.entries, limit=limit)
+    digest = prompt_texts.digest(script.state.entries, limit=limit)
     assert len(digest) <= limit + 100
     assert f"answer {turns - 1}" in digest
 

@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
+from atelier_desk.domain.image_limits import PictureLimits
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
-from atelier_desk.domain.pictures import PictureLimits
 from atelier_desk.engine.run.request import pictures
 from atelier_desk.engine.run.request.pictures import fitted, with_pictures
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.media import prepare
-from atelier_desk.storage.folder.artefacts import Artefacts
-from atelier_desk.storage.folder.datadir import DataDir
+from atelier_desk.media import picture_preparation
+from atelier_desk.storage.data_folder.artefacts import Artefacts
+from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.support.threads import in_tool_thread
-from tests.support.pictures import broken_inside, picture, png
+from tests.support.sample_images import broken_inside, picture, png
 
 
 def part(data: bytes, name: str = "a.png") -> ImagePart:
@@ -72,8 +72,10 @@ async def test_a_prepared_image_is_recognised_by_its_header_without_a_process(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     whole = png(7, 7)
-    await in_tool_thread(prepare.prepared, whole)
-    monkeypatch.setattr(prepare, "ask_in_thread", lambda *_args, **_options: pytest.fail("a process was started"))
+    await in_tool_thread(picture_preparation.prepared, whole)
+    monkeypatch.setattr(
+        picture_preparation, "ask_in_thread", lambda *_args, **_options: pytest.fail("a process was started")
+    )
     assert (await fitted(part(whole), PictureLimits(side=10))).data == part(whole).data
     kept = part(png(9, 9))
     assert (await fitted(kept, PictureLimits(side=10), kept=True)).data == kept.data

@@ -17,8 +17,8 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.mcp.results import Answer
 from tests.engine.conftest import Opener
 from tests.engine.services.test_inspector import assert_exact, conversation_requests, inspected
-from tests.support.runs import agent
-from tests.support.servers.mcp_plain import tool
+from tests.support.run_events import agent
+from tests.support.servers.mcp_stdio import tool
 
 TEXT = {"type": "string", "description": "What it is about. " * 10}
 TOOLS = tuple(

@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.change import Change
+from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.maintenance.housekeeping import once_a_day
 from atelier_desk.engine.services.data import restore_backup
-from atelier_desk.workspace.checkpoints.files import Author
+from atelier_desk.workspace.checkpoints.undoable_changes import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.engine.conftest import Opener
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 DAY = 24 * 3600.0
 TODAY = datetime(2026, 11, 23, 12, tzinfo=UTC)

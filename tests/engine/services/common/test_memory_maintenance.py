@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.test_memories import OtherEmbedder
-from tests.support.clock import ManualClock
+from tests.support.manual_clock import ManualClock
 
 
 async def test_duplicates_are_merged_and_separated_again(open_atelier: Opener) -> None:
@@ -220,7 +220,7 @@ async def test_a_change_of_embedder_can_be_paused_and_searches_use_the_old_one(
     async def made(settings: Any, *_given: Any) -> Any:
         return Slow()
 
-    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)
     async with open_atelier() as atelier:
         await atelier.memories.add("The staging server is called heron")
         old = atelier.memory_search.embedder
@@ -262,7 +262,7 @@ async def test_an_interrupted_change_of_embedder_continues_at_the_next_start(
     async def made(settings: Any, *_given: Any) -> Any:
         return Slow() if settings.model == "other" else First()
 
-    monkeypatch.setattr("atelier_desk.knowledge.embedding.create_embedder", made)
+    monkeypatch.setattr("atelier_desk.knowledge.embedder_factory.create_embedder", made)
     async with open_atelier(embedder=None) as atelier:
         await atelier.memories.add("The staging server is called heron")
         await atelier.settings.update(embedder={"kind": "builtin", "model": "other"})

@@ -25,9 +25,9 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.engine.services.team.display_data import Span
 from atelier_desk.engine.services.team.timeline import marks, timeline
-from atelier_desk.engine.services.team.views import Span
-from tests.support.runs import START, Script, call, finished, reply, started
+from tests.support.run_events import START, Script, call, finished, reply, started
 
 
 def numbered(script: Script) -> list[RunEvent]:

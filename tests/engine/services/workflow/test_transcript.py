@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.domain.branches import RunLink
+from atelier_desk.domain.workflow_branches import RunLink
 from atelier_desk.engine.services.workflow.transcript import lineage, newest_under
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.knowledge.parsing.documents import markdown
-from tests.knowledge.parsing.looking import read
+from tests.knowledge.parsing.parse_helpers import read
 
 SOURCE = """
     ---

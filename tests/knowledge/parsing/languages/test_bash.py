@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import docs, imports, project, read, references, relations, scopes
+from tests.knowledge.parsing.parse_helpers import docs, imports, project, read, references, relations, scopes
 
 SOURCE = """
     #!/usr/bin/env bash

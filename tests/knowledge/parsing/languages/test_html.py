@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import imports, project, read, relations, scopes
+from tests.knowledge.parsing.parse_helpers import imports, project, read, relations, scopes
 
 SOURCE = """
     <!doctype html>

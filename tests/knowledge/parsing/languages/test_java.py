@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import bindings, docs, imports, project, read, references, relations, scopes
+from tests.knowledge.parsing.parse_helpers import bindings, docs, imports, project, read, references, relations, scopes
 
 SOURCE = """
     package org.acme.store;

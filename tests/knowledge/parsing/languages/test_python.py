@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.knowledge.parsing.looking import (
+from tests.knowledge.parsing.parse_helpers import (
     bindings,
     docs,
     imports,

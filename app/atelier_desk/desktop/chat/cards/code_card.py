@@ -11,14 +11,14 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, 
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram, DiagramPicture
 from atelier_desk.desktop.chat.markdown.ansi import Span
-from atelier_desk.desktop.chat.search.highlight import Highlighter
-from atelier_desk.desktop.chat.search.marks import places
+from atelier_desk.desktop.chat.markdown.syntax_highlighter import Highlighter
+from atelier_desk.desktop.chat.search.match_highlights import places
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import IconButton, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.code_text import CodeText
-from atelier_desk.desktop.widgets.wrapping import LONG_RUN
+from atelier_desk.desktop.widgets.line_wrapping import LONG_RUN
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import hidden_codes, visible
+from atelier_desk.support.readable_text import hidden_codes, visible
 
 _COPIED_MS = 1600
 _CODES = 8
@@ -161,7 +161,7 @@ class CodeCard(QFrame):
 
     def open_in_browser(self) -> None:
         """Open the code in a browser as a static page without network access."""
-        from atelier_desk.desktop.chat.cards.browser_preview import open_page
+        from atelier_desk.desktop.chat.cards.open_in_browser import open_page
 
         try:
             opened = open_page(self._code, self._kind, self._drawing)

@@ -10,7 +10,7 @@ from PySide6.QtGui import QPixmap
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
-from atelier_desk.desktop.chat.markdown.drawings import drawings
+from atelier_desk.desktop.chat.markdown.draw_client import drawings
 from atelier_desk.desktop.chat.markdown.mermaid import SCALE
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.folders.held_file_row import HeldRow
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.workspace_folders.held_file_row import HeldRow
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.result_parts import HeldPart
 from atelier_desk.support.i18n import N_, _

@@ -9,15 +9,15 @@ from typing import Any
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.panes.fields import pad
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.panes.spin_box_padding import pad
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.desktop.widgets.inputs import DoubleSpinBox
+from atelier_desk.desktop.widgets.wheel_safe_inputs import DoubleSpinBox
 from atelier_desk.presentation.run_notices import LIMITS, MONEY, too_little
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number, tokens
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 _UNITS = {
     "time": N_("{amount} s"),

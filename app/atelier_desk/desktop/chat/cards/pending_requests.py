@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.chat.cards.cards import QuestionCard
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
-from atelier_desk.desktop.chat.transcript.entries import QuestionRow
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.team.state import Member
+from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard
+from atelier_desk.desktop.chat.transcript.entry_data import QuestionRow
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 
 if TYPE_CHECKING:

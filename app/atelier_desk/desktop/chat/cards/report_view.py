@@ -5,13 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.markdown.plain import plain_text
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.markdown.plain_text import plain_text
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.support.i18n import _
-from atelier_desk.support.text import shorten, visible
+from atelier_desk.support.readable_text import shorten, visible
 
 LINES = 4
 """Maximum lines shown of a report, without its title."""

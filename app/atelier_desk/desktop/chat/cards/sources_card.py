@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.desktop.widgets.links import open_address
 from atelier_desk.desktop.widgets.tips import wrapped_tip
+from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.result_parts import SourcePart
-from atelier_desk.presentation.sources import words
+from atelier_desk.presentation.web_source_text import words
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 SHOWN = 320
 """Maximum width of a button's text, in logical pixels at 100 %."""

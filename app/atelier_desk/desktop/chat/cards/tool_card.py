@@ -6,24 +6,24 @@ from PySide6.QtCore import QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.cards.cards import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.live_output import LiveOutput
-from atelier_desk.desktop.chat.cards.result_parts import ResultParts, shown
+from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionPart, asked_state
+from atelier_desk.desktop.chat.cards.tool_result_parts import ResultParts, shown
 from atelier_desk.desktop.chat.markdown import ansi
-from atelier_desk.desktop.chat.transcript.call_texts import WORDS, call_text, command_end, details_of
-from atelier_desk.desktop.chat.transcript.entries import UNDER_WAY, Call, Entry, QuestionRow
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
-from atelier_desk.desktop.chat.transcript.position import HEAD, TranscriptPosition
+from atelier_desk.desktop.chat.transcript.entry_data import UNDER_WAY, Call, Entry, QuestionRow
+from atelier_desk.desktop.chat.transcript.search_target import HEAD, TranscriptPosition
+from atelier_desk.desktop.chat.transcript.tool_call_texts import WORDS, call_text, command_end, details_of
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.questions.approval_text import rejection
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind, bind_text, control, label
-from atelier_desk.desktop.widgets.controls import PillKind, PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind, PlainLabel
 from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 from atelier_desk.tools.registry.sections import SHELL
 
 STOP_AFTER_MS = 1000

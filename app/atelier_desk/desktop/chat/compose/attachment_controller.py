@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.chat.compose.attachments import THUMBNAIL, Item, encoded, opened
-from atelier_desk.desktop.chat.compose.completion import Completed, Completion
+from atelier_desk.desktop.chat.compose.attachment_chips import THUMBNAIL, Item, encoded, opened
+from atelier_desk.desktop.chat.compose.completion_popup import Completed, Completion
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QImage
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices
     from atelier_desk.desktop.chat.compose.composer import Composer
-    from atelier_desk.desktop.folders.controller import FolderController
+    from atelier_desk.desktop.workspace_folders.controller import FolderController
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.engine.attachments.reading import PreparedAttachments
-    from atelier_desk.engine.mentions.source import Mention
+    from atelier_desk.engine.mentions.mention_source import Mention
 
 _NAMED = 5
 """Maximum number of skipped files that are named."""
@@ -78,7 +78,7 @@ class AttachmentController(QObject):
 
     def add_mention(self, mention: Mention) -> None:
         if mention.needs:
-            from atelier_desk.desktop.chat.compose.resource_values import ResourceValues
+            from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
 
             dialog = ResourceValues(self._bridge, mention, self._composer)
             dialog.filled.connect(self.add_mention)
@@ -202,7 +202,7 @@ class AttachmentController(QObject):
         self._bridge.jobs.start(self._show_large(item, self.workflow_id))
 
     async def _show_large(self, item: Item, workflow_id: str) -> None:
-        from atelier_desk.desktop.chat.preview import Preview
+        from atelier_desk.desktop.chat.attachment_preview import Preview
 
         what = item.what
         if what is None:
@@ -260,7 +260,7 @@ def shown_of(item: Item) -> dict[str, object]:
 
 def _room_for_text(window: int) -> int:
     """Characters of text that fit, by the engine's estimate, which treats an unknown context window as a small one."""
-    from atelier_desk.engine.gateways.gateway import DEFAULT_WINDOW
+    from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
     from atelier_desk.engine.runs.attachments import text_room
 
     return text_room(window or DEFAULT_WINDOW)

@@ -9,17 +9,17 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.compose.attachments import AttachmentRow
-from atelier_desk.desktop.chat.compose.field import MessageField, picture_of
-from atelier_desk.desktop.chat.compose.profile import ProfilePicker
-from atelier_desk.desktop.folders.controller import files_of, folders_of
+from atelier_desk.desktop.chat.compose.attachment_chips import AttachmentRow
+from atelier_desk.desktop.chat.compose.message_field import MessageField, picture_of
+from atelier_desk.desktop.chat.compose.permission_profile_picker import ProfilePicker
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
+from atelier_desk.desktop.workspace_folders.controller import files_of, folders_of
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.compose.attachments import Item
+    from atelier_desk.desktop.chat.compose.attachment_chips import Item
 
 MAX_LENGTH = 100_000
 """Maximum characters of a message (``domain.limits.MESSAGE``)."""
@@ -176,7 +176,7 @@ class Composer(QFrame):
 
     def pick_folder(self) -> None:
         """Choose a folder to attach as a list and texts; this grants no access to it."""
-        from atelier_desk.desktop.settings.files import ask_folder
+        from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 
         ask_folder(self, _("Attach a folder"), lambda path: self.attach_files([str(path)]))
 

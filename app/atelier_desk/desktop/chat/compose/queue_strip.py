@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.compose.field import MessageField
+from atelier_desk.desktop.chat.compose.message_field import MessageField
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill
 from atelier_desk.support.i18n import N_, _, ngettext

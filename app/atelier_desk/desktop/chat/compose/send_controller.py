@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.chat.compose.attachment_controller import AttachmentController, shown_of
 from atelier_desk.desktop.chat.compose.queue_controller import joined
-from atelier_desk.desktop.chat.compose.regenerate import regenerate_text
+from atelier_desk.desktop.chat.compose.regenerate_notice import regenerate_text
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.limits import MESSAGE
 from atelier_desk.support.i18n import _
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.agent_and_model import WorkflowChoices
-    from atelier_desk.desktop.chat.compose.attachments import Item
+    from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices
+    from atelier_desk.desktop.chat.compose.attachment_chips import Item
     from atelier_desk.desktop.chat.compose.composer import Composer
-    from atelier_desk.desktop.chat.transcript.entries import Entry
-    from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.view import ChatView
-    from atelier_desk.desktop.folders.controller import FolderController
+    from atelier_desk.desktop.workspace_folders.controller import FolderController
     from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.events.run import Dispatch

@@ -14,15 +14,15 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.chat.compose.completion import Completed, Completion
-from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
+from atelier_desk.desktop.chat.compose.completion_popup import Completed, Completion
+from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.widgets import control, label
-from atelier_desk.desktop.widgets.matching import plain
+from atelier_desk.desktop.widgets.text_matching import plain
 from atelier_desk.domain.prompt import Prompt
-from atelier_desk.presentation.skills import KINDS
+from atelier_desk.presentation.skill_text import KINDS
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.workspace.skills.arguments import variables
+from atelier_desk.workspace.skills.argument_placeholders import variables
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -65,7 +65,7 @@ class ArgumentsDialog(FormDialog):
         return ""
 
     def submit(self) -> None:
-        from atelier_desk.workspace.skills.arguments import joined
+        from atelier_desk.workspace.skills.argument_placeholders import joined
 
         values = [field.text().strip() for field in self.fields]
         while values and not values[-1]:
@@ -108,7 +108,7 @@ class PromptDialog(FormDialog):
         return _("Fill in what the prompt needs: {missing}.", missing=", ".join(missing)) if missing else ""
 
     def submit(self) -> None:
-        from atelier_desk.workspace.skills.arguments import joined_by_name
+        from atelier_desk.workspace.skills.argument_placeholders import joined_by_name
 
         written = {each.name: field.text().strip() for each, field in zip(self._arguments, self.fields, strict=True)}
         self._then(joined_by_name({name: text for name, text in written.items() if text}))

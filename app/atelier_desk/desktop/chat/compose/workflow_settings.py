@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
-from atelier_desk.desktop.widgets.format import locale
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.date_format import locale
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, Budget, Choices
 from atelier_desk.support.i18n import N_, _

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, Final
 
-from atelier_desk.desktop.theme.tokens import Tokens, blend, contrast
+from atelier_desk.desktop.theme.design_tokens import Tokens, blend, contrast
 
 LANGUAGE: Final = "ansi"
 MOST_SPANS = 20_000

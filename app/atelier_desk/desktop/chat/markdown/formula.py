@@ -10,8 +10,8 @@ from functools import cache
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QImage, QPainter
 
+from atelier_desk.desktop.chat.markdown.draw_client import drawings
 from atelier_desk.desktop.chat.markdown.draw_process import EM
-from atelier_desk.desktop.chat.markdown.drawings import drawings
 
 CACHE_SIZE = 500
 """Maximum cached formulas, and maximum cached images."""

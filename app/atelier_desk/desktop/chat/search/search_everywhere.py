@@ -10,7 +10,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.search.hit_rows import hit_row
+from atelier_desk.desktop.chat.search.search_everywhere_rows import hit_row
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWi
 
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.enter import handle_enter, show_enter
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 
 _HEIGHT = 160

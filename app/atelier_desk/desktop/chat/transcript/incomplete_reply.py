@@ -6,12 +6,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
-from atelier_desk.desktop.chat.transcript.entries import Entry
-from atelier_desk.desktop.chat.transcript.host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.entry_data import Entry
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.presentation.run_notices import unfinished_text
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 
 class UnfinishedCard(HeadedCard):

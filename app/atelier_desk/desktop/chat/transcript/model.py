@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.desktop.chat.transcript.entries import (
+from atelier_desk.desktop.chat.transcript.entry_data import (
     LOADING,
     UNDER_WAY,
     UNFINISHED,
@@ -21,7 +21,7 @@ from atelier_desk.desktop.chat.transcript.entries import (
     attachment_of,
     entry_from,
 )
-from atelier_desk.presentation.sources import used
+from atelier_desk.presentation.web_source_text import used
 
 if TYPE_CHECKING:
     from atelier_desk.domain.result_parts import ResultPart

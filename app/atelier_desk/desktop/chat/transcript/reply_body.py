@@ -8,8 +8,8 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
-from atelier_desk.desktop.chat.transcript.blocks import ProseBlock, RuleBlock, TableBlock
-from atelier_desk.desktop.chat.transcript.image_gate import ImageGate
+from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
+from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock, RuleBlock, TableBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.markdown.parser import Block, MarkdownStream, parse
 

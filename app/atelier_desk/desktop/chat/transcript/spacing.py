@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from atelier_desk.desktop.theme.tokens import SPACING
+from atelier_desk.desktop.theme.design_tokens import SPACING
 
 _4, _8, _12, _16, _24, _32 = SPACING
 NEAR: Final = _8

@@ -7,17 +7,17 @@ from typing import Any
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtWidgets import QListView, QWidget
 
-from atelier_desk.desktop.chat.markdown.plain import one_line
-from atelier_desk.desktop.chat.transcript.call_texts import informative_arguments
+from atelier_desk.desktop.chat.markdown.plain_text import one_line
+from atelier_desk.desktop.chat.transcript.tool_call_texts import informative_arguments
 from atelier_desk.desktop.panes.activity.log import LogEntry
-from atelier_desk.desktop.panes.times import clock_time, duration, number
+from atelier_desk.desktop.panes.time_format import clock_time, duration, number
 from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
-from atelier_desk.desktop.team.state_labels import RUN_WORDS
+from atelier_desk.desktop.team.agent_state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
+from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.stream import payloads
@@ -27,7 +27,7 @@ from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_ki
 from atelier_desk.presentation.unreadable import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
-from atelier_desk.support.text import shorten, visible, visible_json
+from atelier_desk.support.readable_text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex

@@ -21,22 +21,22 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
-from atelier_desk.desktop.panes.activity.commands import CommandRows
+from atelier_desk.desktop.panes.activity.background_commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
 from atelier_desk.desktop.panes.activity.log import ActivityLog, LogEntry
-from atelier_desk.desktop.panes.base import RELOAD_MS, Pane, toast
-from atelier_desk.desktop.settings.files import ask_save
+from atelier_desk.desktop.panes.pane_base import RELOAD_MS, Pane, toast
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, bind_text, control, fill
-from atelier_desk.desktop.widgets.controls import PillKind
+from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

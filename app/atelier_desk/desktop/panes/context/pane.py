@@ -20,12 +20,12 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.context import text as words
-from atelier_desk.desktop.panes.context.memories import GivenMemory, given
-from atelier_desk.desktop.panes.context.parts import PartsBar
-from atelier_desk.desktop.panes.context.turns import TurnPicker
+from atelier_desk.desktop.panes.context import request_text as words
+from atelier_desk.desktop.panes.context.recalled_memories import GivenMemory, given
+from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
+from atelier_desk.desktop.panes.context.turn_picker import TurnPicker
 from atelier_desk.desktop.panes.lazy_pane import SeenPane
+from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.two_line import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
@@ -41,17 +41,17 @@ from atelier_desk.desktop.widgets import (
     fill,
     tint,
 )
-from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.request.views import Omitted, RequestSummary, SentItem, SentRequest
-    from atelier_desk.engine.services.team.views import AgentNode
+    from atelier_desk.engine.services.request.sent_request import Omitted, RequestSummary, SentItem, SentRequest
+    from atelier_desk.engine.services.team.display_data import AgentNode
 
 WIDE = 620
 """From this width, in pixels at 100 %, requests, rows and text are side by side."""

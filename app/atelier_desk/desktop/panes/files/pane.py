@@ -10,15 +10,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
-from atelier_desk.desktop.folders.controller import FolderController
-from atelier_desk.desktop.folders.held_file_row import WHY, HeldRow
-from atelier_desk.desktop.folders.rows import FolderRows
-from atelier_desk.desktop.folders.undo import ask_about_left, can_be_forced, undo_changes, undo_left_text
-from atelier_desk.desktop.panes.base import Pane, toast
-from atelier_desk.desktop.panes.files.leftovers import Leftovers
+from atelier_desk.desktop.panes.files.change_tree import ChangeTree, counted, facts, marked_path
+from atelier_desk.desktop.panes.files.orphaned_undo_data import Leftovers
 from atelier_desk.desktop.panes.files.tainted_files import MarkedFiles
-from atelier_desk.desktop.panes.files.tree import ChangeTree, counted, facts, marked_path
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.pane_base import Pane, toast
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (
     ElidedLabel,
@@ -31,10 +27,19 @@ from atelier_desk.desktop.widgets import (
     fill,
     label,
 )
-from atelier_desk.domain.change import Change
+from atelier_desk.desktop.workspace_folders.controller import FolderController
+from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows
+from atelier_desk.desktop.workspace_folders.held_file_row import WHY, HeldRow
+from atelier_desk.desktop.workspace_folders.undo_file_changes import (
+    ask_about_left,
+    can_be_forced,
+    undo_changes,
+    undo_left_text,
+)
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.held_file import HeldFile
-from atelier_desk.presentation.file_changes import held_file_text, path_text, undo_text
+from atelier_desk.presentation.file_change_text import held_file_text, path_text, undo_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark

@@ -8,11 +8,11 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
-from atelier_desk.desktop.settings.files import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.presentation.file_changes import mark_text
+from atelier_desk.presentation.file_change_text import mark_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 

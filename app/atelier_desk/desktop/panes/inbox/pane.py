@@ -11,16 +11,16 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.base import Pane
-from atelier_desk.desktop.panes.inbox.cards import ParentQuestionCard, QuestionCard, StoppedCard
-from atelier_desk.desktop.panes.inbox.news import NewsCard, news_of
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.inbox.ended_workflow_cards import NewsCard, news_of
+from atelier_desk.desktop.panes.inbox.request_cards import ParentQuestionCard, QuestionCard, StoppedCard
+from atelier_desk.desktop.panes.pane_base import Pane
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
+from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.support.i18n import N_, ngettext
 
 if TYPE_CHECKING:

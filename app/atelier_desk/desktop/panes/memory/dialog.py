@@ -8,16 +8,16 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QLineEdit, QWidget
 
-from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow, score_parts
-from atelier_desk.desktop.panes.times import date_time, number
+from atelier_desk.desktop.panes.spin_box_padding import pad
+from atelier_desk.desktop.panes.time_format import date_time, number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
-from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
 from atelier_desk.support.i18n import _, ngettext
 

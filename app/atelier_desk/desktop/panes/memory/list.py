@@ -9,16 +9,16 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QListView, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place
-from atelier_desk.desktop.panes.times import ago, clock_minutes, decimal
+from atelier_desk.desktop.panes.menu_position import menu_place
+from atelier_desk.desktop.panes.time_format import ago, clock_minutes, decimal
 from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.format import day
+from atelier_desk.desktop.widgets.date_format import day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
 MemoryRole = Qt.ItemDataRole.UserRole + 1

@@ -10,15 +10,15 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import Pane, offer_undo
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
+from atelier_desk.desktop.panes.pane_base import Pane, offer_undo
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
-from atelier_desk.desktop.widgets.inputs import SearchField
+from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
+from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -274,7 +274,7 @@ class MemoryPane(Pane):
 
     def tidy(self) -> None:
         """Show duplicate and contradictory memories."""
-        from atelier_desk.desktop.panes.memory.cleanup import TidyDialog
+        from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 
         TidyDialog(self.bridge, self.workflow_id, self).open()
 

@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QWidget
 
-from atelier_desk.desktop.panes.fields import pad
 from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.panes.spin_box_padding import pad
 from atelier_desk.desktop.panes.tasks.list import STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.order import possible_dependencies
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
-from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.support.i18n import _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 MINUTE_MS = 60_000
 MOST_MINUTES = 1_000_000.0

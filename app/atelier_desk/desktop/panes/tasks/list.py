@@ -18,7 +18,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
-from atelier_desk.desktop.panes.rows import menu_place
+from atelier_desk.desktop.panes.menu_position import menu_place
 from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
 from atelier_desk.desktop.panes.two_line import style_list
 from atelier_desk.desktop.theme import mark
@@ -28,7 +28,7 @@ from atelier_desk.desktop.widgets.tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
 """Model role of the ``TaskRow``."""

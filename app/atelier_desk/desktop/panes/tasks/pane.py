@@ -10,13 +10,13 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QProgressBar, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import Pane, offer_undo
+from atelier_desk.desktop.panes.pane_base import Pane, offer_undo
 from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS, TaskListView
 from atelier_desk.desktop.panes.tasks.order import arrange, progress
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill
-from atelier_desk.desktop.widgets.hover_gate import HoverGate, moved
+from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.support.i18n import N_, _

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, QPen
 
+from atelier_desk.desktop.panes.time_format import decimal, duration
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis
 from atelier_desk.desktop.panes.timeline.scene import Bar, Scene, is_dashed, span_style
-from atelier_desk.desktop.panes.times import decimal, duration
-from atelier_desk.desktop.replay.labels import bar_title
-from atelier_desk.desktop.team.state_labels import STATE_ICONS
+from atelier_desk.desktop.replay.span_titles import bar_title
+from atelier_desk.desktop.team.agent_state_labels import STATE_ICONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.support.number_format import NARROW
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.views import TimelineRun
+    from atelier_desk.engine.services.team.display_data import TimelineRun
 
 TICK_PX = 84
 INDENT = 12

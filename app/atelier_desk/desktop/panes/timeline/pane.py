@@ -11,20 +11,20 @@ from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QMenu, QStackedWidget, QWidget
 
-from atelier_desk.desktop.panes.context.turns import TurnPicker
+from atelier_desk.desktop.panes.context.turn_picker import TurnPicker
 from atelier_desk.desktop.panes.lazy_pane import SeenPane
-from atelier_desk.desktop.panes.timeline.key import TimelineKey
+from atelier_desk.desktop.panes.timeline.legend import TimelineKey
 from atelier_desk.desktop.panes.timeline.list import TimelineList
 from atelier_desk.desktop.panes.timeline.view import ZOOM, TimelineView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, bind, bind_text, control, fill
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.team.views import Span, Timeline
+    from atelier_desk.engine.services.team.display_data import Span, Timeline
 
 REFRESH_MS = 250
 """Milliseconds between two loads for a running run: at most four a second."""

@@ -20,20 +20,20 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
+from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis, axis_of, sub_rows
 from atelier_desk.desktop.panes.timeline.paint import names_width, paint_timeline
 from atelier_desk.desktop.panes.timeline.scene import Bar, Lane, Scene, SpanKey, span_key
-from atelier_desk.desktop.panes.times import duration
-from atelier_desk.desktop.replay.labels import STATUS_WORDS, span_title
+from atelier_desk.desktop.replay.span_titles import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.domain.base import utc_now
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.team.views import Span, Timeline, TimelineRun
+    from atelier_desk.engine.services.team.display_data import Span, Timeline, TimelineRun
 
 ROW, BAR, RULER = 20, 14, 24
 """Height of a row of bars, of a bar, and of the ruler, in pixels at 100 %."""

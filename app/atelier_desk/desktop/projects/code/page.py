@@ -12,17 +12,17 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.projects.code.editor import open_text
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.projects.code.open_in_editor import open_text
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
-from atelier_desk.desktop.projects.code.text import SourceText
+from atelier_desk.desktop.projects.code.source_text import SourceText
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.find_bar import FindBar
-from atelier_desk.desktop.widgets.links import open_address
+from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Direction, Entity, EntityKind, Project, RelationKind
-from atelier_desk.presentation.projects import describe, place_word
+from atelier_desk.presentation.project_text import describe, place_word
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

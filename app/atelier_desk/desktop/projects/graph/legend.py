@@ -8,12 +8,12 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.projects.entity_icons import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS
-from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.domain.project import EntityKind, RelationKind
-from atelier_desk.presentation.projects import KIND_WORDS, RELATION_WORDS
+from atelier_desk.presentation.project_text import KIND_WORDS, RELATION_WORDS
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
 

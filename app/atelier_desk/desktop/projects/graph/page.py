@@ -12,19 +12,19 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.projects.graph.details import NodeDetails, has_source
+from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.projects.graph.layout_thread import LayoutThread
 from atelier_desk.desktop.projects.graph.legend import GraphLegend
 from atelier_desk.desktop.projects.graph.loading import fetch_around, fetch_project
 from atelier_desk.desktop.projects.graph.model import MOST_NODES, GraphModel
+from atelier_desk.desktop.projects.graph.node_details import NodeDetails, has_source
 from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, bind, bind_text, control, fill
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
-from atelier_desk.presentation.projects import place_word
+from atelier_desk.presentation.project_text import place_word
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 

@@ -10,12 +10,12 @@ from PySide6.QtCore import QLineF, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPainterPath, QPen, QPixmap, QPolygonF, QStaticText
 from shiboken6 import Shiboken
 
+from atelier_desk.desktop.projects.entity_icons import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.projects.graph.layout import Bools, Floats, Ints
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS, GraphModel
-from atelier_desk.desktop.projects.icons import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.theme import icons, theme
-from atelier_desk.desktop.theme.tokens import blend
-from atelier_desk.support.text import visible
+from atelier_desk.desktop.theme.design_tokens import blend
+from atelier_desk.support.readable_text import visible
 
 RADIUS: Final = (2.4, 12.0)
 """Minimum and maximum radius of a node with one edge, in pixels at 100 %."""

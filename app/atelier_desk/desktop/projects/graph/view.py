@@ -23,9 +23,9 @@ from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.tips import plain_tip
-from atelier_desk.presentation.projects import describe
+from atelier_desk.presentation.project_text import describe
 from atelier_desk.support.i18n import N_, ngettext
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 ZOOM = 1.25
 """Zoom factor per wheel step or key press."""

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from atelier_desk.desktop.chat.compose.agent_and_model import RECENT, model_labels
-from atelier_desk.desktop.panes.base import offer_undo, toast
+from atelier_desk.desktop.chat.compose.agent_model_choices import RECENT, model_labels
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
+from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.agent_gallery_menu import open_gallery
 from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
-from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
-from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
+from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.tool_boxes import ToolChoice
+from atelier_desk.desktop.settings.tool_checkboxes import ToolChoice
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
-from atelier_desk.engine.services.common.naming import numbered
+from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.registry import builtin_type
 from atelier_desk.support.i18n import N_, _
 

@@ -11,24 +11,24 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QPushButton
 
-from atelier_desk.desktop.panes.times import size
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_open, ask_save, confirm
+from atelier_desk.desktop.panes.time_format import size
+from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Number
-from atelier_desk.desktop.settings.files import ask_folder, ask_open, ask_save, confirm
-from atelier_desk.desktop.settings.imported_data_list import HeldList
+from atelier_desk.desktop.settings.imported_permissions import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control
-from atelier_desk.desktop.widgets.bindings import Text
-from atelier_desk.presentation.file_changes import cleaned_text, retained_text
-from atelier_desk.presentation.rows import damaged_attachment, rows_text
-from atelier_desk.storage.damage import IN_BACKUP, IN_EXPORT, SHOWN
+from atelier_desk.desktop.widgets.language_theme_bindings import Text
+from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text
+from atelier_desk.presentation.file_change_text import cleaned_text, retained_text
+from atelier_desk.storage.damage_report import IN_BACKUP, IN_EXPORT, SHOWN
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import NARROW
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
-    from atelier_desk.storage.damage import Damage
+    from atelier_desk.storage.damage_report import Damage
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")

@@ -12,15 +12,15 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk import __version__
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme.assets import notices_file
 from atelier_desk.desktop.widgets import Pill, control, fill, label
-from atelier_desk.desktop.widgets.controls import PillKind
-from atelier_desk.desktop.widgets.wrapping import TextField
+from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

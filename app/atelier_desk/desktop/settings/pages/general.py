@@ -6,13 +6,13 @@ from pydantic import BaseModel
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Number, Toggle, bounds
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import control, fill
-from atelier_desk.desktop.widgets.controls import PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.inputs import Slider
+from atelier_desk.desktop.widgets.wheel_safe_inputs import Slider
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import LANGUAGES, N_, _, native_name
 from atelier_desk.support.number_format import NARROW

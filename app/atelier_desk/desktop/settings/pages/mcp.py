@@ -9,11 +9,11 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
+from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings import mcp_icon
-from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.key_note import KeyNote
-from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved, list_of_lines, show_lines
+from atelier_desk.desktop.settings.api_key_note import KeyNote
+from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved, list_of_lines, show_lines
 from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_roots import McpRoots
@@ -23,13 +23,13 @@ from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.desktop.widgets.format import moment
+from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
-from atelier_desk.presentation.mcp import STATES, rejected_text
+from atelier_desk.presentation.mcp_server_text import STATES, rejected_text
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import visible
+from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.panes.time_format import number
+from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Choice, Line, Number, Offered, Toggle
-from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.form import Form
-from atelier_desk.desktop.settings.imported_data_list import HeldList
+from atelier_desk.desktop.settings.imported_permissions import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.settings.rows import RowsPage, Section
 from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
 from atelier_desk.domain import limits
-from atelier_desk.domain.imported_data import HeldKind
+from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
-from atelier_desk.llm.embedders import installing
+from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.llm.registry import provider_types
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.text import shorten
+from atelier_desk.support.readable_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic
@@ -37,7 +37,7 @@ KINDS = (
     ("builtin", N_("Built in (works offline)")),
     ("none", N_("None: match words only")),
     *REMOTE.items(),
-    (installing.PACKAGE, N_("sentence-transformers (extra package)")),
+    (install_sentence_transformers.PACKAGE, N_("sentence-transformers (extra package)")),
 )
 AT_END = (
     ("off", N_("Never")),
@@ -180,20 +180,24 @@ class MemoryPage(RowsPage):
         self.form.offer("provider", [each.name for each in self._providers if each.kind == kind])
         for key in ("provider", "dimension"):
             self.form.show_field(key, kind in REMOTE)
-        self.form.show_field("model", kind in REMOTE or kind == installing.PACKAGE)
+        self.form.show_field("model", kind in REMOTE or kind == install_sentence_transformers.PACKAGE)
         self._show_install()
         self._check()
 
     def _show_install(self) -> None:
         """Show a button to install an embedder's missing package, or instructions if that is not possible."""
-        self._install_row.setVisible(self._kind() == installing.PACKAGE and not installing.installed())
-        possible = installing.can_install()
+        self._install_row.setVisible(
+            self._kind() == install_sentence_transformers.PACKAGE and not install_sentence_transformers.installed()
+        )
+        possible = install_sentence_transformers.can_install()
         self.install.setVisible(possible)
         hint = _(
             "Not installed. With PyTorch, {size} MB are downloaded from the package index.",
-            size=number(installing.DOWNLOAD_MB),
+            size=number(install_sentence_transformers.DOWNLOAD_MB),
         )
-        self._install_row.set_texts(N_("Package"), hint if possible else error_text(installing.missing()))
+        self._install_row.set_texts(
+            N_("Package"), hint if possible else error_text(install_sentence_transformers.missing())
+        )
 
     def _install(self) -> None:
         last = ""
@@ -215,7 +219,9 @@ class MemoryPage(RowsPage):
 
     def _entered(self) -> EmbedderSettings:
         entered, kind = self.form.read(), self._kind()
-        named = {"model"} if kind == installing.PACKAGE else set(entered) if kind in REMOTE else set()
+        named = (
+            {"model"} if kind == install_sentence_transformers.PACKAGE else set(entered) if kind in REMOTE else set()
+        )
         return EmbedderSettings(**{key: value for key, value in entered.items() if key in named | {"kind"}})
 
     def _check(self) -> None:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
 from atelier_desk.desktop.main_window.action_registry import registry_of
-from atelier_desk.desktop.panes.times import ago
-from atelier_desk.desktop.settings.page import Row, SettingsPage
+from atelier_desk.desktop.panes.time_format import ago
+from atelier_desk.desktop.settings.page_base import Row, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import control, label
 from atelier_desk.domain.project import Project
-from atelier_desk.presentation.projects import folder_word
+from atelier_desk.presentation.project_text import folder_word
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QApplication, QWidget
 
-from atelier_desk.desktop.chat.compose.prompt_form import PromptForm
-from atelier_desk.desktop.panes.base import offer_undo, toast
+from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
+from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.settings.fields import Line, Lines
-from atelier_desk.desktop.settings.files import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.settings.form import Form
-from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
+from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.desktop.widgets.inputs import SearchField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.workspace.skills.arguments import Variable, variables
+from atelier_desk.workspace.skills.argument_placeholders import Variable, variables
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

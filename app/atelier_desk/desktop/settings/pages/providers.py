@@ -9,25 +9,25 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton,
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import offer_undo
-from atelier_desk.desktop.settings.downloads import DownloadsView
-from atelier_desk.desktop.settings.files import confirm
-from atelier_desk.desktop.settings.imported_data_list import HeldList
-from atelier_desk.desktop.settings.key_note import KeyNote
-from atelier_desk.desktop.settings.list_form import ListFormPage, ListLine, Saved
+from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
+from atelier_desk.desktop.panes.pane_base import offer_undo
+from atelier_desk.desktop.settings.api_key_note import KeyNote
+from atelier_desk.desktop.settings.imported_permissions import HeldList
+from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
+from atelier_desk.desktop.settings.model_downloads import DownloadsView
 from atelier_desk.desktop.settings.model_table import ModelTable, key_of
-from atelier_desk.desktop.settings.preset_picker import PresetPicker
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin, kind_text, usual_url
+from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.desktop.widgets.inputs import ComboBox
-from atelier_desk.desktop.widgets.links import open_address
-from atelier_desk.domain.imported_data import HeldKind
+from atelier_desk.desktop.widgets.untrusted_links import open_address
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
+from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.registry import find
-from atelier_desk.presentation.keys import MISSING, shortcut_text
+from atelier_desk.presentation.api_key_text import MISSING, shortcut_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 

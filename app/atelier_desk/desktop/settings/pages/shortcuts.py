@@ -10,13 +10,13 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegistry, ActionSpec, refusal, registry_of
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.settings.key_field import KeyField
-from atelier_desk.desktop.settings.page import Row, SectionCard, SettingsPage
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.settings.page_base import Row, SectionCard, SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.settings.shortcut_field import KeyField
 from atelier_desk.desktop.widgets import bind_text, label
-from atelier_desk.desktop.widgets.bindings import made
-from atelier_desk.desktop.widgets.controls import native_keys
+from atelier_desk.desktop.widgets.cards_buttons_labels import native_keys
+from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

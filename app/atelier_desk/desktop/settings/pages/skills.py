@@ -8,9 +8,9 @@ from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.settings.files import ask_folder
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog, SkillRow

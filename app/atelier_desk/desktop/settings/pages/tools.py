@@ -12,12 +12,12 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.settings.tool_files import RIGHTS, ReviewDialog, ToolFileRow
 from atelier_desk.desktop.settings.tool_list import ToolList
+from atelier_desk.desktop.settings.user_tool_files import RIGHTS, ReviewDialog, ToolFileRow
 from atelier_desk.desktop.widgets import Card, control, fill, label
 from atelier_desk.support.i18n import N_, _
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QDate
 from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
 
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.times import locale
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.panes.time_format import locale
 from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
-from atelier_desk.desktop.settings.files import ask_save
-from atelier_desk.desktop.settings.page import SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.flow import FlowLayout
-from atelier_desk.desktop.widgets.inputs import ComboBox, DoubleSpinBox
-from atelier_desk.domain.base import utc_now
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox
+from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
-from atelier_desk.presentation.usage import CURRENCY, cost_text, month_text, saved_text
+from atelier_desk.presentation.cost_text import CURRENCY, cost_text, month_text, saved_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day as day_words
 from atelier_desk.support.number_format import duration, number, tokens

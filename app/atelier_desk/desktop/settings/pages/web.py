@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.panes.base import toast
-from atelier_desk.desktop.panes.times import number
+from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.panes.time_format import number
+from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.fields import PRICE, PRICE_HINT, Address, Choice, Line, Number, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
-from atelier_desk.desktop.settings.imported_data_list import HeldList
-from atelier_desk.desktop.settings.key_note import KeyNote
+from atelier_desk.desktop.settings.imported_permissions import HeldList
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
-from atelier_desk.domain.imported_data import HeldKind
+from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
-from atelier_desk.web.browser.installed import KNOWN
+from atelier_desk.web.browser.browser_discovery import KNOWN
 from atelier_desk.web.search import ENGINES
 
 if TYPE_CHECKING:

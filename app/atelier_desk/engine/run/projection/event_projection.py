@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain import answers
+from atelier_desk.domain import structured_answers
 from atelier_desk.domain.events.run import (
     CallStatus,
     ContextCompacted,
@@ -44,8 +44,8 @@ from atelier_desk.domain.model_messages import LOADING, Usage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.run.projection import audit, queueing, team_projection
-from atelier_desk.engine.run.projection.projection import (
+from atelier_desk.engine.run.projection import approval_team_projection, audit, user_message_queue
+from atelier_desk.engine.run.projection.projector_registry import (
     Projection,
     ProjectionInput,
     RunTotals,
@@ -63,7 +63,7 @@ from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.presentation.run_notices import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.tools.calls.record_ids import stable_id
 
-__all__ = ["Projection", "RunTotals", "project", "project_task", "team_projection"]
+__all__ = ["Projection", "RunTotals", "approval_team_projection", "project", "project_task"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: RunTotals) -> Projection:
@@ -76,7 +76,7 @@ def project(event: RunEvent, before: RunState | None, after: RunState, totals: R
         projector(at, event.body, out)
     if event.body.notice is not None:
         add_notice(at, event.body, event.body.notice, out)
-    queueing.follow(at, out)
+    user_message_queue.follow(at, out)
     changed = before is not None and before.status is not after.status
     if changed and not any(isinstance(said, payloads.RunStatusChanged) for said in out.payloads):
         out.payloads.append(_status(after.status))
@@ -111,8 +111,8 @@ def _run_started(at: ProjectionInput, body: RunStarted, out: Projection) -> None
 
 @on(UserMessage)
 def _user_message(at: ProjectionInput, body: UserMessage, out: Projection) -> None:
-    if not queueing.waits(at.after, body.message_id):
-        queueing.append_message(at, body, out)
+    if not user_message_queue.waits(at.after, body.message_id):
+        user_message_queue.append_message(at, body, out)
 
 
 @on(ModelReplied)
@@ -543,7 +543,7 @@ def _run_finished(at: ProjectionInput, body: RunFinished, out: Projection) -> No
         cut_short = body.status is RunStatus.COMPLETED and not at.after.finish.complete
         finish = at.after.finish.value if cut_short else ""
         fits = body.status is RunStatus.COMPLETED and not body.misfit and at.after.agent.answer_schema is not None
-        data = answers.read(body.result) if fits else None
+        data = structured_answers.read(body.result) if fits else None
         out.payloads.append(
             payloads.WorkflowComplete(status=body.status.value, error=body.error, finish_reason=finish, answer=data)
         )

@@ -44,10 +44,10 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.result_parts import PicturePart, SourcePart
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.run import team
-from atelier_desk.engine.run.reducer import reduce_server, reduce_team  # noqa: F401 - they register their parts
-from atelier_desk.engine.run.reducer.evolve import evolve
-from atelier_desk.engine.run.reducer.handlers import handlers, on, origin_of, runnable_calls, with_call
+from atelier_desk.engine.run import sub_agent_state
+from atelier_desk.engine.run.reducer import reduce_approvals_teams, reduce_mcp_requests  # noqa: F401 - they register their parts
+from atelier_desk.engine.run.reducer.handler_registry import handlers, on, origin_of, runnable_calls, with_call
+from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import (
     CallState,
     ContextEntry,
@@ -355,7 +355,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         skill=body.skill,
     )
     [entry] = without_skills((entry,), state.skills_withdrawn)
-    state = team.handed_over(team.deliver_results(state, call), body)
+    state = sub_agent_state.handed_over(sub_agent_state.deliver_results(state, call), body)
     if body.state is not None:
         # Calls with a shared state may run concurrently: each adds its part.
         merged = {**state.tool_state.get(body.state_of, {}), **body.state} if body.state_of else body.state
@@ -414,14 +414,18 @@ def _question_answered(state: RunState, body: QuestionAnswered, event: RunEvent)
     asked = next((question for question in state.questions if question.id == body.question_id), None)
     left = tuple(question for question in state.questions if question is not asked)
     state = evolve(state, questions=left)
-    return reduce_server.answered(state, asked, body) if asked is not None and asked.spec.asker is not None else state
+    return (
+        reduce_mcp_requests.answered(state, asked, body)
+        if asked is not None and asked.spec.asker is not None
+        else state
+    )
 
 
 @on(Injected)
 def _injected(state: RunState, body: Injected, event: RunEvent) -> RunState:
     entry = ContextEntry(seq=event.seq, kind=EntryKind.NOTE, text=body.content, origin=origin_of(event))
     return evolve(
-        team.noted(state, body.reason),
+        sub_agent_state.noted(state, body.reason),
         entries=(*state.entries, entry),
         needs_model=True,
         asked_done=state.asked_done or body.reason == ARE_YOU_DONE,

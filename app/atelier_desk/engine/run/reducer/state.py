@@ -22,7 +22,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     UserMessage,
 )
-from atelier_desk.domain.instructions import FolderInstructions
+from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, TextFile, ToolCall, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider_data import ProviderData

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from atelier_desk.domain.events.run import ContextCompacted, RunEvent
-from atelier_desk.engine.run.reducer.evolve import evolve
+from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, without_reasoning
 
 CUT_TO = 400

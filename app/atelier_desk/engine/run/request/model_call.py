@@ -10,8 +10,7 @@ from dataclasses import asdict, replace
 from operator import attrgetter
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
-from atelier_desk.domain.base import new_id
-from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError, ContextOverflowError, ProviderError
 from atelier_desk.domain.events.run import (
     ContextCompacted,
@@ -42,31 +41,39 @@ from atelier_desk.domain.model_messages import (
     ToolCallDelta,
     Usage,
 )
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.payloads import Reasoning, Token
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.costs.month_budget import Hold
-from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
-from atelier_desk.engine.gateways.gateway import OpenModel
+from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
-from atelier_desk.engine.run.environment import RunEnvironment
+from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
-from atelier_desk.engine.run.request import context, prompt, tool_search
-from atelier_desk.engine.run.request.blank_replies import watched
+from atelier_desk.engine.run.request import context, prompt_texts, tool_search
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition
-from atelier_desk.engine.run.request.replies import Length, ReceivedReply, counted, judged, unended, unique_calls
+from atelier_desk.engine.run.request.reply_processing import (
+    Length,
+    ReceivedReply,
+    counted,
+    judged,
+    unended,
+    unique_calls,
+)
+from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.run.sanitize import sanitized
-from atelier_desk.engine.team.team_port import TeamPort
+from atelier_desk.engine.team.team_interface import TeamPort
+from atelier_desk.llm.network import retry
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import ignores_tools, refuses_tools, written_as_text
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, highest_input_price, priced
-from atelier_desk.llm.wire import retry
 from atelier_desk.policy import budget
-from atelier_desk.storage.writing.sent_requests import OWN, SentKey
+from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.support.i18n import N_, _
 
 log = logging.getLogger(__name__)
@@ -195,8 +202,8 @@ class ModelCall:
         search = searched.search if searched is not None else None
         tools = offered_tools(mine, state, guided=guided, search=search) if with_tools else ()
         # Instructions of folders take at most a quarter of the context.
-        room = min(prompt.ROOM, int(window * BYTES_PER_TOKEN / 4))
-        system = prompt.system_prompt(state, mine.text(search), room, skills=not guided)
+        room = min(prompt_texts.ROOM, int(window * BYTES_PER_TOKEN / 4))
+        system = prompt_texts.system_prompt(state, mine.text(search), room, skills=not guided)
         self._frame = make_frame(state.workflow_id, system, tools)
         self._with_tools = with_tools
         self._sees = opened.info.supports_vision is True and not state.pictures_refused
@@ -294,7 +301,7 @@ class ModelCall:
             self._sent = False
         by_model = bool(summary.strip())
         if not by_model:
-            summary = prompt.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
+            summary = prompt_texts.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
         chosen = {entry.origin for entry in step.entries}
 
         def decide(now: RunState) -> list[EventBody]:
@@ -320,13 +327,13 @@ class ModelCall:
         self, opened: OpenModel, entries: tuple[ContextEntry, ...], window: int, factor: float, reply_tokens: int
     ) -> tuple[str, Usage]:
         room = int((window * 0.8 - reply_tokens - 200) / factor * 3.0)
-        text = prompt.as_text(entries)
+        text = prompt_texts.as_text(entries)
         if len(text) > room:
             text = text[: room // 3] + "\n[…]\n" + text[-(room - room // 3) :]
         request = ChatRequest(
             model=self._handle.current.agent.model,
             messages=(
-                ChatMessage(role=Role.SYSTEM, content=prompt.SUMMARY_INSTRUCTIONS),
+                ChatMessage(role=Role.SYSTEM, content=prompt_texts.SUMMARY_INSTRUCTIONS),
                 ChatMessage(role=Role.USER, content=text),
             ),
             max_tokens=reply_tokens,

@@ -10,11 +10,11 @@ import logging
 from threading import Event
 
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.domain.image_limits import PictureLimits
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart
-from atelier_desk.domain.pictures import PictureLimits
 from atelier_desk.domain.result_parts import ArtefactPart
-from atelier_desk.media.prepare import UnusablePicture, prepared
-from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.media.picture_preparation import UnusablePicture, prepared
+from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.support.threads import in_tool_thread
 
 log = logging.getLogger(__name__)

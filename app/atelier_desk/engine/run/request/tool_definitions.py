@@ -8,8 +8,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from atelier_desk.domain.context import PromptFrame
 from atelier_desk.domain.model_messages import ToolSpec
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import visible
 from atelier_desk.engine.run.sanitize import sanitized

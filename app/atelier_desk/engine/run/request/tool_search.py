@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.llm.tokens import definition_tokens, estimate
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.tools.control.invoke import InvokeTool
+from atelier_desk.tools.control.invoke_tool import InvokeTool
 from atelier_desk.tools.control.search_tools import NAME
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.tool_modes import Search, Toolset, searched_names, server_tools

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.engine.gateways.direct_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Effect
 from atelier_desk.tools.registry.registry import ToolRegistry

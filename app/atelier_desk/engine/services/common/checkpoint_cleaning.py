@@ -7,14 +7,14 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 
-from atelier_desk.domain.base import new_id
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.engine.services.common.context import ServiceContext
-from atelier_desk.storage.repositories.housekeeping import Housekeeping
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.storage.repositories.housekeeping_state import Housekeeping
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, clean
-from atelier_desk.workspace.checkpoints.files import WorkspaceFiles
-from atelier_desk.workspace.checkpoints.leftovers import DAYS, Leftover, delete, survey, unclaimed
+from atelier_desk.workspace.checkpoints.orphaned_undo_data import DAYS, Leftover, delete, survey, unclaimed
+from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 MB = 1024 * 1024

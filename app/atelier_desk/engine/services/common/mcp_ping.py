@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.mcp import McpError
-from atelier_desk.support import background
+from atelier_desk.support import background_tasks
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection
@@ -31,7 +31,7 @@ class McpPing:
     def begin(self) -> None:
         """Start pinging because a server is used."""
         if self._task is None or self._task.done():
-            self._task = background.start(self._watch(), "watch of MCP servers")
+            self._task = background_tasks.start(self._watch(), "watch of MCP servers")
 
     async def check(self) -> None:
         """Ping all running servers concurrently. Failures are recorded in their states."""

@@ -11,9 +11,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.mcp import McpEntry, McpError, ServerProblem
-from atelier_desk.engine.services.common.mcp_content import Refresh
-from atelier_desk.engine.services.common.mcp_rules import tool_statuses
-from atelier_desk.presentation.mcp import rejected_text
+from atelier_desk.engine.services.common.mcp_config_checks import tool_statuses
+from atelier_desk.engine.services.common.mcp_resources_prompts import Refresh
+from atelier_desk.presentation.mcp_server_text import rejected_text
 from atelier_desk.support.i18n import _
 
 MAX_NAMED = 8

@@ -96,7 +96,7 @@ class McpSignIn:
             await tokens.load()
             if not tokens.signed_in:
                 return None
-        from atelier_desk.mcp.oauth_provider import auth  # imports the SDK
+        from atelier_desk.mcp.oauth_request_auth import auth  # imports the SDK
 
         return await auth(server, tokens, told=notify)
 

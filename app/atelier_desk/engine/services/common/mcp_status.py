@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.mcp import McpKnown, McpServer, McpState
-from atelier_desk.mcp.definitions import Difference
+from atelier_desk.mcp.tool_definitions import Difference
 
 NO_DIFFERENCE = Difference()
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Literal
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.base import Model
+from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
 from atelier_desk.domain.memory import (
     RETRIEVED_MAX,
@@ -19,12 +19,12 @@ from atelier_desk.domain.memory import (
     MergedInto,
     expiry,
 )
-from atelier_desk.engine.services.common import checks
+from atelier_desk.engine.services.common import input_checks
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.common.context import ServiceContext
+    from atelier_desk.engine.services.common.service_context import ServiceContext
 
 NEAR = 1_000
 """Maximum nearest pairs whose words are compared: for similarly generated texts, such as lists of numbers, vectors say
@@ -124,7 +124,7 @@ class MemoryMaintenance:
 
     async def deleted(self, limit: int | None = None, offset: int = 0) -> list[DeletedMemory]:
         """Return what can be restored, last deleted first; all without a ``limit``."""
-        checks.page(limit, offset, most=None)
+        input_checks.page(limit, offset, most=None)
         return await self._context.repos.memory_bin.list(limit, offset)
 
     async def undo_delete(self, memory_id: str) -> Memory:
@@ -204,7 +204,7 @@ class MemoryMaintenance:
 
     async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> list[Memory]:
         """Return proposals for all workflows that wait for a decision, newest first; all without ``limit``."""
-        checks.page(limit, most=None)
+        input_checks.page(limit, most=None)
         return await self._context.repos.memories.proposed(workflow_id or None, limit)
 
     async def accept(self, memory_id: str, *, everywhere: bool = True, content: str | None = None) -> Memory:

@@ -12,12 +12,12 @@ from atelier_desk.domain.events.run import RunEvent, handed_over
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.team import ChildState, Spending
 from atelier_desk.domain.workflow import Run, RunStatus
-from atelier_desk.engine.run import team
+from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.reduce import reduce
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.services.common.context import ServiceContext
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.services.team.views import AgentNode, ApprovalCounts
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.team.display_data import AgentNode, ApprovalCounts
 
 OUTLINE = (
     "run_started",
@@ -164,7 +164,7 @@ class _Builder:
             usage=facts.usage,
             tool_calls=facts.tool_calls,
             total=sum((child.total for child in children), own),
-            budget=team.more(state.agent.budget, state.raised_limits),
+            budget=sub_agent_state.more(state.agent.budget, state.raised_limits),
             pause=state.pause.value if state.pause is not None and facts.status is RunStatus.PAUSED else "",
             limit=state.limit.limit.value if state.limit is not None and facts.status is RunStatus.PAUSED else "",
             report=(known.report if known else "") or handed_over(state.summary, state.result),

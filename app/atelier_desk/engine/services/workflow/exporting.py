@@ -10,13 +10,13 @@ from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import MemoryScope
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.workflow import Message, Report, Workflow
-from atelier_desk.engine.journal.history import readable_events
 from atelier_desk.engine.journal.id_remap import files_of
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.journal.replay_and_fork import readable_events
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.engine.services.workflow.file import ArtefactFile, ReportFile, WorkflowFile, to_json
-from atelier_desk.storage.damage import Damage, readable_until
-from atelier_desk.storage.folder.artefacts import Artefacts
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.workflow.workflow_file import ArtefactFile, ReportFile, WorkflowFile, to_json
+from atelier_desk.storage.damage_report import Damage, readable_until
+from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.storage.integrity import damaged_in
 from atelier_desk.support.i18n import N_
 

@@ -23,8 +23,7 @@ from atelier_desk.domain.approval import (
     ApprovalSettings,
     ApprovalStatus,
 )
-from atelier_desk.domain.base import new_id
-from atelier_desk.domain.context import PromptFrame
+from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError, StorageError, UsageError
 from atelier_desk.domain.events.run import (
     ApprovalDecided,
@@ -44,32 +43,33 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import RuleScope, snapshot
+from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.costs.usage_totals import usage_not_in
-from atelier_desk.engine.importing.imported_data import asking_choices, asking_mode
+from atelier_desk.engine.importing.imported_data_restrictions import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.event_projection import project
-from atelier_desk.engine.run.projection.projection import RunTotals
+from atelier_desk.engine.run.projection.projector_registry import RunTotals
+from atelier_desk.engine.run.reducer.next_step import Wait, next_step
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.reducer.steps import Wait, next_step
 from atelier_desk.engine.run.results import call_finished
-from atelier_desk.engine.services.common import checks
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.engine.services.common import input_checks
+from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
-from atelier_desk.engine.services.workflow.file import WorkflowFile
+from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
 from atelier_desk.policy.permissions import taint
-from atelier_desk.storage.folder.files import sha256
-from atelier_desk.storage.search.requests import MOST
+from atelier_desk.storage.data_folder.atomic_files import sha256
+from atelier_desk.storage.search.request_usage import MOST
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.calls.outcomes import ToolResult
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.repositories.imports import WorkflowRows
+    from atelier_desk.storage.repositories.workflow_import import WorkflowRows
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +130,7 @@ def check(file: WorkflowFile) -> None:
     """
     for ids in identities(file).values():
         for each in ids:
-            checks.identifier(each, _("workflow file"))
+            input_checks.identifier(each, _("workflow file"))
     _check_artefacts(file)
     _check_order(file)
     workflow_id = file.workflow.id
@@ -318,7 +318,7 @@ def parse(text: str | bytes) -> WorkflowFile:
         return WorkflowFile.model_validate_json(text)
     except ValidationError as error:
         raise UsageError(
-            N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(checks.explain(error))
+            N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(input_checks.explain(error))
         ) from None
 
 
@@ -344,14 +344,14 @@ class WorkflowWriter:
         await asyncio.shield(self._write(file, replace))
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
-        from atelier_desk.storage.repositories import imports
+        from atelier_desk.storage.repositories import workflow_import
 
         rows = await in_storage_thread(_rows, file)
         rows = with_fields(
             rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id, self._context.clock.now())
         )
         async with self._staged_files(file):
-            await imports.write(self._context.repos, rows, replace=replace)
+            await workflow_import.write(self._context.repos, rows, replace=replace)
         self._context.month_budget.reread()
         try:
             await self._context.memory_search.index_many(rows.memories)
@@ -380,8 +380,8 @@ class WorkflowWriter:
 
 def _rows(file: WorkflowFile) -> WorkflowRows:
     """Return the rows of a file."""
-    from atelier_desk.storage.repositories.imports import WorkflowRows
-    from atelier_desk.storage.writing.commit import Commit
+    from atelier_desk.storage.repositories.workflow_import import WorkflowRows
+    from atelier_desk.storage.writing.journal_commit import Commit
 
     file = _held(file)
     return WorkflowRows(

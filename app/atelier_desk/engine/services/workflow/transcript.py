@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from atelier_desk.domain.approval import ApprovalRequest
-from atelier_desk.domain.branches import RunLink, turns
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.workflow import Message, MessageRole, Run, ToolExecution, Workflow
-from atelier_desk.engine.services.common.checks import page
-from atelier_desk.engine.services.common.context import ServiceContext
+from atelier_desk.domain.workflow_branches import RunLink, turns
+from atelier_desk.engine.services.common.input_checks import page
+from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.engine.services.team.tree import read_trees
-from atelier_desk.engine.services.team.views import AgentNode
 from atelier_desk.tools.definition.call_description import Effect
 from atelier_desk.tools.registry.sections import PLANNING
 

@@ -5,7 +5,7 @@ Sections of the Markdown they are converted to.
 
 from __future__ import annotations
 
-from atelier_desk.domain.documents import READER, not_read
+from atelier_desk.domain.document_formats import READER, not_read
 from atelier_desk.knowledge.parsing.documents import markdown
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed import Parsed

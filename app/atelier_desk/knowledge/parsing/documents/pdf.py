@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from atelier_desk.domain.documents import PDF, READER, not_read
+from atelier_desk.domain.document_formats import PDF, READER, not_read
 from atelier_desk.knowledge.parsing.errors import ParseError
 from atelier_desk.knowledge.parsing.parsed import Parsed, Section
 from atelier_desk.support.worker.errors import Ended, Failed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.knowledge.parsing.languages.registry import grammar
-from atelier_desk.knowledge.parsing.source import Source
+from atelier_desk.knowledge.parsing.syntax_captures import Source
 
 QUERY = """
 (function_definition) @scope.function

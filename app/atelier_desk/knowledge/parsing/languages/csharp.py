@@ -6,7 +6,7 @@ import re
 
 from atelier_desk.knowledge.parsing.languages.java import typed
 from atelier_desk.knowledge.parsing.languages.registry import grammar
-from atelier_desk.knowledge.parsing.source import Source, chain_of, instance
+from atelier_desk.knowledge.parsing.syntax_captures import Source, chain_of, instance
 
 QUERY = """
 (namespace_declaration) @scope.namespace

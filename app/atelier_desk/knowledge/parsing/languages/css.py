@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atelier_desk.knowledge.parsing.languages.registry import grammar
-from atelier_desk.knowledge.parsing.source import Definition, Source
+from atelier_desk.knowledge.parsing.syntax_captures import Definition, Source
 
 QUERY = """
 (rule_set) @scope.rule

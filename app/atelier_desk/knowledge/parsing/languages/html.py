@@ -7,7 +7,7 @@ import re
 
 from atelier_desk.knowledge.parsing.documents.sections import Outline
 from atelier_desk.knowledge.parsing.languages.registry import grammar
-from atelier_desk.knowledge.parsing.source import Definition, Source
+from atelier_desk.knowledge.parsing.syntax_captures import Definition, Source
 
 QUERY = """
 (start_tag) @tag

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atelier_desk.knowledge.parsing.languages.registry import grammar
-from atelier_desk.knowledge.parsing.source import Source, chain_of, instance
+from atelier_desk.knowledge.parsing.syntax_captures import Source, chain_of, instance
 
 QUERY = """
 (class_declaration) @scope.class

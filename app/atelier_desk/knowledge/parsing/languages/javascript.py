@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from atelier_desk.knowledge.parsing.languages.registry import grammar
-from atelier_desk.knowledge.parsing.source import Definition, Source, chain_of, instance
+from atelier_desk.knowledge.parsing.syntax_captures import Definition, Source, chain_of, instance
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tree_sitter import Language, Parser, Query
 
-    from atelier_desk.knowledge.parsing.source import Source
+    from atelier_desk.knowledge.parsing.syntax_captures import Source
 
 MODULES = ("bash", "c", "csharp", "css", "go", "html", "java", "javascript", "php", "python", "ruby", "rust", "sql")
 

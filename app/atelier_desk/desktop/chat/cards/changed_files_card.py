@@ -1,0 +1,57 @@
+"""The card at the end of a turn with the files it changed: open each one, or undo all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.presentation.file_change_text import changed_text, path_text
+from atelier_desk.support.i18n import N_, ngettext
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atelier_desk.domain.file_change import Change
+
+
+class FilesCard(HeadedCard):
+    """``changed-files``: the files a turn changed."""
+
+    def __init__(self, host: TranscriptHost, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("changed-files")
+        self._host = host
+        self._changes: tuple[Change, ...] = ()
+        buttons = FlowLayout()
+        self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=self._show_all)
+        self.undo = control(QPushButton(self), "changed-files-undo", N_("Undo these changes"), on=self._undo)
+        buttons.addWidget(self.show_all)
+        buttons.addWidget(self.undo)
+        self.body.addLayout(buttons)
+        bind(self._show)
+
+    def show_changes(self, changes: Sequence[Change]) -> None:
+        self._changes = tuple(changes)
+        self._show()
+
+    def _show(self) -> None:
+        alive = [change for change in self._changes if change.undoable]
+        files = list(dict.fromkeys(path_text(change) for change in reversed(self._changes)))
+        undone = len(self._changes) - len(alive)
+        text = ngettext("{n} change undone", "{n} changes undone", undone) if undone else ""
+        self.show_head("folder", "accent" if alive else "muted", changed_text(files), text)
+        self.setAccessibleName(". ".join(filter(None, (changed_text(files), text))))
+        self.undo.setVisible(bool(alive) and self._host.bridge is not None)
+
+    def _show_all(self) -> None:
+        self._host.files_requested.emit(tuple(change.id for change in self._changes))
+
+    def _undo(self) -> None:
+        from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
+
+        if self._host.bridge is not None:
+            ask_undo(self._host.bridge, self, self._changes, self._host.status_changed.emit)

@@ -1,0 +1,212 @@
+"""Notices of a transcript: limits, loops, retries, errors, ends; with buttons while the run waits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
+from atelier_desk.desktop.chat.cards.limit_card import LimitButtons, limit_value
+from atelier_desk.desktop.chat.transcript.entry_data import Entry
+from atelier_desk.desktop.chat.transcript.spacing import INSIDE
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
+from atelier_desk.desktop.questions.approval_text import tool_title
+from atelier_desk.desktop.theme import mark, theme
+from atelier_desk.desktop.theme.icons import known
+from atelier_desk.desktop.theme.manager import Role
+from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
+from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
+from atelier_desk.presentation.unreadable import readable, unreadable
+from atelier_desk.support.i18n import N_, _, ngettext
+from atelier_desk.support.number_format import duration, tokens
+
+
+class NoticeCard(EntryWidget):
+    """A notice of the engine: limit, loop, retry or error. While the run waits for a decision it shows the options."""
+
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+        super().__init__(entry, parent)
+        self.setObjectName("notice-card")
+        self._host = host
+        self._card = HeadedCard(self)
+        self._card.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._buttons = QWidget(self._card)
+        self._flow = FlowLayout(self._buttons)
+        self._limit: LimitButtons | None = None
+        self._card.words.addWidget(self._buttons)
+        if entry.topic == "error":
+            self._more = control(QPushButton(self._card), "notice-details", look="link", on=self._toggle_details)
+            self._details = control(label("", "muted", self._card, wrap=True), "notice-detail")
+            self._details.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            self._card.words.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+            self._card.words.addWidget(self._details)
+        bind(self.refresh)
+
+    def refresh(self) -> None:
+        icon, role, variant, title, text = notice_words(self.entry)
+        mark(self._card, variant if self.entry.actionable else "card")
+        self._card.show_head(icon, role, title, text)
+        while (item := self._flow.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        limited = self.entry.topic == "limit_reached"
+        self._show_limit(limited and self.entry.actionable)
+        offered = self._offers() if self.entry.actionable and not limited else []
+        for words, variant, name, action in offered:
+            button = control(QPushButton(words, self._buttons), on=action)
+            button.setObjectName(name)
+            mark(button, variant)
+            button.show()
+            self._flow.addWidget(button)
+        self._buttons.setVisible(bool(offered))
+        if self.entry.topic == "error":
+            self._show_details()
+        self._buttons.updateGeometry()
+        self._card.body.activate()  # so that the next height includes the new buttons
+        self.height_changed.emit()
+
+    def _toggle_details(self) -> None:
+        opened = self._host.state.open_reports
+        (opened.discard if self.entry.id in opened else opened.add)(self.entry.id)
+        self.refresh()
+        self._host.unfolded.emit()
+
+    def _show_details(self) -> None:
+        """Show the error code and the server's message."""
+        found = "\n".join(filter(None, (str(self.entry.details.get(name) or "") for name in ("code", "detail"))))
+        opened = self.entry.id in self._host.state.open_reports
+        self._more.setVisible(bool(found))
+        self._more.setText(_("Hide details") if opened else _("Details"))
+        self._details.setVisible(bool(found) and opened)
+        self._details.setText(found)
+
+    def _show_limit(self, on: bool) -> None:
+        """Show the field to raise the limit that was reached."""
+        if on and self._limit is None:
+            self._limit = LimitButtons(self._host, self._card)
+            self._card.words.addWidget(self._limit)
+        elif not on and self._limit is not None:
+            self._limit.hide()
+            self._limit.deleteLater()
+            self._limit = None
+        if self._limit is not None:
+            details = self.entry.details
+            self._limit.show_limit(
+                self.entry.run_id, str(details.get("limit", "")), float(details.get("cap") or 0), details
+            )
+
+    def _offers(self) -> list[tuple[str, str, str, Callable[[], object]]]:
+        run_id = self.entry.run_id
+
+        def resume(**changes: object) -> Callable[[], object]:
+            return lambda: self._host.resume_requested.emit(run_id, changes)
+
+        def stop() -> None:
+            self._host.stop_requested.emit(run_id)
+
+        if self.entry.topic == "error":
+            provider = str(self.entry.details.get("provider") or "")
+            if self.entry.details.get("code") != "auth" or not provider:
+                return [(_("Retry"), "primary", "notice-retry", resume())]
+            open_ = partial(self._host.provider_requested.emit, provider)
+            return [
+                (_("Open provider settings"), "primary", "notice-provider", open_),
+                (_("Retry"), "", "notice-retry", resume()),
+            ]
+        if self.entry.topic == "run_interrupted":
+            return [(_("Continue"), "primary", "notice-resume", resume()), (_("Stop"), "", "notice-stop", stop)]
+        return [
+            (_("Continue"), "primary", "notice-continue", resume()),
+            (_("Finish now"), "", "notice-finish", resume(finish=True)),
+            (_("Stop"), "", "notice-stop", stop),
+        ]
+
+    def fit(self, width: int) -> int:
+        height = self._card.fit(width)
+        self._card.setGeometry(0, 0, width, height)
+        return height + theme().px(INSIDE)
+
+
+_OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}
+"""Codes of errors caused by Atelier or its database, not by a model or server."""
+_ENDED = {
+    "command": N_("The command that showed this run ended. Everything up to this point is saved."),
+    "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
+    "next_start": N_("Atelier was closed during this run. It continues at the next start."),
+    "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
+    "damaged": N_("Data that controls what agents may do is damaged. Everything up to this point is saved."),
+}
+
+
+def notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
+    """Icon, colour, card variant, title and text of a notice; the title says so if its details are unreadable."""
+    return readable(lambda: _notice_words(entry), lambda: ("info", "muted", "card", unreadable(), entry.content))
+
+
+def _notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
+    details = entry.details
+    role: Role
+    if entry.topic == "error":
+        own = details.get("code") in _OWN
+        title = _("Internal error in Atelier") if own else _("The model could not answer")
+        return "circle-alert", "err", "card-err", title, str(details.get("words") or entry.content)
+    if entry.topic == "limit_reached":
+        kind = str(details.get("limit", ""))
+        used, most = (float(details.get(key) or 0) for key in ("value", "cap"))
+        value, cap = limit_value(kind, used), limit_value(kind, most)
+        waits = _("{value} of {cap} used. The run is waiting for your decision.", value=value, cap=cap)
+        text = waits if entry.actionable else _("{value} of {cap} used.", value=value, cap=cap)
+        text = " ".join(filter(None, (text, too_little(kind, used, most, details))))
+        return "octagon-x", "warn", "card-warn", _(LIMITS.get(kind, N_("Limit reached"))), text
+    if entry.topic == "loop_detected":
+        count = int(details.get("count") or 0)
+        text = ngettext(
+            "{tool} was called {n} time with the same arguments and result.",
+            "{tool} was called {n} times with the same arguments and result.",
+            count,
+            tool=tool_title(str(details.get("tool", ""))),
+        )
+        return "refresh-cw", "warn", "card-warn", _("The agent is repeating itself"), text
+    if entry.topic == "context_compacted":
+        before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
+        text = _("{before} → {after} tokens; older parts are shortened.", before=tokens(before), after=tokens(after))
+        if not after:  # results are shortened before the remaining tokens are counted
+            text = _("The history had {before} tokens; older parts are shortened.", before=tokens(before))
+        return "archive", "muted", "card", _("Older messages were shortened for the model"), text
+    if (kind_of := notice_kind(entry.topic, details)) is not None:
+        role, variant = ("warn", "card-warn") if kind_of.warning else ("muted", "card")
+        return known(kind_of.icon, "info"), role, variant, *kind_of.text(details)
+    if entry.topic == "run_interrupted":
+        return (
+            "power",
+            "warn",
+            "card-warn",
+            _("Interrupted"),
+            _(_ENDED.get(str(details.get("ended", "")), _ENDED["program"])),
+        )
+    if entry.topic == "retry":
+        delay_ms = float(details.get("delay_s") or 0) * 1000
+        delay = duration(delay_ms) if delay_ms >= 50 else ""
+        title, text = retry_text(str(details.get("reason", "")), details, delay)
+        return "refresh-cw", "muted", "card", title, text
+    if entry.topic == "run_finished":
+        titles = {
+            "completed": _("Completed"),
+            "cancelled": _("Stopped"),
+            "abandoned": _("The agent gave up"),
+            "error": _("Failed"),
+        }
+        status = str(details.get("status", ""))
+        icons = {
+            "completed": "circle-check",
+            "cancelled": "circle-stop",
+            "abandoned": "circle-x",
+            "error": "circle-alert",
+        }
+        role = "ok" if status == "completed" else ("err" if status == "error" else "muted")
+        return icons.get(status, "info"), role, "card", titles.get(status, status), entry.content
+    return "info", "muted", "card", entry.content or entry.topic, ""

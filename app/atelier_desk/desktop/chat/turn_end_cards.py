@@ -1,0 +1,104 @@
+"""Data assigned to the last message of each turn, which shows it in a card."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from PySide6.QtCore import QObject
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
+    from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
+    from atelier_desk.domain.stream.event import StreamEvent, Topic
+
+
+class TurnEnds(QObject):
+    """Keeps one field of the entries of the workflow in view up to date.
+
+    Attributes:
+        entry_field: the entries' field, a tuple.
+        topic: changes of this topic reload it.
+        by_pages: the data depends on the loaded turns, so older pages reload it.
+    """
+
+    entry_field: ClassVar[str]
+    topic: ClassVar[Topic]
+    by_pages: ClassVar[bool] = False
+
+    def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge, self._pages = bridge, pages
+        self._turns: Mapping[str, Sequence[Any]] = {}
+        pages.opened.connect(lambda *_: self.read())
+        pages.prepended.connect(lambda *_: self.read() if self.by_pages else self._apply())
+        bridge.stream_event.connect(self._on_stream)
+        bridge.changed.connect(self._on_changed)
+
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
+        """Load the data of each turn."""
+        raise NotImplementedError
+
+    def stands_at(self, shown: Any, entry: Entry, *, ended: bool) -> bool:
+        """Whether an item of a turn is shown at this message; ``ended``: it is the last message of a completed turn."""
+        return ended
+
+    def arrange(self, entries: Sequence[Entry]) -> None:
+        """Hook before these items are assigned."""
+
+    def read(self) -> None:
+        """Reload from the engine."""
+        workflow = self._pages.workflow
+        if workflow is not None and self._bridge.ready:
+            self._bridge.jobs.start(self._read(workflow.id), key=f"turn-ends-{self.entry_field}")
+
+    async def _read(self, workflow_id: str) -> None:
+        transcript = self._pages.current
+        turn_ids = (
+            list(dict.fromkeys(each.run_id for each in transcript.entries if each.run_id))
+            if transcript is not None
+            else []
+        )
+        turns = await self.of_turns(workflow_id, turn_ids)
+        if workflow_id == self._pages.workflow_id:
+            self._turns = turns
+            self._apply()
+
+    def _apply(self) -> None:
+        transcript = self._pages.current
+        if transcript is None:
+            return
+        self.arrange(transcript.entries)
+        last: dict[str, Entry] = {
+            entry.run_id: entry for entry in transcript.entries if entry.kind == "assistant" and not entry.live
+        }
+        shown: list[Change] = []
+        for entry in transcript.entries:
+            ended = last.get(entry.run_id) is entry and entry.run_id != transcript.live_run
+            current = tuple(
+                each for each in self._turns.get(entry.run_id, ()) if self.stands_at(each, entry, ended=ended)
+            )
+            if current != getattr(entry, self.entry_field):
+                setattr(entry, self.entry_field, current)
+                shown.append(("update", entry))
+        if shown:
+            self._pages.changed.emit(shown)
+
+    def _on_stream(self, event: StreamEvent) -> None:
+        from atelier_desk.domain.stream import payloads
+
+        if (
+            event.workflow_id == self._pages.workflow_id
+            and not event.depth
+            and isinstance(event.payload, payloads.WorkflowComplete)
+        ):
+            self.read()
+
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        if topic == self.topic and self.concerns(key):
+            self.read()
+
+    def concerns(self, key: str) -> bool:
+        """Whether a change with this key may affect the data."""
+        return key in {"", self._pages.workflow_id}

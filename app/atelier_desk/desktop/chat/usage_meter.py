@@ -1,0 +1,217 @@
+"""Usage of a team while it runs: tokens, share of the context window, cost, and share of its budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from atelier_desk.desktop.team.team_state import AgentUsage
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.support.i18n import _, ngettext
+from atelier_desk.support.number_format import cost, duration, number, percent, tokens
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.team.model import TeamModel
+    from atelier_desk.domain.agent import Budget
+    from atelier_desk.domain.model_messages import Usage
+    from atelier_desk.domain.stream.payloads import UsageUpdated
+
+NEARLY = 0.8
+"""Share of a budget from which the bar shows a warning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """The used share of one limit."""
+
+    name: str
+    used: str
+    cap: str
+    part: float
+
+
+def shares(usage: AgentUsage, budget: Budget) -> list[Share]:
+    """The limits set in a budget, the most used first."""
+    found: list[Share] = []
+
+    def add(name: str, used: float, cap: float | None, text: Any) -> None:
+        if cap is not None:
+            found.append(Share(name, text(used), text(cap), used / cap if cap else 1.0))
+
+    add(_("Cost"), usage.cost, budget.max_cost, cost)
+    add(_("Tokens"), usage.tokens, budget.max_tokens, lambda value: tokens(int(value)))
+    add(_("Time"), usage.elapsed_ms / 1000, budget.max_seconds, lambda value: duration(value * 1000))
+    add(_("Tool calls"), usage.tool_calls, budget.max_tool_calls, number)
+    return sorted(found, key=lambda share: -share.part)
+
+
+class BudgetBar(QWidget):
+    """``budget-bar``: a short bar, filled to the most used limit's share."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("budget-bar")
+        self.part = 0.0
+        self.hide()
+
+    def show_part(self, part: float) -> None:
+        self.part = part
+        self.update()
+        self.show()
+
+    def sizeHint(self) -> QSize:
+        return QSize(theme().px(48), theme().px(6))
+
+    minimumSizeHint = sizeHint
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        style = theme()
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        height = style.px(5)
+        box = self.rect()
+        box.setTop((self.height() - height) // 2)
+        box.setHeight(height)
+        painter.setBrush(style.colour("border"))
+        painter.drawRoundedRect(box, height / 2, height / 2)
+        role = "err" if self.part >= 1 else "warn" if self.part >= NEARLY else "accent"
+        painter.setBrush(QColor(style.colour(role)))
+        box.setWidth(max(height, round(box.width() * min(1.0, self.part))))
+        painter.drawRoundedRect(box, height / 2, height / 2)
+        painter.end()
+
+
+class UsageMeter(QWidget):
+    """``status-usage`` and its bar. ``brief`` shows only the tokens, for a narrow header."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._sums: dict[str, int] = {}
+        self._cost: float | None = 0.0
+        self._context = (0, 0)
+        self._usage: AgentUsage | None = None
+        self._budget: Budget | None = None
+        self.brief = False
+        self.text = control(label("", "small", self), "status-usage")
+        self.bar = BudgetBar(self)
+        fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
+        bind(self.bar.updateGeometry)
+        bind(self._show)
+
+    def width_of(self, *, brief: bool) -> int:
+        """Pixels needed to show everything, or only the tokens."""
+        bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width() + 8
+        return self.text.fontMetrics().horizontalAdvance(self._words(brief)) + bar
+
+    def set_brief(self, brief: bool) -> None:
+        if brief != self.brief:
+            self.brief = brief
+            self._show()
+
+    def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
+        """Show a workflow's stored totals; None for no usage."""
+        self._usage = self._budget = None
+        self._sums = {"in": usage.tokens_input, "out": usage.tokens_output} if usage is not None else {}
+        self._cost = usage.known_cost if usage is not None else 0.0
+        self._context = (context_tokens, context_window)
+        self._show()
+
+    def know_window(self, tokens: int) -> None:
+        """Set the context window of the model that answers next, in tokens; 0 if unknown."""
+        if tokens and tokens != self._context[1]:
+            self._context = (self._context[0], tokens)
+            self._show()
+
+    def update_usage(self, data: UsageUpdated, *, own: bool) -> None:
+        """Handle a ``usage`` event of any agent of the team; ``own``: of the root agent, whose context is shown."""
+        total = data.workflow or (data if own else None)
+        if total is not None:
+            self._sums, self._cost = {"in": total.tokens_input, "out": total.tokens_output}, total.cost
+        if own and data.context_window:
+            self._context = (data.context_tokens, data.context_window)
+        self._show()
+
+    def show_budget(self, usage: AgentUsage | None, budget: Budget | None) -> None:
+        """Show the team's usage in this turn (None: no turn) against its root agent's limits (None: no limits)."""
+        self._usage, self._budget = usage, budget
+        self._show()
+
+    def _show(self) -> None:
+        used, window = self._context
+        spent = self._tokens
+        caps = shares(self._usage, self._budget) if self._usage is not None and self._budget is not None else []
+        self.text.setText(self._words(self.brief))
+        lines = self._lines(spent, used, window)
+        if lines and self._usage is not None and self._usage.tokens != spent:
+            # The usage shown beside agents is that of one turn; here it is that of all turns of all branches.
+            lines.insert(
+                0,
+                ngettext(
+                    "Whole workflow: {number} token", "Whole workflow: {number} tokens", spent, number=tokens(spent)
+                ),
+            )
+            turn = self._usage.tokens
+            lines.append(
+                ngettext("Latest turn: {number} token", "Latest turn: {number} tokens", turn, number=tokens(turn))
+            )
+        lines += [
+            _("{name}: {used} of {cap} ({share})", name=s.name, used=s.used, cap=s.cap, share=percent(s.part))
+            for s in caps
+        ]
+        self.setToolTip(plain_tip("\n".join(lines)))
+        self.text.setToolTip(plain_tip("\n".join(lines)))
+        self.text.setAccessibleName(_("Usage: {text}", text=", ".join(lines)))
+        if caps:
+            self.bar.show_part(caps[0].part)
+            self.bar.setAccessibleName(_("Budget: {share} used", share=percent(caps[0].part)))
+        else:
+            self.bar.hide()
+
+    @property
+    def _tokens(self) -> int:
+        return self._sums.get("in", 0) + self._sums.get("out", 0)
+
+    def _words(self, brief: bool) -> str:
+        (used, window), spent = self._context, self._tokens
+        parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
+        if brief:  # a number without its unit is meaningless
+            return "".join(parts)
+        if window and spent:
+            parts.append(percent(min(1.0, used / window)))
+        if self._cost:
+            parts.append(cost(self._cost))
+        return " · ".join(parts)
+
+    def _lines(self, spent: int, used: int, window: int) -> list[str]:
+        if not spent:
+            return []
+        lines = [
+            _("Sent: {count} tokens", count=number(self._sums["in"])),
+            _("Received: {count} tokens", count=number(self._sums["out"])),
+        ]
+        if window:
+            lines.append(_("Context: {used} of {window} tokens", used=number(used), window=number(window)))
+        return [*lines, _("Cost: {cost}", cost=_("unknown") if self._cost is None else cost(self._cost))]
+
+
+class BudgetWatch:
+    """Keeps a meter's budget current: usage of the newest turn's team against its root agent's limits."""
+
+    def __init__(self, team: TeamModel, meter: UsageMeter) -> None:
+        self._team, self._meter = team, meter
+        team.changed.connect(lambda _runs: self.show())
+        team.ticked.connect(self.show)
+
+    def show(self) -> None:
+        root = self._team.get(self._team.root)
+        if root is None:
+            self._meter.show_budget(None, None)
+        else:
+            self._meter.show_budget(self._team.state.total(root.run_id, self._team.now()), root.budget)

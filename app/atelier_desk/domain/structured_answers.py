@@ -1,0 +1,196 @@
+"""Structured answers: the JSON Schema of an agent's final answers, parsing and validation.
+
+``jsonschema`` is imported on first use: most agents answer in prose.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.readable_text import shorten
+
+_FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
+_PROBLEM = 400
+"""Maximum characters of a reported problem: the validator repeats the whole value."""
+
+
+def schema_of(text: str) -> dict[str, object] | None:
+    """Parse and check a schema that a person wrote; None for a blank text.
+
+    Raises:
+        UsageError: it is not JSON, or not a schema of an object.
+        LimitError: it is longer than ``limits.ANSWER_SCHEMA`` characters.
+    """
+    if not text.strip():
+        return None
+    _short_enough(len(text))
+    try:
+        schema = json.loads(text.removeprefix("\ufeff"), parse_constant=_refuse)
+    except RecursionError:
+        raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
+    except json.JSONDecodeError as error:
+        message = N_("The schema is not JSON. Line {line}, column {column}: {detail}")
+        raise UsageError(message, code="schema", line=error.lineno, column=error.colno, detail=error.msg) from None
+    except ValueError as error:
+        raise UsageError(N_("The schema is not JSON: {detail}"), code="schema", detail=str(error)) from None
+    if not isinstance(schema, dict):
+        raise UsageError(N_("The schema must be a JSON object, such as {example}."), code="schema", example=_EXAMPLE)
+    check(schema)
+    return schema
+
+
+_EXAMPLE = '{"type": "object", "properties": {"title": {"type": "string"}}}'
+
+
+def text_of(schema: Mapping[str, object] | None) -> str:
+    """Return the schema as editable text; empty for None."""
+    return "" if schema is None else json.dumps(schema, ensure_ascii=False, indent=2)
+
+
+def check(schema: Mapping[str, Any]) -> None:
+    """Refuse anything but a JSON Schema of an object without external references.
+
+    Raises:
+        UsageError, LimitError: see ``schema_of``.
+    """
+    try:
+        _short_enough(len(json.dumps(schema, ensure_ascii=False, separators=(",", ":"))))
+    except RecursionError:
+        raise UsageError(N_("The schema is nested too deeply."), code="schema") from None
+    if schema.get("type") != "object":
+        raise UsageError(
+            N_('The schema must have "type": "object" at its top level: an answer is one JSON object.'), code="schema"
+        )
+    if outside := next((each for each in _references(schema) if not each.startswith("#")), ""):
+        message = N_("The schema may only refer to its own parts (“#/…”), not to {reference}.")
+        raise UsageError(message, code="schema", reference=shorten(outside, 100))
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        _resolve(schema)
+        validator = _validator(schema)
+        type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
+        if _has_patterns(schema):
+            message = N_(
+                'The schema may not use "pattern" or "patternProperties": checking some patterns would never finish. '
+                "Describe the format in words."
+            )
+            raise UsageError(message, code="schema")
+        # Infinite self-references only show when followed.
+        list(validator.iter_errors({}))
+    except SchemaError as error:
+        message = N_("The schema is not a valid JSON Schema. At {place}: {detail}")
+        path, detail = error.json_path, shorten(error.message, _PROBLEM)
+        raise UsageError(message, code="schema", place=path, detail=detail) from None
+    except UsageError:
+        raise
+    except RecursionError:
+        raise UsageError(N_("The schema refers to itself endlessly."), code="schema") from None
+    except Exception as error:
+        # Missing reference targets have no public exception class.
+        raise UsageError(
+            N_("The schema cannot be used: {detail}"), code="schema", detail=shorten(str(error), _PROBLEM)
+        ) from None
+
+
+def bare(text: str) -> str:
+    """Return the answer without an enclosing code fence."""
+    found = _FENCED.fullmatch(text.strip())
+    return found["inside"].strip() if found is not None else text.strip()
+
+
+def read(text: str) -> dict[str, Any] | None:
+    """Return the JSON object of an answer, with or without a code fence; None if it is not one."""
+    try:
+        value = _value(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def schema_mismatch(schema: Mapping[str, Any], text: str) -> str:
+    """Return why an answer does not match, in one English sentence for the model; empty if it matches."""
+    if not text.strip():
+        return "It is empty."
+    try:
+        value = _value(text)
+    except (ValueError, RecursionError) as error:
+        return f"It is not JSON ({shorten(str(error), _PROBLEM)})."
+    if not isinstance(value, dict):
+        return "It is JSON, but not an object."
+    from jsonschema.exceptions import best_match
+
+    try:
+        if _has_patterns(schema):
+            return "The schema itself cannot be used (it has patterns)."
+        worst = best_match(_validator(schema).iter_errors(value))
+    except Exception as error:
+        # An unchecked schema, from an agent defined by another program.
+        return f"The schema itself cannot be used ({shorten(str(error), _PROBLEM)})."
+    return "" if worst is None else f"At {worst.json_path}: {shorten(worst.message, _PROBLEM)}."
+
+
+def _value(text: str) -> Any:
+    return json.loads(bare(text), parse_constant=_refuse)
+
+
+def _validator(schema: Mapping[str, Any]) -> Any:
+    """Return a validator for the schema's own draft, otherwise 2020-12. Its own registry prevents any download."""
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import validator_for
+    from referencing import Registry
+
+    return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
+
+
+def _references(value: Any) -> list[str]:
+    """Return all references of a schema."""
+    found, pending = [], [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Mapping):
+            found += [inner for key, inner in each.items() if key in ("$ref", "$dynamicRef") and isinstance(inner, str)]
+            pending += each.values()
+        elif isinstance(each, list):
+            pending += each
+    return found
+
+
+def _has_patterns(value: Any) -> bool:
+    """Whether a schema contains regular expressions: even a short one can block the engine for hours (``^(a+)+$``)."""
+    pending = [value]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, Mapping):
+            if isinstance(each.get("pattern"), str) or isinstance(each.get("patternProperties"), Mapping):
+                return True
+            pending += each.values()
+        elif isinstance(each, list):
+            pending += each
+    return False
+
+
+def _resolve(schema: Mapping[str, object]) -> None:
+    """Raise for a reference without a target, which would otherwise only show with certain answers."""
+    from referencing import Registry
+    from referencing.jsonschema import DRAFT202012
+
+    resolver = Registry().with_resource("urn:schema", DRAFT202012.create_resource(schema)).resolver("urn:schema")
+    for each in _references(schema):
+        resolver.lookup(each)
+
+
+def _short_enough(length: int) -> None:
+    if length > limits.ANSWER_SCHEMA:
+        message = N_("The schema has {length} characters; at most {most} are allowed.")
+        raise LimitError(message, length=length, most=limits.ANSWER_SCHEMA)
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is not JSON")

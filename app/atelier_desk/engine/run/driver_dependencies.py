@@ -1,0 +1,147 @@
+"""Dependencies of the driver, injected once: no global state, no Qt."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import InitVar, dataclass, field
+from typing import Protocol
+
+from atelier_desk.domain import limits
+from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.folder_instructions import FolderInstructions
+from atelier_desk.domain.mcp import ServerProblem
+from atelier_desk.domain.permission import PermissionRule
+from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.skill import Invocation, SkillFacts
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.engine.costs.month_budget import MonthBudget
+from atelier_desk.engine.costs.sent_requests import SentRequests
+from atelier_desk.engine.gateways.model_gateway import ModelGateway
+from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault
+from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.llm.tokens import Calibration
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.tools.registry.registry import ToolRegistry
+from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+
+Instructions = tuple[tuple[str, ...], tuple[FolderInstructions, ...]]
+"""Trusted folders, and their instructions for agents."""
+
+
+async def no_instructions(_folders: Sequence[str], _rules: Sequence[PermissionRule]) -> Instructions:
+    """Return that no folder is trusted."""
+    return (), ()
+
+
+async def no_problems(_servers: Sequence[str]) -> tuple[ServerProblem, ...]:
+    """Return that no problems are known."""
+    return ()
+
+
+class Skills(Protocol):
+    """Skills of granted folders and of the user."""
+
+    async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
+        """Return the skills that models may use now."""
+        ...
+
+    async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
+        """Return the skill folders that may no longer be used, as named and with links resolved."""
+        ...
+
+    async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
+        """Return what a message calls with ``/name``."""
+        ...
+
+
+class NoSkills:
+    """No skills."""
+
+    async def catalogue(self, folders: Sequence[str]) -> tuple[SkillFacts, ...]:
+        return ()
+
+    async def withdrawn(self, uses: Iterable[str], folders: Sequence[str]) -> tuple[str, ...]:
+        return ()
+
+    async def invoked(self, content: str, folders: Sequence[str]) -> Invocation | None:
+        return None
+
+
+@dataclass
+class RunEnvironment:
+    """Everything a run accesses.
+
+    Attributes:
+        default_agent: returns a workflow's default agent, by id.
+        folder_instructions: returns the trusted ones of the granted folders, and their instructions without denied
+            files.
+        server_problems: returns problems of MCP servers by name, in the current language.
+        announcing: held while checking and extending what a workflow was told about its servers.
+        own: the program's data folder: calls that change it always ask.
+        marks: workspace files written after reading outside content.
+        record_answer: reports how a question ended to the question gate's circuit breaker.
+        month: the monthly cost limit.
+        sent: paid requests until they are settled.
+        calibrations: by model, the ratio of the server's token counts to estimates.
+        inactivity_s: seconds of inactivity after which a model's reply, or a sub-agent, is ended; may change during
+            runs.
+        stop_repetition: whether a looping model is stopped; may change during runs.
+        frames: prompt frames already in the database.
+        fault: called around every tool, like the journal's around every commit; the chaos tests kill the process there.
+    """
+
+    repos: Repositories
+    journal: Journal
+    bus: EventBus
+    registry: ToolRegistry
+    gateway: ModelGateway
+    clock: Clock
+    default_agent: Callable[[str], Awaitable[AgentConfig]]
+    folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
+    skills: Skills = field(default_factory=NoSkills)
+    server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
+    month: MonthBudget = field(init=False)
+    sent: SentRequests = field(init=False)
+    budget: InitVar[MonthBudget | None] = None
+    announcing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
+    own: tuple[str, ...] = ()
+    marks: TaintMarks | None = None
+    inactivity_s: float = limits.INACTIVITY_S
+    stop_repetition: bool = True
+    frames: set[str] = field(default_factory=set)
+    fault: FaultPoint = no_fault
+    calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
+
+    def __post_init__(self, budget: MonthBudget | None) -> None:
+        self.month = budget or MonthBudget(self.clock, self.bus)
+        self.sent = SentRequests(self.month, self.repos.used, self.clock)
+        self.journal.on_paid = self.month.committed
+
+    def publish(self, state: RunState, said: Payload) -> None:
+        """Publish a transient stream event.
+
+        Tokens, progress. Its envelope is not validated, because there is one per token.
+        """
+        self.bus.publish(
+            StreamEvent.model_construct(
+                v=1,
+                seq=self.journal.last_stream_seq(state.workflow_id),
+                time=self.clock.now(),
+                workflow_id=state.workflow_id,
+                run_id=state.run_id,
+                parent_run_id=state.parent_run_id,
+                correlation_id=state.correlation_id,
+                agent_id=state.agent_id,
+                agent_name=state.agent.name,
+                depth=state.depth,
+                durable=False,
+                chunk_type=said.chunk,
+                data=said.json_fields(),
+            )
+        )

@@ -1,0 +1,136 @@
+"""Explain rules that can never match a call, when a rule is added, imported and listed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.tool_call_details import CallText
+from atelier_desk.policy.permissions import pattern, word_patterns
+from atelier_desk.support.i18n import N_
+from atelier_desk.tools.base import Tool
+from atelier_desk.tools.registry.access_groups import COMMANDS, PAGES
+from atelier_desk.tools.registry.sections import PAGE_READER, SERVERS
+from atelier_desk.workspace.commands.parsing import UnreadableError, read
+from atelier_desk.workspace.repository_inspection import RULE
+
+_TOPS = frozenset(
+    (
+        "home",
+        "users",
+        "etc",
+        "usr",
+        "root",
+        "private",
+        "volumes",
+        "var",
+        "tmp",
+        "opt",
+        "mnt",
+        "srv",
+        "proc",
+        "sys",
+        "library",
+        "applications",
+    )
+)
+"""Top-level folders of a disk that are unlikely to be in a workspace."""
+_HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME\}|(?<!\S)~(?=/|\s|$)")
+
+
+def unmatchable(text: str, tools: Iterable[Tool]) -> CallText | None:
+    """Return why a rule cannot cover any call of these tools; None if it may. Invalid rules give None."""
+    try:
+        rule = pattern.parse(text)
+    except UsageError:
+        return None
+    if rule.name == RULE:
+        return None
+    named = [tool for tool in tools if _names(rule, tool)]
+    if not named:
+        what = rule.section or rule.name
+        return CallText(text=N_("no tool here is called {name}"), params={"name": what})
+    if rule.argument is None:
+        return None
+    reasons = [_reason(rule.argument, tool) for tool in named]
+    return None if any(reason is None for reason in reasons) else reasons[0]
+
+
+def _names(rule: pattern.Pattern, tool: Tool) -> bool:
+    if rule.section:
+        return tool.section == rule.section
+    server = rule.name.startswith("mcp__") and tool.name.startswith(f"{rule.name}__")
+    return server or tool.section == rule.name or word_patterns.word_covers(rule.name, tool.name)
+
+
+def _reason(argument: str, tool: Tool) -> CallText | None:
+    if tool.section.startswith(SERVERS):
+        return CallText(
+            text=N_("calls of a server's tools are not distinguished by their arguments: leave the brackets out")
+        )
+    about_hosts = pattern.is_about_hosts(argument)
+    if tool.name in COMMANDS:
+        no_host = CallText(text=N_("a command has no host: write the rule for {tool}"), params={"tool": PAGE_READER})
+        return no_host if about_hosts else _of_command(argument)
+    if tool.name in PAGES:
+        return (
+            None
+            if about_hosts
+            else CallText(text=N_("pages are distinguished by their host: write domain:example.com"))
+        )
+    if "paths" in tool.subjects.values():
+        return CallText(text=N_("files have no host")) if about_hosts else _of_path(argument)
+    plain = type(tool).describe is Tool.describe and not tool.subjects
+    return (
+        CallText(text=N_("calls of this tool have nothing that brackets could match: leave them out"))
+        if plain
+        else None
+    )
+
+
+def _of_command(argument: str) -> CallText | None:
+    text = pattern.in_its_folder(argument).removesuffix(pattern.PREFIX)
+    if pattern.PREFIX in text:
+        return CallText(text=N_("“:*” is allowed only at the end of a rule; elsewhere write a star"))
+    try:
+        line = read(_HOME.sub("/home", text).replace("*", "x"), "/home")
+    except UnreadableError as error:
+        return CallText(
+            text=N_("commands with “{part}” always ask, whatever the rules say"),
+            params={"part": error.part or text[:60]},
+        )
+    if len(line.commands) > 1:
+        return CallText(
+            text=N_(
+                "it contains several commands, and rules are matched against each command of a line: write one rule "
+                "for each"
+            )
+        )
+    if line.commands[0].redirects:
+        return CallText(
+            text=N_("redirections are not words of a command: leave them out, and write a rule for the file")
+        )
+    return None
+
+
+def _of_path(argument: str) -> CallText | None:
+    if pattern.placed(argument) is None:
+        return CallText(text=N_("it names no path"))
+    if argument != argument.strip():
+        return CallText(text=N_("a space at its beginning or end belongs to the name"))
+    rest = _HOME.sub("~", argument, count=1)
+    if re.match(r"[A-Za-z]:[\\/]", argument):
+        return CallText(text=N_("an absolute path begins with two slashes"))
+    if re.match(r"[A-Za-z][A-Za-z+]+:/", argument):
+        return CallText(text=N_("it is an address, and files have none"))
+    if "$" in rest or re.search(r"%\w+%", rest):
+        return CallText(text=N_("no variable except $HOME is expanded"))
+    if argument.startswith("~") and not argument.startswith("~/") and argument != "~":
+        return CallText(text=N_("home folders of other users are not looked up: write // and the full path"))
+    first = argument[1:].partition("/")[0].casefold()
+    if argument.startswith("/") and not argument.startswith("//") and first in _TOPS:
+        return CallText(
+            text=N_("one slash at the beginning means the workspace folder: write two for an absolute path")
+        )
+    return None

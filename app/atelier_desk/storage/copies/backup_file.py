@@ -1,0 +1,280 @@
+"""The backup file: one zip with a copy of the database, the reports, the user's own tools and the attachments.
+
+A copy is verified by unpacking it, opening its database in a separate process, reading all of it and counting its rows.
+No change of the file goes unnoticed: its manifest has the SHA-256 of every file in it, and the comment at the end of
+the zip has the SHA-256 of all bytes before it, including those outside any entry.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from atelier_desk.domain.errors import AtelierError, StorageError
+from atelier_desk.storage import errors
+from atelier_desk.storage.copies import backup_signature
+from atelier_desk.storage.copies.database_inspection import DamagedAttachment, inspect
+from atelier_desk.storage.damage_report import Damage
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.data_folder.atomic_files import hashes_in, sync_folder
+from atelier_desk.storage.data_folder.lock import FolderLock, shielded
+from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
+
+FORMAT = 1
+MANIFEST = "backup.json"
+FOLDERS = ("database", "reports", "tools", "attachments")
+"""Folders that a backup contains. Settings, agents and providers are in the database; sent images are in its events."""
+SEAL = b"sha256:"
+"""Start of the zip comment; 64 hexadecimal digits follow and end the file."""
+SEAL_BYTES = len(SEAL) + 64
+CHUNK = 1024 * 1024
+MANIFEST_BYTES = 256 * 1024 * 1024
+"""Maximum size of the manifest, which is read into memory: about two million files."""
+BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
+NO_BACKUP = N_("{path} is not a backup: a backup is a zip file written with: atelier backup create FILE")
+NEWER_BACKUP = N_("The backup {path} was made by a newer version of Atelier. Update Atelier, then restore it.")
+OLDER_BACKUP = N_(
+    "The backup {path} was made by an early version of Atelier (its format is {found}; this program "
+    "reads formats from {oldest} on). Nothing was changed. Restore it with the version of Atelier that "
+    "made it and export the data there (Settings → Data → Export everything). Then start this program "
+    "with a new folder (--data-dir) and import the export (Settings → Data and diagnostics → Import an "
+    "export)."
+)
+UNSEALED = N_("its content does not match the checksum at its end")
+MISMATCH = N_("The backup {path} does not match the database ({detail}) and was deleted. Try again.")
+
+
+@dataclass(frozen=True)
+class BackupInfo:
+    """A backup that was opened and read through.
+
+    Attributes:
+        path: the zip file.
+        schema: version of its schema.
+        counts: rows by table.
+        created_at: when it was made, RFC 3339.
+        size: bytes of the file.
+        files: how many files are in it.
+        damaged: its reports (``<workflow id>/<name>.md``) that were already missing, damaged or changed by another
+            program.
+        attachments: those that were already missing or damaged when the backup was made.
+        damaged_rows: rows of its database that were already missing or damaged.
+        replaced: after a restore, the folder that the replaced data went to.
+        own: made by the data folder it was verified for, and unchanged since.
+        complete: nothing in it was damaged before the backup. Missing files are reported but do not count here: another
+            backup would lack them too.
+    """
+
+    path: Path
+    schema: int
+    counts: dict[str, int]
+    created_at: str
+    size: int
+    files: int = 0
+    damaged: tuple[str, ...] = ()
+    attachments: tuple[DamagedAttachment, ...] = ()
+    damaged_rows: tuple[Damage, ...] = ()
+    replaced: Path | None = None
+    own: bool = False
+
+    @property
+    def complete(self) -> bool:
+        return not self.damaged and not self.damaged_rows and all(each.missing for each in self.attachments)
+
+
+async def verify(path: Path, root: Path | None = None) -> BackupInfo:
+    """Unpack a backup into a temporary folder, read its database, and check every file and row against its manifest.
+
+    Args:
+        root: the data folder that may have made the backup.
+
+    Raises:
+        StorageError: ``damaged``, ``newer_schema`` or ``older_schema``.
+    """
+    with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
+        return await unpack_and_check(path, Path(folder), root=root)
+
+
+async def verify_fresh(target: Path) -> BackupInfo:
+    """Verify a backup that was just made; delete it if that fails."""
+    try:
+        return await verify(target)
+    except StorageError as error:
+        await in_storage_thread(target.unlink, missing_ok=True)
+        if error.code == "damaged":
+            raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+        raise
+
+
+async def unpack_and_check(
+    path: Path, folder: Path, lock: FolderLock | None = None, root: Path | None = None
+) -> BackupInfo:
+    manifest = await shielded(_unpack, path, folder)
+    own = root is not None and backup_signature.is_own(
+        root, {name: value for name, value in manifest.items() if name != "size"}
+    )
+    try:
+        found = await inspect(folder / "database", lock=lock, trusted=own or root is None)
+    except StorageError as error:
+        if error.code == "newer_schema":
+            raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
+        if error.code == "older_schema":
+            raise StorageError(
+                OLDER_BACKUP, code="older_schema", path=path, found=error.params["found"], oldest=error.params["oldest"]
+            ) from error
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+    wanted = manifest["counts"]
+    different = [
+        f"{name}: {found.counts.get(name, 0)}/{count}"
+        for name, count in wanted.items()
+        if found.counts.get(name, 0) != count
+    ]
+    if different or found.schema != manifest["schema"]:
+        raise StorageError(
+            BAD_BACKUP, code="damaged", path=path, detail=", ".join(different) or f"schema {found.schema}"
+        )
+    return BackupInfo(
+        path,
+        found.schema,
+        found.counts,
+        manifest["created_at"],
+        manifest["size"],
+        files=len(manifest["files"]),
+        damaged=found.damaged,
+        attachments=found.attachments,
+        damaged_rows=found.damaged_rows,
+        own=own,
+    )
+
+
+def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> None:
+    """Write the zip beside its target, sync it, then rename it."""
+    temporary = target.with_name(f".{target.name}.tmp")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w+b") as file:
+            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
+                hashes: dict[str, str] = {}
+                for name in FOLDERS:
+                    hashes |= _add_folder(archive, database if name == "database" else root / name, name)
+                archive.writestr(
+                    MANIFEST, json.dumps(backup_signature.signed(root, {**manifest, "files": hashes}), indent=1)
+                )
+                archive.comment = bytes(SEAL_BYTES)
+            file.write(_seal(file))
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(0o600)
+        temporary.replace(target)
+        sync_folder(target.parent)
+    except FileNotFoundError as error:
+        raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+    except OSError as error:
+        raise errors.from_os_error(error, target) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, str]:
+    """Add a folder to the archive. Returns the SHA-256 of each added file by its name there."""
+    hashes = {}
+    archive.writestr(f"{name}/", "")
+    for path in sorted(folder.rglob("*")):
+        entry = f"{name}/{path.relative_to(folder).as_posix()}"
+        if path.is_symlink():
+            continue  # a link may point to anything on this machine
+        if path.is_dir():
+            archive.writestr(f"{entry}/", "")
+        elif path.is_file() and entry != "database/LOCK":
+            info = zipfile.ZipInfo.from_file(path, entry, strict_timestamps=False)
+            info.compress_type = archive.compression
+            digest = hashlib.sha256()
+            with path.open("rb") as source, archive.open(info, "w", force_zip64=True) as copy:
+                while chunk := source.read(CHUNK):
+                    digest.update(chunk)
+                    copy.write(chunk)
+            hashes[entry] = digest.hexdigest()
+    return hashes
+
+
+def _seal(file: BinaryIO) -> bytes:
+    """Return the comment that must end the file: the hash of all bytes before it. Leaves the file at that position."""
+    left = file.seek(-SEAL_BYTES, os.SEEK_END)
+    file.seek(0)
+    digest = hashlib.sha256()
+    while left and (chunk := file.read(min(left, CHUNK))):
+        digest.update(chunk)
+        left -= len(chunk)
+    return SEAL + digest.hexdigest().encode()
+
+
+def _unpack(path: Path, folder: Path) -> dict[str, Any]:
+    """Unpack into a folder and return the manifest.
+
+    Refuses entries that would leave the folder, and any changed byte.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise StorageError(NO_BACKUP, code="damaged", path=path)
+        with zipfile.ZipFile(path) as archive:
+            if archive.getinfo(MANIFEST).file_size > MANIFEST_BYTES:
+                raise ValueError(MANIFEST)
+            manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
+            if manifest["format"] > FORMAT:
+                raise StorageError(NEWER_BACKUP, code="newer_schema", path=path)
+            with path.open("rb") as file:
+                if _seal(file) != file.read():
+                    raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=StorageError(UNSEALED))
+            _check_room(archive, folder)
+            for item in archive.infolist():
+                if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
+                    raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
+            folder.mkdir(mode=0o700, exist_ok=True)
+            archive.extractall(folder)
+        wrong = _differences(folder, manifest["files"])
+        if wrong:
+            raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(wrong))
+        return {**manifest, "size": path.stat().st_size}
+    except AtelierError:
+        raise
+    except FileNotFoundError as error:
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=error.strerror) from error
+    # a damaged zip fails in many ways, for example as encrypted or as compressed by another method
+    except Exception as error:
+        # seeking before the start of the file
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise errors.from_os_error(error, folder) from error
+        raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
+
+
+def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
+    """Refuse to unpack what would fill the disk.
+
+    A small zip can expand to any size. Never unpacks more than it declares.
+    """
+    preflight.require_room(folder, sum(item.file_size for item in archive.infolist()))
+
+
+def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
+    """Return the names of unpacked files that are missing, unlisted, or different from the manifest."""
+    found = hashes_in(folder)
+    del found[MANIFEST]
+    return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))
+
+
+def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:
+    """Return the manifest of a backup or an export, without the hashes of its files (``files``)."""
+    return {"format": FORMAT, "schema": version, "created_at": created.isoformat(), "counts": counts}
+
+
+def stamp_of(time: datetime) -> str:
+    return time.strftime("%Y%m%dT%H%M%S%fZ")

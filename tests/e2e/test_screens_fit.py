@@ -1,0 +1,77 @@
+"""Every screen in both languages, at two text sizes and three window sizes: everything is readable and reachable."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from itertools import chain, product
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize
+from PySide6.QtWidgets import QWidget
+
+from tests.e2e import screens
+from tests.e2e.conftest import OpenApp
+from tests.e2e.harness import AppDriver
+from tests.support.layout_problems import misfits
+
+SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
+"""A screen of 1366 × 768 less the title bar."""
+
+pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for layouts to settle
+
+
+def states() -> list[tuple[str, int, QSize]]:
+    """All combinations with ``ATELIER_FIT=all``, which takes minutes; otherwise the tightest: French, large text, small
+    window.
+    """
+    if os.environ.get("ATELIER_FIT") == "all":
+        return list(product(("en", "fr"), (100, 150), (SMALL, LAPTOP, LARGE)))
+    return [("fr", 150, SMALL)]
+
+
+def does_not_fit(part: QWidget, size: QSize) -> list[str]:
+    too_large = part.isWindow() and part.size().boundedTo(size) != part.size()
+    return [*([f"{part.objectName()} is {part.width()} × {part.height()}"] if too_large else []), *misfits(part)]
+
+
+def at_rest(app: AppDriver, size: QSize) -> list[str]:
+    """Problems that remain once the layouts have settled."""
+
+    def wrong() -> list[str]:
+        return [each for part in screens.parts(app) for each in does_not_fit(part, size)]
+
+    with contextlib.suppress(AssertionError):
+        app.until(lambda: not wrong(), timeout_ms=1500)
+    return wrong()
+
+
+@pytest.mark.parametrize(("language", "scale", "size"), states())
+def test_every_screen_fits(open_app: OpenApp, tmp_path: Path, language: str, scale: int, size: QSize) -> None:
+    app = open_app(screens.STEPS)
+    screens.set_style(app, language, scale)
+    wrong: list[str] = []
+    for name, opener in chain(screens.plain(), screens.at_work(app, tmp_path)):
+        opener(app)
+        screens.resize(app, size)
+        wrong += [f"{name}: {each}" for each in at_rest(app, size)]
+        for part in screens.parts(app):
+            screens.save_picture(part, f"{name}-{language}-{scale}-{size.width()}")
+        screens.close(app)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_offer_to_index_is_not_clipped_above_a_pane(open_app: OpenApp, tmp_path: Path) -> None:
+    """In the shortest conversation column: large French text, a small window, and a pane below."""
+    app = open_app(screens.STEPS)
+    screens.set_style(app, "fr", 150)
+    folder = tmp_path / "Un dossier au nom assez long"
+    folder.mkdir()
+    (folder / "a.md").write_text("a")
+    app.window.chat.folders.grant([str(folder)])
+    app.until_text("project-offer", "Indexer")
+    app.window.rail.show_pane("files")
+    screens.resize(app, SMALL)
+    app.until(lambda: not misfits(app.window), "all of it is in sight")
+    assert app.window.size() == SMALL

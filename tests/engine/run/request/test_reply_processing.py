@@ -1,0 +1,89 @@
+"""The end of a reply, its usage, and the ids of calls."""
+
+from __future__ import annotations
+
+import pytest
+
+from atelier_desk.domain.model_messages import (
+    ChatReply,
+    FinishReason,
+    ReasoningDelta,
+    TextDelta,
+    ToolCall,
+    ToolCallDelta,
+    Usage,
+)
+from atelier_desk.engine.run.request.reply_processing import Length, counted, judged, unique_calls
+
+CALL = ToolCall(id="c", name="x")
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (ChatReply(content="Hello"), FinishReason.STOP),
+        (ChatReply(content="Hel", finish_reason=FinishReason.LENGTH), FinishReason.LENGTH),
+        (ChatReply(reasoning="hm", finish_reason=FinishReason.LENGTH), FinishReason.LENGTH),
+        (ChatReply(finish_reason=FinishReason.CONTENT_FILTER), FinishReason.CONTENT_FILTER),
+        (ChatReply(), FinishReason.EMPTY),
+        (ChatReply(content=" \n "), FinishReason.EMPTY),
+        (ChatReply(reasoning="I think."), FinishReason.EMPTY),
+        (ChatReply(finish_reason=FinishReason.TOOL_CALLS), FinishReason.EMPTY),
+        (ChatReply(tool_calls=(CALL,)), FinishReason.TOOL_CALLS),
+        (ChatReply(tool_calls=(CALL,), finish_reason=FinishReason.LENGTH), FinishReason.LENGTH),
+    ],
+)
+def test_how_a_reply_ended(reply: ChatReply, expected: FinishReason) -> None:
+    assert judged(reply).finish_reason is expected
+    assert judged(judged(reply)) == judged(reply)
+
+
+def use(**told: int | float) -> Usage:
+    return counted(ChatReply(content="Hello there", usage=Usage(**told)), tokens_input=100, most_output=4096)
+
+
+def test_counts_of_the_server_are_used() -> None:
+    told = Usage(tokens_input=140, tokens_output=300, tokens_cached=20, tokens_reasoning=290, cost=0.5)
+    assert use(**told.model_dump(exclude={"estimated"})) == told
+
+
+@pytest.mark.parametrize("wrong", [-1, 10**9, 10**30])
+def test_impossible_counts_are_replaced_by_the_estimate(wrong: int) -> None:
+    assert use(tokens_input=wrong, tokens_output=3, tokens_cached=wrong) == Usage(
+        tokens_input=100, tokens_output=3, estimated=True
+    )
+    assert use(tokens_input=120, tokens_output=wrong, tokens_reasoning=wrong) == Usage(
+        tokens_input=120, tokens_output=4, estimated=True
+    )
+
+
+def test_a_server_without_counts_does_not_disable_a_limit() -> None:
+    usage = use(tokens_input=0, tokens_output=0)
+    assert (usage.tokens_input, usage.tokens_output, usage.estimated) == (100, 4, True)
+    assert use(tokens_input=120, tokens_output=0) == Usage(tokens_input=120, tokens_output=4, estimated=True)
+
+
+def test_partial_counts_do_not_exceed_the_total_and_costs_are_plausible() -> None:
+    found = use(tokens_input=120, tokens_output=3, tokens_cached=5000, tokens_reasoning=-2, cost=1e300)
+    assert found == Usage(tokens_input=120, tokens_output=3, tokens_cached=120)
+    assert counted(ChatReply(content="Hello there"), tokens_input=100, most_output=10) == Usage(
+        tokens_input=100, tokens_output=4, estimated=True
+    )
+
+
+def test_calls_get_unique_ids() -> None:
+    reply = ChatReply(tool_calls=(CALL, CALL, ToolCall(id="", name="y")))
+    assert [call.id for call in unique_calls(reply, {"c"}).tool_calls] == ["c-2", "c-3", "call-1"]
+
+
+def test_a_reply_counts_as_too_long_only_if_no_tokenizer_could_need_so_few_tokens() -> None:
+    prose = Length(1000)
+    assert not any(prose.over(TextDelta(content="abcde" * 10)) for _ in range(100)), "five bytes a token"
+    endless = Length(1000)
+    pieces = [
+        TextDelta(content="word " * 100),
+        ReasoningDelta(content="word " * 100),
+        ToolCallDelta(index=0, arguments="word " * 100),
+    ]
+    taken = next(count for count in range(1, 1000) if endless.over(pieces[count % 3]))
+    assert 20 <= taken <= 23

@@ -1,0 +1,71 @@
+"""Checks before a directory is opened."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.domain.errors import StorageError
+from atelier_desk.storage.copies.database_inspection import inspect
+from atelier_desk.storage.data_folder import preflight
+from atelier_desk.storage.store import Store
+
+
+def test_an_empty_or_missing_directory_is_accepted_and_created(tmp_path: Path) -> None:
+    preflight.check(tmp_path / "a" / "b")
+    assert (tmp_path / "a" / "b").is_dir()
+
+
+def test_files_of_atelier_do_not_count_as_content(tmp_path: Path) -> None:
+    (tmp_path / "LOCK").touch()
+    (tmp_path / "atelier-commits.json").touch()
+    assert not preflight.has_content(tmp_path)
+    preflight.check(tmp_path)
+
+
+@pytest.mark.parametrize("left", ["wal/0.wal", "sstables/1.sst", "anything"])
+def test_content_without_a_manifest_is_refused(tmp_path: Path, left: str) -> None:
+    (tmp_path / left).parent.mkdir(exist_ok=True)
+    (tmp_path / left).write_bytes(b"x")
+    (tmp_path / "manifest").mkdir()
+    with pytest.raises(StorageError) as caught:
+        preflight.check(tmp_path)
+    assert caught.value.code == "missing_manifest"
+    assert "backup restore" in str(caught.value)
+
+
+def test_a_file_where_the_directory_should_be_is_reported(tmp_path: Path) -> None:
+    (tmp_path / "database").write_text("")
+    with pytest.raises(StorageError):
+        preflight.check(tmp_path / "database")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+def test_too_little_address_space_is_refused_instead_of_crashing(tmp_path: Path) -> None:
+    script = (
+        "import asyncio, resource, sys; from pathlib import Path\n"
+        "from atelier_desk.storage.store import Store\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, resource.RLIM_INFINITY))\n"
+        "asyncio.run(Store.open(Path(sys.argv[1])))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path / "database")], capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 1
+    assert "The address space limit (ulimit -v) is 1500 MB" in ran.stderr.splitlines()[-1]
+    assert not (tmp_path / "database").exists()
+
+
+async def test_a_clock_before_1970_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    directory = tmp_path / "database"
+    async with await Store.open(directory):
+        pass
+    monkeypatch.setattr(time, "time", lambda: -1.0)
+    for attempt in (lambda: Store.open(directory), lambda: inspect(directory)):
+        with pytest.raises(StorageError, match="before 1970") as caught:
+            await attempt()
+        assert caught.value.code == "clock"
