@@ -69,7 +69,7 @@ def test_added_code_does_not_change_the_order_of_other_mutants(load: Load, tmp_p
 
 
 def test_mirrored_tests_judge_first_then_those_marked_as_judges(load: Load) -> None:
-    found = load("mutation_testing").judges(Path("app/atelier_desk/storage/writing/writer.py"))
+    found = load("mutants").judges(Path("app/atelier_desk/storage/writing/writer.py"))
     assert found[0] == Path("tests/storage/writing/test_writer.py")
     assert Path("tests/storage/test_engine_failures.py") in found
 
@@ -79,9 +79,7 @@ def test_the_files_in_the_makefile_exist_and_have_tests(load: Load) -> None:
     assert listed is not None
     files = [Path("app/atelier_desk") / name for name in listed[1].replace("\\", "").split()]
     assert len(files) >= 20
-    assert [
-        str(file) for file in files if not (ROOT / file).is_file() or not load("mutation_testing").judges(file)
-    ] == []
+    assert [str(file) for file in files if not (ROOT / file).is_file() or not load("mutants").judges(file)] == []
 
 
 def test_mutants_of_functions_are_patched_in_and_mutants_of_modules_are_not(load: Load, tmp_path: Path) -> None:
@@ -97,7 +95,7 @@ def test_mutants_of_functions_are_patched_in_and_mutants_of_modules_are_not(load
     assert [purse.may(coins, free=True) for coins in (2, 3)] == [False, True]
     found = {}
     for mutant in load("mutator").mutants_of(path):
-        places = load("mutation_testing").living(path, SOURCE, mutant.source)
+        places = load("mutants").living(path, SOURCE, mutant.source)
         if places is None:
             found[mutant.name.partition(": ")[2]] = None
             continue
@@ -124,7 +122,7 @@ def test_a_run_counts_killed_mutants_and_leaves_the_tree_unchanged() -> None:
     file = "app/atelier_desk/policy/loop_guard.py"
     before = (ROOT / file).read_bytes()
     chosen = ("--count", "400", "--only", "digest_size=12", "--only", "`worst.count >= limits.LOOP_PAUSE`")
-    command = [sys.executable, ROOT / "packaging" / "mutation_testing.py", *chosen, file]
+    command = [sys.executable, ROOT / "packaging" / "mutants.py", *chosen, file]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=390, check=False)
     assert "1 of 1 killed (100%), 1 equivalent" in ran.stdout
     assert ran.returncode == 0

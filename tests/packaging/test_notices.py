@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def notices() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("notices", ROOT / "packaging" / "third_party_notices.py")
+    spec = importlib.util.spec_from_file_location("notices", ROOT / "packaging" / "notices.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

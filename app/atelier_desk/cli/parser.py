@@ -56,7 +56,7 @@ GROUPS = {
 ``cli.grammar.<name>.register(add)`` adds its arguments.
 """
 OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
-"""Exit statuses, with ``ending.CANCELLED``."""
+"""Exit statuses, with ``signals.CANCELLED``."""
 DATABASE, TOOLS, ENGINE = "database", "tools", "engine"
 """How much of the engine a command needs.
 

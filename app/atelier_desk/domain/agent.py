@@ -104,7 +104,7 @@ class AgentConfig(Model):
     approval: ApprovalMode = ApprovalMode.SELECTIVE
     budget: Budget = Budget()
     answer_schema: dict[str, object] | None = Field(default=None, exclude_if=lambda value: value is None)
-    """JSON Schema (type object) of its final answers; None does not restrict them. See ``domain.answers``."""
+    """JSON Schema (type object) of final answers; None does not restrict them. See ``domain.structured_answers``."""
 
     @field_validator("name", "system_prompt")
     @classmethod

@@ -16,7 +16,7 @@ class HeldFile(Model):
         root: the granted folder, absolute; ``path`` is relative to it, in the form of ``readable_name``.
         raw: the path is not UTF-8: its real form is ``on_disk``.
         replaces: hash of the file that it would replace; empty if there was none.
-        content: hash of the held content, as in ``transfer.digest_of``.
+        content: hash of the held content, as in ``file_copying.digest_of``.
     """
 
     id: str

@@ -1,6 +1,6 @@
 """List prices of hosted models with the date of verification; users can edit them for every model.
 
-The tables are in ``llm/providers``. A model in none of them has no known price, rather than a wrong one.
+The tables are in ``llm/provider_kinds``. A model in none of them has no known price, rather than a wrong one.
 """
 
 from __future__ import annotations

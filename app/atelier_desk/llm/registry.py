@@ -1,4 +1,4 @@
-"""Registry of the kinds of model servers. A kind registers itself in a module of ``llm/providers``.
+"""Registry of the kinds of model servers. A kind registers itself in a module of ``llm/provider_kinds``.
 
 The module defines what screens, command line and first start show of the kind, and how its provider is created; an
 adapter in another module is imported when a provider of the kind is first used.

@@ -109,7 +109,7 @@ class MarkdownStream:
     def _parsed(self, text: str, *, grows: bool) -> tuple[list[Block], list[int]]:
         """Blocks and their first lines.
 
-        While text arrives, nested fences stay open (``dialect.GROWS``).
+        While text arrives, nested fences stay open (``syntax_extensions.GROWS``).
         """
         return _blocks(markdown().parse(text, {"references": {**self._references}, "grows": grows}))
 

@@ -299,7 +299,7 @@ class Connection:
         return await self.request(lambda client: listing.prompts_of(client, self.entries))
 
     async def templates(self) -> list[McpTemplate]:
-        """Its resource templates; see ``templates.templates``. Raises ``McpError``."""
+        """Its resource templates; see ``resource_templates.templates``. Raises ``McpError``."""
         return await self.request(lambda client: templates.templates(client, self.entries))
 
     async def client(self) -> Client:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ACTIONS = {"created": N_("created"), "changed": N_("edited"), "deleted": N_("deleted"), "moved": N_("moved")}
 LEFTOVER_DAYS = 30
-"""Same as ``checkpoints.leftovers.DAYS``, which lists need not import."""
+"""Same as ``checkpoints.orphaned_undo_data.DAYS``, which lists need not import."""
 NAMED = 5
 """Files named in a sentence; the others are counted."""
 

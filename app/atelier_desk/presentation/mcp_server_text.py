@@ -57,7 +57,7 @@ WHY = (
 )
 """Reasons for rejecting an entry.
 
-``mcp.listed_entries`` and ``mcp.definitions`` store one of these, in English.
+``mcp.list_validation`` and ``mcp.tool_definitions`` store one of these, in English.
 """
 _WHY = {text: re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(text)), re.DOTALL) for text in WHY}
 

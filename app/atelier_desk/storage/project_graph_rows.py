@@ -77,7 +77,7 @@ class FileState(NamedTuple):
 class EntityRow(NamedTuple):
     """An entity with what a search needs.
 
-    ``digest`` identifies the embedded text, ``terms`` are its words (see ``storage.memory_terms``).
+    ``digest`` identifies the embedded text, ``terms`` are its words (see ``storage.memory_index_entry``).
     """
 
     id: str

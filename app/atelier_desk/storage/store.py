@@ -44,7 +44,7 @@ class Store:
         clock: the clock it was opened with.
         path: the database directory, None in memory.
         last_hashes: by run, and by workflow, the hash of the newest event if known; for the journal
-            (``writing.chain``). Code that deletes or replaces events otherwise must clear it.
+            (``writing.hash_chain``). Code that deletes or replaces events otherwise must clear it.
         version: the schema version, the newest this program knows.
         lost_commits: number of acknowledged commits that were missing at opening (0 unless the loss was accepted, or
             commits were not synced and the power failed).

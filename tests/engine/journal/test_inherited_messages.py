@@ -278,7 +278,7 @@ async def test_a_snapshot_of_another_version_or_program_is_ignored(
 
 
 def test_a_change_in_the_computation_needs_a_new_snapshot_version() -> None:
-    """Earlier snapshots would be used wrongly: raise ``snapshots.FORM``, then put the new digest here."""
+    """Earlier snapshots would be used wrongly: raise ``conversation_snapshots.FORM``, then put the new digest here."""
     first = Script(message=None, run_id="a").add(
         UserMessage(content="one", attachments=(file("page"),), images=PICTURE)
     )

@@ -1,9 +1,9 @@
 """The protocol of the local socket: one JSON object per line, UTF-8.
 
 Client: ``hello`` with ``token`` first, then one request: ``command`` (list of arguments, with ``cwd``, ``json``,
-``interactive``, ``watched`` and ``request``, see ``ipc.request``) or ``raise``. During a command: ``reply`` (text or
-null, with the ``number`` of the request) to an ``ask`` or ``read``, long ones in parts with ``more`` on all but the
-last, ``ctrl_c`` (while the holder handles it) and ``cancel``.
+``interactive``, ``watched`` and ``request``, see ``ipc.resumable_command``) or ``raise``. During a command: ``reply``
+(text or null, with the ``number`` of the request) to an ``ask`` or ``read``, long ones in parts with ``more`` on all
+but the last, ``ctrl_c`` (while the holder handles it) and ``cancel``.
 
 Holder: ``hello``, then ``begun`` before anything is executed, ``out`` (standard output), ``err`` with ``style`` (a line
 for standard error), each with ``at`` (workflow, run and number of the durable event shown with it), ``think`` (a piece

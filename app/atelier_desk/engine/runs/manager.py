@@ -432,11 +432,11 @@ class RunManager:
         return known
 
     def replay(self, workflow_id: str, run_id: str | None = None) -> AsyncIterator[StreamEvent]:
-        """See ``history.replay``."""
+        """See ``replay_and_fork.replay``."""
         return replay_and_fork.replay(self.env.repos, workflow_id, run_id)
 
     async def fork(self, workflow_id: str, at: int) -> Workflow:
-        """See ``history.fork``."""
+        """See ``replay_and_fork.fork``."""
         forked = await replay_and_fork.fork(self.env.repos, self.env.journal, workflow_id, at)
         for row in await self.env.repos.runs.list(forked.id):
             if row.parent_run_id is None and not row.status.final:

@@ -132,7 +132,7 @@ class DataService:
     async def import_jsonl(self, source: Path, progress: Callable[[int], None] | None = None) -> TransferInfo:
         """Import such an export into an empty data folder; afterwards every list is announced as changed.
 
-        What it grants stays disabled until a person confirms it: see ``engine.importing.imported_data``.
+        What it grants stays disabled until a person confirms it: see ``engine.importing.imported_data_restrictions``.
 
         Raises:
             ConflictError: there are already workflows or memories.

@@ -439,7 +439,7 @@ class ProjectService:
         *,
         reads: Callable[[str], bool] = lambda path: True,
     ) -> tuple[builtins.list[Entity], int]:
-        """Return entities of a kind that meet conditions, and their number; see ``knowledge.projects.query``.
+        """Return entities of a kind that meet conditions, and their number; see ``knowledge.projects.entity_filter``.
         Unreadable paths are excluded.
 
         Raises:

@@ -155,8 +155,8 @@ class ProviderService:
     async def test(self, name: str, *, load: bool = True) -> ProviderHealth:
         """Connect to the server and list its models; faults and missing keys are results, not errors.
 
-        If the address does not work, others on the same host are tried (see ``llm.wire.address``). Without ``load``,
-        the built-in provider's model is checked but not loaded.
+        If the address does not work, others on the same host are tried (see ``llm.network.server_address_search``).
+        Without ``load``, the built-in provider's model is checked but not loaded.
         """
         try:
             return await (await self.provider(name)).test(load=load)

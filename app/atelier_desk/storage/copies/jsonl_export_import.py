@@ -104,8 +104,8 @@ async def import_jsonl(
     """Read an export into an empty database.
 
     Exports of every earlier version are read. Settings, agents, providers and models of a first start are replaced.
-    With ``datadir``, its folder is marked as foreign (``origin.MARKER``) before the first row, so that a kill leaves
-    nothing active; the caller disables what the data grants and removes the mark.
+    With ``datadir``, its folder is marked as foreign (``backup_signature.MARKER``) before the first row, so that a kill
+    leaves nothing active; the caller disables what the data grants and removes the mark.
 
     Raises:
         ConflictError: the database holds workflows or memories.

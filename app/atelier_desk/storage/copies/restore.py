@@ -41,7 +41,7 @@ async def restore(
 
     Args:
         from_elsewhere: also accept a backup that this data folder did not make, or that was changed since. What it
-            grants is disabled when the folder is next opened: see ``origin.MARKER``.
+            grants is disabled when the folder is next opened: see ``backup_signature.MARKER``.
 
     Raises:
         StorageError: ``from_elsewhere`` for such a backup; ``locked`` when the data is in use; ``damaged``,

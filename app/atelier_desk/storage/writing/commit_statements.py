@@ -34,7 +34,7 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     The transaction fails if the workflow is gone or an event already exists.
 
     Args:
-        last: the hashes of the newest events, as in ``chain.link``; those of ``chained``.
+        last: the hashes of the newest events, as in ``hash_chain.link``; those of ``chained``.
         again: events may already exist, and are overwritten.
 
     Raises:

@@ -141,7 +141,7 @@ class ToolContext:
         may_disclose: whether the rules allow a result to reveal a file (absolute path) or page (address) that the call
             does not name.
         settings_allowed: whether a person approved a repository's settings, by the text of its rule
-            (``workspace.repository``).
+            (``workspace.repository_inspection``).
         denied: paths that rules deny, for starting programs; ``denied_allowed``: the one that a person approved for
             this call.
         protected: the protected names in the call's command that the person was asked about; None: not checked.

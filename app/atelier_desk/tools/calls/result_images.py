@@ -24,7 +24,7 @@ UNFIT = {
 
 
 def ready_picture(title: str, data: bytes, stopped: Callable[[], object]) -> PicturePart:
-    """Return an image that can be shown. Blocks, see ``media.prepare``.
+    """Return an image that can be shown. Blocks, see ``media.picture_preparation``.
 
     Raises:
         UnfitPicture: it cannot be shown.

@@ -118,7 +118,7 @@ def extracted(
     characters: int,
     stopped: Callable[[], object] = bool,
 ) -> dict[str, Any]:
-    """Return the process's answer for a document, see ``domain.documents.READER``. Blocks.
+    """Return the process's answer for a document, see ``domain.document_formats.READER``. Blocks.
 
     Raises:
         Failed: ``past_end``, with the ``total`` of its pages.

@@ -3,7 +3,7 @@ deleted by "Discard".
 
 held/<workflow>/<id>.json      the record
 held/<workflow>/<id>/content   the file, link or folder
-held/-launcher/<any>/          what launchers took away (``processes.git_locks``), until it is handed over
+held/-launcher/<any>/          what launchers took away (``processes.held_git_files``), until it is handed over
 held/-open/<id>.json           what was there before a program that runs: after a kill, all else is new
 
 Nothing is given up by age or size: without an answer they stay. They go with their workflow.

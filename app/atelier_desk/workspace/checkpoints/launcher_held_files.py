@@ -1,7 +1,7 @@
 """Hand over files that the launcher removed because git would execute them to the held files.
 
-The launcher knows no workflows: it puts each item into a folder of its own (``processes.git_locks``). After it ends,
-they become ordinary held files, so that the same "Keep" and "Discard" apply.
+The launcher knows no workflows: it puts each item into a folder of its own (``processes.held_git_files``). After it
+ends, they become ordinary held files, so that the same "Keep" and "Discard" apply.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Repository settings that start no program and open no other file while git only reads.
 
-An allow list, never a deny list. Settings that are harmless for all of git are in ``processes.git_settings``, which the
-launcher reads too. Listed here are keys that no command of ``git.READING`` uses, that only take a number, a name or a
-text, or that ``git.SWITCHED_OFF`` overrides. Source: git-config(1).
+An allow list, never a deny list. Settings that are harmless for all of git are in ``processes.git_settings_parsing``,
+which the launcher reads too. Listed here are keys that no command of ``git_safety.READING`` uses, that only take a
+number, a name or a text, or that ``git_safety.SWITCHED_OFF`` overrides. Source: git-config(1).
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ _PROGRAMS = frozenset({
     "core.pager",
     "core.sshcommand", "gpg.program",
 })  # fmt: skip
-"""Known because ``git.SWITCHED_OFF`` overrides them."""
+"""Known because ``git_safety.SWITCHED_OFF`` overrides them."""
 _PROGRAMS_OF_GPG = frozenset({"gpg.openpgp.program", "gpg.x509.program", "gpg.ssh.program"})
 _FILES_OF_GPG = frozenset({"gpg.ssh.allowedsignersfile", "gpg.ssh.revocationfile"})
 """Read only by the programs above."""

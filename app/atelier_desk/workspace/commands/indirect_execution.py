@@ -3,8 +3,9 @@
 A rule such as ``pytest:*`` or ``npm run test:*`` covers what is written, but not ``pytest -p evil`` or ``npm run test
 --script-shell ./evil.sh``: such a word is covered only by a rule that spells it out (``npm --prefix web run test:*``).
 
-Unlike ``table``, this is a deny list: anything missing is covered by the rule. One row per program, with its source;
-https://gtfobins.github.io was checked for programs that are neither in ``table`` nor in ``table.WRAPPERS``.
+Unlike ``command_table``, this is a deny list: anything missing is covered by the rule. One row per program, with its
+source; https://gtfobins.github.io was checked for programs that are neither in ``command_table`` nor in
+``command_table.WRAPPERS``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Extract the text of a document in a separate process, given ``[kind, first, pages, characters]`` and the file.
 
 A document is untrusted input: one that never ends or expands to gigabytes may end this process, but not Atelier.
-``kind`` is one of ``domain.documents``; the answer is ``{"total", "pages": [text], "cut", …}``, or a refusal with a
-code of ``NOT_READ`` or ``past_end``. For PDF see ``pdf``; any other document is one page of Markdown, and ``cut`` tells
-whether there was more.
+``kind`` is one of ``domain.document_formats``; the answer is ``{"total", "pages": [text], "cut", …}``, or a refusal
+with a code of ``NOT_READ`` or ``past_end``. For PDF see ``pdf``; any other document is one page of Markdown, and
+``cut`` tells whether there was more.
 """
 
 from __future__ import annotations
