@@ -161,7 +161,7 @@ CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce
   engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \
   workspace/root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
   workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
-  workspace/checkpoints/undoable_changes.py workspace/checkpoints/store.py
+  workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py
 
 mutants: setup
 	$(BIN)/python packaging/mutants.py $(or $(FILES),$(addprefix app/atelier_desk/,$(CORE)))

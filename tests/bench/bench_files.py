@@ -23,7 +23,7 @@ from typing import Any
 
 from atelier_desk.workspace import ripgrep
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.edits import replaced
 from atelier_desk.workspace.path_resolution import place
 from atelier_desk.workspace.search import search

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from atelier_desk.workspace.checkpoints.cleaning import clean
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)
 OLD = NOW - timedelta(days=100)

@@ -8,7 +8,7 @@ import itertools
 import sys
 from pathlib import Path
 
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place
 
 SIZE = 300_000

@@ -21,7 +21,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace.checkpoints.cleaning import clean
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete, survey
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place
 from tests.chaos.cleaning_worker import EXPIRED, KNOWN, NOW, OLD
 

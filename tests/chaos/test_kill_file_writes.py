@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.file_kills import kill_writers, race
+from tests.chaos.file_kills import kill_writers
+from tests.chaos.link_swap_races import race
 
 
 @pytest.mark.timeout(1800)

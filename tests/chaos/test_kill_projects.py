@@ -63,7 +63,7 @@ def test_interrupted_indexing_is_continued(tmp_path: Path) -> None:
     while killed < KILLS:
         tries += 1
         assert tries < 5 * KILLS + 20, "it is over before it can be killed"
-        command = [sys.executable, "-m", "tests.chaos.project_worker", str(data), str(code)]
+        command = [sys.executable, "-m", "tests.chaos.project_indexing_worker", str(data), str(code)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as worker:
             assert worker.stdout is not None
             assert worker.stdout.readline() == b"ready\n"
@@ -76,7 +76,7 @@ def test_interrupted_indexing_is_continued(tmp_path: Path) -> None:
     for number in range(FILES):
         write(code, number, tries if number % 2 else 0)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.chaos.project_worker", str(data), str(code)],
+        [sys.executable, "-m", "tests.chaos.project_indexing_worker", str(data), str(code)],
         capture_output=True,
         cwd=ROOT,
         check=True,
@@ -86,7 +86,7 @@ def test_interrupted_indexing_is_continued(tmp_path: Path) -> None:
     found = asyncio.run(graph(data, "code"))
     fresh = tmp_path / "fresh"
     subprocess.run(
-        [sys.executable, "-m", "tests.chaos.project_worker", str(fresh), str(code)],
+        [sys.executable, "-m", "tests.chaos.project_indexing_worker", str(fresh), str(code)],
         capture_output=True,
         cwd=ROOT,
         check=True,

@@ -20,7 +20,7 @@ from pathlib import Path
 from time import sleep
 
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from atelier_desk.workspace.root import TEMPORARY
 

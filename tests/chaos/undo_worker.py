@@ -17,7 +17,7 @@ from pathlib import Path
 from atelier_desk.workspace import atomic_rename
 from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place
 
 TOUCHES = frozenset(

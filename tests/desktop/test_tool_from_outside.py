@@ -35,13 +35,13 @@ from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default import create_default_tool_registry
-from tests.support import external_section
+from tests.support import section_plugin
 
 
 @pytest.fixture(autouse=True)
 def garden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "rooms").mkdir()
-    with external_section.room(tmp_path / "rooms", monkeypatch) as folder:
+    with section_plugin.room(tmp_path / "rooms", monkeypatch) as folder:
         yield folder
 
 
@@ -70,7 +70,7 @@ def test_its_messages_are_extracted_for_the_catalogue(garden: Path) -> None:
     words = {
         each[1] for file in garden.glob("*.py") for each in extract_from_file("python", file, keywords={"N_": None})
     }
-    assert words >= set(external_section.FRENCH)
+    assert words >= set(section_plugin.FRENCH)
 
 
 async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
@@ -88,7 +88,7 @@ async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
     assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
     assert boxes.findChild(QCheckBox, "tool-group-Garden").text() == "Garden"
     assert "Garden" in texts(listing)
-    external_section.speak_french(monkeypatch)
+    section_plugin.speak_french(monkeypatch)
     boxes.set_choices(tool_choices(infos))
     listing.show_tools(infos)
     assert boxes.findChild(QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
@@ -159,7 +159,7 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         assert not (atelier.datadir.attachments / workflow_id).exists()
         assert (atelier.datadir.attachments / copy.id / artefact.sha256).read_bytes() == b"\x00plan"
 
-    external_section.speak_french(monkeypatch)
+    section_plugin.speak_french(monkeypatch)
     card.refresh()
     assert card.words() == ("Arrosoir", "5 litres pour roses")
 

@@ -22,7 +22,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.engine.services.common.import_conflicts import OnConflict
+from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.anthropic import FakeAnthropic
 from tests.support.servers.fake_server import Call, Failure, Reply

@@ -25,7 +25,7 @@ from atelier_desk.llm.registry import (
     register,
 )
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.external_provider import plugged
+from tests.support.provider_plugin import plugged
 from tests.support.servers.fake_server import Call, Reply, Request, Response
 from tests.support.servers.openai import FakeOpenAI
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.workspace.commands.harmless_git_settings import is_known
+from atelier_desk.workspace.commands.harmless_git_config_keys import is_known
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import open_atelier
 from tests.engine.run.test_hostile_repositories import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import AtelierError, ToolError
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from mcp_types import CallToolResult, InputRequiredResult
 
     from atelier_desk.mcp.protected_files import ServerProtectedFiles
-    from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from atelier_desk.workspace.checkpoints.launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
 
 

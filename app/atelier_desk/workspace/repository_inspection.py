@@ -21,7 +21,7 @@ from pathlib import Path
 from atelier_desk.domain.path_containment import within
 from atelier_desk.support.readable_text import shorten
 from atelier_desk.workspace.commands import git_safety
-from atelier_desk.workspace.commands.harmless_git_settings import Setting, is_known
+from atelier_desk.workspace.commands.harmless_git_config_keys import Setting, is_known
 from atelier_desk.workspace.processes import environment, git_pointer_files
 
 TIMEOUT_S = 3.0

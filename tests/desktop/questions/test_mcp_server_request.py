@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.queue import QueuePosition
-from atelier_desk.desktop.system.notification_answers import question_notice
+from atelier_desk.desktop.system.answerable_notifications import question_notice
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, UserQuestion, values_of
 from atelier_desk.mcp import elicitation

@@ -18,7 +18,7 @@ from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.local.model_files import MANIFEST, UNREADABLE, ModelStore
 from atelier_desk.support.hashing import sha256_of
-from atelier_desk.workspace.checkpoints.undoable_changes import Author
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.chaos.bit_flips import flip
 from tests.engine.conftest import Opener, WordEmbedder

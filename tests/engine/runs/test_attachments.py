@@ -17,7 +17,7 @@ from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, of_bytes, read, text_file
-from atelier_desk.engine.services.common.import_conflicts import OnConflict
+from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.test_queued_messages import Busy

@@ -13,7 +13,7 @@ from atelier_desk.tools.base import Risk, ToolResult
 from atelier_desk.tools.files.editing import EditFileTool
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from tests.tools.conftest import Calls
 
 CODE = "def f():\n    return 1\n\n\ndef g():\n    return 1\n"

@@ -21,7 +21,7 @@ from atelier_desk.tools.registry.sections import MEDIA
 from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.web.media_generation import MediaGenerator
 from atelier_desk.web.page_fetcher import Web
-from atelier_desk.workspace.checkpoints.undoable_changes import FILE
+from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import digest
 from tests.support.manual_clock import ManualClock
 from tests.support.sample_images import png

@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from tests.tools.shell.conftest import Bench
 
 

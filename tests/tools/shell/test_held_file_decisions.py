@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.domain.result_parts import HeldPart
 from atelier_desk.workspace.checkpoints import held_file_answers
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.git_file_attacks import PLAIN, Attack, Person, by_the_tool

@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.workspace.checkpoints.cleaning import clean, stored_size
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)

@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.workspace.checkpoints import command_changes as around
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 
 ANN = Author("w", "r", "c", "Ann")
 

@@ -4,7 +4,7 @@ others.
 
 # judges: app/atelier_desk/workspace/atomic_rename.py
 # judges: app/atelier_desk/workspace/checkpoints/store.py
-# judges: app/atelier_desk/workspace/checkpoints/undoable_changes.py
+# judges: app/atelier_desk/workspace/checkpoints/undoable_file_operations.py
 from __future__ import annotations
 
 import os
@@ -18,10 +18,11 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace import atomic_rename
 from atelier_desk.workspace.checkpoints import store, trash
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from atelier_desk.workspace.root import TEMPORARY
-from tests.chaos.file_kills import kill_writers, race
+from tests.chaos.file_kills import kill_writers
+from tests.chaos.link_swap_races import race
 
 AUTHOR = Author("w", "run", "call", "Ada")
 

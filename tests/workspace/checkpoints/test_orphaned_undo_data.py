@@ -22,7 +22,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace.checkpoints.cleaning import clean, stored_size
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import DAYS, delete, survey, unclaimed
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import place
 
 NOW = datetime(2026, 11, 23, tzinfo=UTC)

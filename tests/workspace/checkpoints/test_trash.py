@@ -13,7 +13,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace import atomic_rename, file_copying
 from atelier_desk.workspace.checkpoints import trash
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 from tests.chaos.undo_kills import kill_at_steps, kill_deletions, snapshot
 from tests.chaos.undo_worker import as_on_two_disks

@@ -300,10 +300,10 @@ def test_a_disk_that_was_low_before_is_reported_and_the_command_runs(root: Path)
 
 def test_the_launcher_needs_only_its_own_files() -> None:
     """They are loaded by name from its folder, by an interpreter that does not know the package."""
-    names = ("confine", "guarded_files", "namespaces", "syscalls", "usage")
+    names = ("confine", "guarded_git_files", "namespaces", "syscalls", "resource_usage")
     script = f"import sys; sys.path.insert(0, sys.argv[1]); import {', '.join(names)}; print(*sys.modules)"
     ran = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, str(FOLDER)], capture_output=True, text=True, check=True
     )
-    assert {"guarded_files", "repository_state"} <= set(ran.stdout.split())
+    assert {"guarded_git_files", "repository_state"} <= set(ran.stdout.split())
     assert "atelier_desk" not in ran.stdout

@@ -300,7 +300,7 @@ class StartPage(QScrollArea):
         self.agents.set_items(cards)
 
     def _open_gallery(self) -> None:
-        from atelier_desk.desktop.settings.agent_gallery_menu import open_gallery
+        from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
 
         self.gallery = open_gallery(self.more, self.ready_chosen.emit)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.desktop.chat.compose.agent_model_choices import describe, key_of
 from atelier_desk.desktop.command_palette.palette import Command
 from atelier_desk.desktop.command_palette.search_terms import found_by
-from atelier_desk.desktop.settings.agent_gallery_menu import ready_agents
+from atelier_desk.desktop.settings.agent_gallery_picker import ready_agents
 from atelier_desk.desktop.widgets.date_format import short_moment
 from atelier_desk.support.i18n import _, in_every_language
 from atelier_desk.support.readable_text import shorten

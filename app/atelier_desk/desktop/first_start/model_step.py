@@ -33,7 +33,7 @@ from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.local.model_files import STARTER
-from atelier_desk.llm.network.server_address_search import doubtful
+from atelier_desk.llm.network.address_correction import doubtful
 from atelier_desk.llm.presets import FIRST, PRESETS, name_for
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
 from atelier_desk.support.i18n import N_, _, ngettext

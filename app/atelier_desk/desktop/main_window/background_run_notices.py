@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
-from atelier_desk.desktop.system.notification_answers import plain
+from atelier_desk.desktop.system.answerable_notifications import plain
 from atelier_desk.desktop.widgets.screen_reader import announce
 from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.support.i18n import N_, _

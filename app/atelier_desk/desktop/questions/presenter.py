@@ -25,8 +25,8 @@ from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
+from atelier_desk.desktop.system.answerable_notifications import approval_notice, plain, question_notice
 from atelier_desk.desktop.system.notification import Notice, Notifier
-from atelier_desk.desktop.system.notification_answers import approval_notice, plain, question_notice
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.desktop.widgets.untrusted_links import open_address

@@ -19,8 +19,8 @@ from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.policy.permissions.rule_import import agent_tools_for
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.readable_text import shorten
-from atelier_desk.workspace.skills import header
-from atelier_desk.workspace.skills.header import Document
+from atelier_desk.workspace.skills import yaml_header
+from atelier_desk.workspace.skills.yaml_header import Document
 
 _KNOWN_FIELDS = frozenset({
     "name", "tools", "disallowedtools", "model", "temperature", "maxturns", "maxsteps", "steps", "effort",
@@ -147,10 +147,10 @@ def _document(text: str, suffix: str) -> Document:
             raise UsageError(N_("The file is not TOML: {detail}"), code="header", detail=str(error)) from None
     if suffix in (".yaml", ".yml"):
         text = text.removeprefix("\ufeff")
-        return header.read(
+        return yaml_header.read(
             text if text.startswith("---") and "\n---" in text[3:] else f"---\n{text.removeprefix('---')}\n---\n"
         )
-    return header.read(text)
+    return yaml_header.read(text)
 
 
 def _plain(value: Any) -> Any:

@@ -33,10 +33,10 @@ from atelier_desk.engine.runs.context_editing import ContextEditing
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.message_validation import IMAGE_BYTES, MOST_IMAGES, calling, check_message
+from atelier_desk.engine.runs.pause_resume_step import Steering
 from atelier_desk.engine.runs.queued_messages import WaitingMessages
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal
-from atelier_desk.engine.runs.run_control import Steering
 from atelier_desk.engine.runs.side_requests import SideRequests
 from atelier_desk.engine.runs.titles import Titles
 from atelier_desk.engine.services.common.workflow_names import name_from, placeholders

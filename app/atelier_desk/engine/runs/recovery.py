@@ -11,7 +11,7 @@ from atelier_desk.domain.workflow import Run, RunStatus
 from atelier_desk.engine.journal.journal import Part
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
-from atelier_desk.engine.runs.run_control import Steering
+from atelier_desk.engine.runs.pause_resume_step import Steering
 from atelier_desk.storage.writing.sent_request_keys import OWN
 
 log = logging.getLogger(__name__)

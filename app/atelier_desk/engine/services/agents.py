@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.engine.importing.imported_data_restrictions import asking_mode
 from atelier_desk.engine.services.agent_gallery import BUILTIN, READY, builtin_agents
 from atelier_desk.engine.services.common import input_checks
-from atelier_desk.engine.services.common.import_conflicts import OnConflict
+from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.registry import provider_type

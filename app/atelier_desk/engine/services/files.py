@@ -25,7 +25,7 @@ from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, stored_size
 from atelier_desk.workspace.checkpoints.records import UnreadRecord
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.web.media_generation import MediaGenerator
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
-    from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 
 class LazyParts(Services):
@@ -61,7 +61,7 @@ class LazyParts(Services):
     @cached_property
     def workspace_files(self) -> WorkspaceFiles:
         """Changes workspace files, and undoes changes."""
-        from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+        from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
         return WorkspaceFiles(
             self.datadir.checkpoints, (self.datadir.root,), self.clock.now, lambda id: self.bus.changed("file", id)

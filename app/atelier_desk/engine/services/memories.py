@@ -28,7 +28,7 @@ from atelier_desk.domain.memory import (
 )
 from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.engine.services.common import input_checks
-from atelier_desk.engine.services.common.import_conflicts import OnConflict
+from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.engine.services.common.memory_maintenance import MemoryMaintenance
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.common.service_context import ServiceContext

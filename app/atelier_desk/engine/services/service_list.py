@@ -85,7 +85,7 @@ PARTS: dict[str, str] = {
     "runs.answering": "engine.runs.answering.Answering",
     "runs.editing": "engine.runs.context_editing.ContextEditing",
     "runs.remembering": "engine.runs.memory_extraction.MemoryExtraction",
-    "runs.steering": "engine.runs.run_control.Steering",
+    "runs.steering": "engine.runs.pause_resume_step.Steering",
     "runs.titles": "engine.runs.titles.Titles",
     "runs.waiting": "engine.runs.queued_messages.WaitingMessages",
     "files.cleaning": "engine.services.common.checkpoint_cleaning.CheckpointCleaning",

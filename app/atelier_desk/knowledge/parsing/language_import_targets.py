@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Sequence
 
-from atelier_desk.knowledge.parsing.symbol_tables import Names, Value
+from atelier_desk.knowledge.parsing.name_lookup_tables import Names, Value
 from atelier_desk.knowledge.parsing.symbols import FileSymbols, Imported
 
 _ROOTS = ("lib.rs", "main.rs")

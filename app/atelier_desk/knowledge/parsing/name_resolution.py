@@ -6,7 +6,7 @@ import posixpath
 
 from atelier_desk.knowledge.parsing import language_import_targets
 from atelier_desk.knowledge.parsing.import_targets import SCRIPTS, Places
-from atelier_desk.knowledge.parsing.symbol_tables import (
+from atelier_desk.knowledge.parsing.name_lookup_tables import (
     APART,
     CLASSES,
     FAMILIES,

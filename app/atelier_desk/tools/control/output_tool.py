@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import LimitError
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.control.control_tool import ControlTool
-from atelier_desk.tools.core.report import store_output
+from atelier_desk.tools.core.workflow_reports import store_output
 from atelier_desk.tools.registry.builtin import builtin
 
 MAX_UNSPLIT = 8_000

@@ -20,7 +20,7 @@ from atelier_desk.tools.calls.argument_validation import closest
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.registry.sections import FILES
-from atelier_desk.workspace.checkpoints.undoable_changes import FILE, Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.globs import plain_start
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE, WorkspacePath, first_outside, place

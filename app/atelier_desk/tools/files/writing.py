@@ -17,7 +17,7 @@ from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool import ChangingTool, FilePath, author, changed, seen, warned
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.workspace.checkpoints.undoable_changes import FILE
+from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import rewritten
 from atelier_desk.workspace.path_resolution import WorkspacePath

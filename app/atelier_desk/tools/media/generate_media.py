@@ -26,7 +26,7 @@ from atelier_desk.tools.media.media_tool import PICTURE, MakingTool
 from atelier_desk.tools.media.render_3d_asset import save_picture
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, media_type
-from atelier_desk.workspace.checkpoints.undoable_changes import FILE
+from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath
 

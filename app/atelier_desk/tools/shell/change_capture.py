@@ -20,7 +20,7 @@ from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
 from atelier_desk.workspace.checkpoints.launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, Settled, settle_all
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.commands.judge import Judgement
 from atelier_desk.workspace.processes import sandbox
 from atelier_desk.workspace.processes.running_commands import KeptOutput

@@ -16,7 +16,7 @@ from datetime import datetime
 from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import TRASH
 from atelier_desk.workspace.checkpoints.records import References, Stopped, delete_tree, size_below
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.workspace.checkpoints.held_files import LAUNCHER
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 
 log = logging.getLogger(__name__)
 Entry = Mapping[str, str]

@@ -18,7 +18,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.storage.data_folder.atomic_files import plain_name
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.checkpoints.records import ENDING, References, UnreadRecord, delete_tree, size_below
-from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 DAYS = 30
 """Days for which unknown data stays."""

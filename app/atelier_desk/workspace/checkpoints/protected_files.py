@@ -29,7 +29,7 @@ from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_prot
 from atelier_desk.support.readable_text import readable_name
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.checkpoints.launcher_held_files import adopt_left
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 
 log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from pathlib import Path
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath
 
 

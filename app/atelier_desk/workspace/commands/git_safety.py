@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.commands.harmless_git_settings import ASKS_GPG, is_switched_off
+from atelier_desk.workspace.commands.harmless_git_config_keys import ASKS_GPG, is_switched_off
 from atelier_desk.workspace.commands.option_rules import Operands, Rules, UnknownOptionError, parse_options
 
 _DOCS = "https://git-scm.com/docs/git-{}"

@@ -76,7 +76,7 @@ class Process:
         low_disks: folders on disks with little free space, before or after it.
         left: something that it started could not be ended.
         ended_others: something that it started, as with ``&``, was still running when it ended, and was ended.
-        guarded: its effect on what git executes outside the sandbox, once it is over (see ``guarded_files``).
+        guarded: its effect on what git executes outside the sandbox, once it is over (see ``guarded_git_files``).
         ended_by: ``stopped``, ``user``, ``timeout``, ``processes``, ``memory``, ``disk``, ``unknown`` (its processes
             could no longer be listed), ``repositories`` (it kept changing what git executes) or ``output``; empty if it
             ended by itself.
@@ -221,7 +221,7 @@ class Process:
 @dataclass(frozen=True, slots=True)
 class Guarded:
     """Effect of a command on what git executes outside the sandbox, by paths relative to the workspace (see
-    ``guarded_files``).
+    ``guarded_git_files``).
 
     Attributes:
         put_back: it is as before; ``gone`` cannot be recreated.

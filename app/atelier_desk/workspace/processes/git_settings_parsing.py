@@ -31,7 +31,7 @@ _HARMLESS = re.compile(
 )
 """Written by ``git init`` and ``git clone``.
 
-No program, no file. More is known to be harmless while git only reads (``commands.harmless_git_settings``).
+No program, no file. More is known to be harmless while git only reads (``commands.harmless_git_config_keys``).
 """
 
 

@@ -5,8 +5,8 @@ Run as a file by its own interpreter without importing Atelier: ``python -I -S l
 of a file with the order as JSON (see ``Order`` in ``process``). On Linux, orphans of the command become children of
 this process, so that nothing outlives it; if Atelier is killed, this process is signalled and ends everything too. In a
 writing sandbox the command has its own namespaces where possible (``namespaces``): the kernel then ends everything with
-its first process. The exit status is the command's; the reason why it was ended, and what ``guarded_files`` restored,
-are written to a file.
+its first process. The exit status is the command's; the reason why it was ended, and what ``guarded_git_files``
+restored, are written to a file.
 """
 
 import ctypes
@@ -167,7 +167,7 @@ def guarded(order: dict[str, Any]) -> Any:
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     open_files = GUARD_FILES if most == resource.RLIM_INFINITY else min(most, GUARD_FILES)
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files, most))
-    from guarded_files import GuardedFiles  # type: ignore[import-not-found]
+    from guarded_git_files import GuardedFiles  # type: ignore[import-not-found]
 
     written = [path for path in box.get("write", ()) if os.path.isdir(path)]  # noqa: PTH112
     return GuardedFiles(

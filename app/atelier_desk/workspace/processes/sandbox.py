@@ -59,7 +59,7 @@ _CLOSED = (
 PROTECTED_GIT_FILES = (".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".gitmodules")
 """Workspace paths that a sandboxed command cannot change where mounts are available.
 
-Elsewhere they are restored (see ``guarded_files``).
+Elsewhere they are restored (see ``guarded_git_files``).
 """
 PINNED = ".git"
 """Cannot be renamed or replaced there: as a folder it keeps its place, as a file (a pointer) it is read-only."""
@@ -148,7 +148,7 @@ def working(
         read_only: files and folders below ``roots`` that cannot be changed where mounts are available (``has_mounts``).
         only: readable paths besides the system's programs, ``roots`` and ``shown``; None: everything except secrets.
         masked: files and folders that appear empty. They need mounts: without them the command does not start.
-        held: where ``guarded_files`` puts what it removes, out of the command's reach.
+        held: where ``guarded_git_files`` puts what it removes, out of the command's reach.
         changes_repositories: changing repository settings is the purpose of the command, and was approved.
         pinned: writable folders below ``roots`` that cannot be renamed or moved; they need mounts.
     """

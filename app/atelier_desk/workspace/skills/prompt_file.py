@@ -16,7 +16,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.skills import argument_placeholders, header
+from atelier_desk.workspace.skills import argument_placeholders
+from atelier_desk.workspace.skills import yaml_header as header
 
 OWN = "variables"
 """Field that marks Atelier's own files, whose text has no other variables."""

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.skills import argument_placeholders, header
+from atelier_desk.workspace.skills import argument_placeholders, yaml_header
 
 FILE = "SKILL.md"
 NAME = 64
@@ -64,7 +64,7 @@ def skill(text: str, folder: str) -> Text:
     Raises:
         UsageError: it is unusable: no or a broken header, no description, no instructions, no callable name.
     """
-    found = header.read(text)
+    found = yaml_header.read(text)
     if not found.fields:
         raise UsageError(N_("It has no header with a name and a description."), code="header")
     warnings: list[AtelierError] = []
@@ -138,7 +138,7 @@ def command(text: str, name: str) -> Text:
             code="name",
             name=name[:NAME],
         )
-    found = header.read(text)
+    found = yaml_header.read(text)
     if not found.body:
         raise UsageError(N_("The file is empty."), code="empty")
     first = next(line for line in found.body.splitlines() if line.strip())
@@ -154,5 +154,5 @@ def command(text: str, name: str) -> Text:
     )
 
 
-def _ignored(found: header.Document) -> tuple[str, ...]:
+def _ignored(found: yaml_header.Document) -> tuple[str, ...]:
     return tuple(name for name in NOT_OURS if name in found.fields)

@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.compose.agent_model_choices import RECENT, model_
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.panes.pane_base import offer_undo, toast
 from atelier_desk.desktop.settings.agent_form import AgentForm
-from atelier_desk.desktop.settings.agent_gallery_menu import open_gallery
+from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
 from atelier_desk.desktop.settings.agent_import import IMPORT_KINDS, ask_import
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from atelier_desk.web.media_generation import MediaGenerator
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
-    from atelier_desk.workspace.checkpoints.undoable_changes import WorkspaceFiles
+    from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 
 class SettingsAccess(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.provider import ProviderHealth
-from atelier_desk.llm.network.server_address_search import EndpointAddress, candidates
+from atelier_desk.llm.network.address_correction import EndpointAddress, candidates
 from tests.llm.stream_requests import ask, collect, provider, reply_of
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.fake_server import Failure, FakeServer, Reply, Request, Response

@@ -1,4 +1,4 @@
-"""Prompt tokens of the tool modes, over all registered tools: ``python -m tests.bench.bench_modes``.
+"""Prompt tokens of the tool modes, over all registered tools: ``python -m tests.bench.bench_tool_modes``.
 
 Tokens are estimated as for requests (UTF-8 bytes by 3.2), for an agent with every tool but the control tools enabled
 and an empty conversation: the system message and the tool definitions of each request. No model is used. Part of what

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.workspace.skills.header import Document, read, split_names
+from atelier_desk.workspace.skills.yaml_header import Document, read, split_names
 
 
 def test_a_header_is_read_with_marks_and_line_ends_of_other_systems() -> None:

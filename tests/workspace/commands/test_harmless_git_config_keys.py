@@ -7,7 +7,7 @@ import re
 import pytest
 
 from atelier_desk.workspace.commands import git_safety
-from atelier_desk.workspace.commands.harmless_git_settings import ASKS_GPG, is_known, is_switched_off
+from atelier_desk.workspace.commands.harmless_git_config_keys import ASKS_GPG, is_known, is_switched_off
 
 ASKS = """
 alias.* attr.x browser.<tool>.cmd browser.<tool>.path bundle.<id>.uri bundle.heuristic bundle.mode bundle.version

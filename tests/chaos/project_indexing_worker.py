@@ -1,4 +1,4 @@
-"""Index a project to the end, or until killed: ``python -m tests.chaos.project_worker DATA CODE``."""
+"""Index a project to the end, or until killed: ``python -m tests.chaos.project_indexing_worker DATA CODE``."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.desktop.system.notification_answers import approval_notice, may_allow, question_notice
+from atelier_desk.desktop.system.answerable_notifications import approval_notice, may_allow, question_notice
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.llm import secrets
 from tests.desktop.questions.approval_scene import asks

@@ -223,7 +223,7 @@ def test_guarding_repositories_raises_the_file_limit_and_resolves_links(
     guard = SimpleNamespace(GuardedFiles=lambda *given, **more: made.append((*given, more)))
     system = Resource(50, hard)
     monkeypatch.setattr(launch, "resource", system)
-    monkeypatch.setitem(sys.modules, "guarded_files", guard)  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "guarded_git_files", guard)  # type: ignore[arg-type]
     launch.guarded(
         {
             "sandbox": {
@@ -277,7 +277,7 @@ def test_the_sandbox_of_macos_gets_a_profile_with_the_command(root: Path) -> Non
     ("", ("/bin/a\0b",), None, "embedded null byte"),
     ("", ("/nowhere/program",), None, "No such file or directory"),
     ((
-        "sys.modules['guarded_files'] = type('G', (), {'GuardedFiles': staticmethod(lambda *_, **__: "
+        "sys.modules['guarded_git_files'] = type('G', (), {'GuardedFiles': staticmethod(lambda *_, **__: "
         "os.stat('/nowhere/at/all'))})"
     ),
      ("/bin/true",), {"roots": ["/nowhere"]}, "No such file or directory: '/nowhere/at/all'"),

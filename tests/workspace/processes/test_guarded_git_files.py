@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.processes import file_trees, guarded_files, held_git_files, repository_scan
-from atelier_desk.workspace.processes.guarded_files import GuardedFiles
+from atelier_desk.workspace.processes import guarded_git_files, held_git_files, in_memory_file_trees, repository_scan
+from atelier_desk.workspace.processes.guarded_git_files import GuardedFiles
 
 
 @pytest.fixture
@@ -175,7 +175,7 @@ def test_an_error_is_never_reported_as_restored(root: Path, monkeypatch: pytest.
 
     guard = GuardedFiles([str(root)])
     change_settings(root)
-    monkeypatch.setattr(file_trees, "write", refuse)
+    monkeypatch.setattr(in_memory_file_trees, "write", refuse)
     said = guard.restore()
     assert said["put_back"] == []
     assert said["not_restored"] == [".git/config (disk full)"]
@@ -270,7 +270,7 @@ def test_a_replacement_of_a_nested_repository_is_moved_aside(root: Path) -> None
 
 
 def test_too_many_repositories_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("atelier_desk.workspace.processes.guarded_files.MOST_REPOSITORIES", 2)
+    monkeypatch.setattr("atelier_desk.workspace.processes.guarded_git_files.MOST_REPOSITORIES", 2)
     nested(root, "a/.git")
     GuardedFiles([str(root)])
     nested(root, "b/.git")
@@ -279,7 +279,7 @@ def test_too_many_repositories_are_refused(root: Path, monkeypatch: pytest.Monke
 
 
 def test_too_many_files_to_search_are_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(guarded_files, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(guarded_git_files, "MOST_ENTRIES", 20)
     GuardedFiles([str(root)])
     for number in range(20):
         (root / str(number)).touch()
@@ -291,7 +291,7 @@ def test_too_many_files_to_search_are_refused(root: Path, monkeypatch: pytest.Mo
 def test_a_command_cannot_hide_a_change_among_many_files(
     root: Path, held: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guarded_files, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(guarded_git_files, "MOST_ENTRIES", 20)
     guard = GuardedFiles([str(root)], str(held))
     for number in range(30):
         (root / str(number)).touch()
@@ -301,17 +301,17 @@ def test_a_command_cannot_hide_a_change_among_many_files(
 
 def test_endless_changes_end_the_check(root: Path, held: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     guard = GuardedFiles([str(root)], str(held))
-    for number in range(guarded_files.MOST_CHANGES):
+    for number in range(guarded_git_files.MOST_CHANGES):
         (root / ".git/hooks/update").write_text(str(number))
         assert guard.check(lambda: True)
         assert not (root / ".git/hooks/update").exists()
         (root / ".git/hooks/update").write_text(str(number))
         assert guard.check(lambda: True)
-    assert len(guard.report()["held"]) == guarded_files.MOST_CHANGES, "the same again is held once"
+    assert len(guard.report()["held"]) == guarded_git_files.MOST_CHANGES, "the same again is held once"
     (root / ".git/hooks/update").write_text("last")
     assert not guard.check(lambda: True)
-    monkeypatch.setattr(guarded_files, "MOST_CHANGES", 1_000)
-    monkeypatch.setattr(guarded_files, "MOST_ENTRIES", 20)
+    monkeypatch.setattr(guarded_git_files, "MOST_CHANGES", 1_000)
+    monkeypatch.setattr(guarded_git_files, "MOST_ENTRIES", 20)
     for number in range(30):
         (root / str(number)).mkdir()
     assert not guard.check(lambda: True)

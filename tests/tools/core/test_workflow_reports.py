@@ -12,7 +12,7 @@ from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.tools.core.report import CARD_EXCERPT, READ_DEFAULT
+from atelier_desk.tools.core.workflow_reports import CARD_EXCERPT, READ_DEFAULT
 from tests.tools.conftest import Calls, MakeCalls
 
 REPORT = "ReportTool"

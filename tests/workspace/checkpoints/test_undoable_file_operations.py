@@ -1,8 +1,8 @@
 """File changes, as recorded and as undone: also after a kill, and with somebody else working in parallel."""
 
-# equivalent: undoable_changes.py WorkspaceFiles._change: `1` → `2`
+# equivalent: undoable_file_operations.py WorkspaceFiles._change: `1` → `2`
 #   Where the clock stands still or was set back, the next change has a later id than the one before: how much later
-# nobody asks. equivalent: undoable_changes.py WorkspaceFiles._recorded: `raise` → `pass`
+# nobody asks. equivalent: undoable_file_operations.py WorkspaceFiles._recorded: `raise` → `pass`
 #   Once a change is written down, only a deletion can still fail; settling that again finds just what was written down.
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.workspace import file_copying
-from atelier_desk.workspace.checkpoints import undoable_changes as module
+from atelier_desk.workspace.checkpoints import undoable_file_operations as module
 from atelier_desk.workspace.checkpoints.undo import undo
-from atelier_desk.workspace.checkpoints.undoable_changes import Author, WorkspaceFiles
+from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.path_resolution import WorkspacePath
 from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 
