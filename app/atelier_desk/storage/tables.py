@@ -122,14 +122,14 @@ PROVIDERS: Table[ProviderConfig] = Table(
     ProviderConfig,
     key=lambda provider: provider.name,
     json_fields={"headers"},
-    hashed=N_("The provider {row} is damaged."),
+    hashed=N_("The entry of the provider {row} is damaged."),
 )
 MCP_SERVERS: Table[McpEntry] = Table(
     "mcp_server",
     McpEntry,
     key=lambda entry: entry.name,
     json_fields={"config", "known"},
-    hashed=N_("The MCP server {row} is damaged."),
+    hashed=N_("The entry of the MCP server {row} is damaged."),
 )
 PROJECTS: Table[Project] = Table(
     "project", Project, extra=lambda project: {"folded": project.name.casefold()}, order=("folded",)

@@ -315,7 +315,10 @@ async def test_an_imported_rule_is_disabled_until_confirmed(
     atelier.set("permissions", "held", (waiting,))
     atelier.set("permissions", "confirm", (waiting,))
     await window.page("approvals").load()
-    assert find("rule-held-write_file").text() == "Disabled: restored from another installation's backup"
+    assert (
+        find("rule-held-write_file").text()
+        == "Waiting for your confirmation: restored from another installation's backup"
+    )
     assert window.findChild(QPushButton, f"rule-confirm-{NEW.text}") is None
     find("rule-confirm-write_file").click()
     await settle()

@@ -57,7 +57,7 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
         (True, False, True, True, "ok", ["by name but cannot reach them"]),
         (True, True, True, False, "ok", ["Those that only read could end your other programs"]),
         (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
-        (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "are restored after they have run"]),
+        (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "are restored after a command has run"]),
         (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can end your other programs"]),
     ],
 )

@@ -18,7 +18,7 @@ def register(add: AddCommands) -> None:
         command.add_argument(
             "--workspace", metavar="DIR", action="append", help=_("a folder to look in; without it, the current one")
         )
-    trust = group.command("trust", _("trust folders: agents use their skills and follow their AGENTS.md"))
+    trust = group.command("trust", _("trust folders: agents use the skills in them and follow their AGENTS.md"))
     trust.add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
     added = group.command("add", _("install a skill from a folder"))
     added.add_argument("folder", metavar="DIR", help=_("the folder with a SKILL.md"))

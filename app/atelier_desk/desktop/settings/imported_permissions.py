@@ -48,7 +48,9 @@ class HeldList(RowList):
         row = control(QWidget(self), f"held-{grant.id}")
         title, about = import_confirmation_text.title(grant), import_confirmation_text.about(grant)
         row.setAccessibleName(visible(f"{title}: {about}"))
-        words = label(_("Disabled: restored from another installation's backup"), "warn", row, wrap=True)
+        words = label(
+            _("Waiting for your confirmation: restored from another installation's backup"), "warn", row, wrap=True
+        )
         texts = fill(
             QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0
         )

@@ -72,7 +72,7 @@ class DownloadCard(Card):
         self._summary.setText(_(entry.summary))
         tools = _("calls tools") if entry.tools else _("guided requests only")
         ram = _("needs {gb} GB of memory", gb=number(entry.ram_gb))
-        self._facts.setText(" · ".join((size(entry.size_bytes), ram, tools, _("licence {name}", name=entry.licence))))
+        self._facts.setText(" · ".join((size(entry.size_bytes), ram, tools, _("{name} licence", name=entry.licence))))
         words = {
             "waiting": _("waiting"), "running": _("downloading"), "verifying": _("checking"), "paused": _("paused"),
             "done": _("ready"), "failed": _("failed"),

@@ -100,7 +100,7 @@ class RuleList(RowList):
             texts.addWidget(control(label(never, "warn", row, wrap=True), f"rule-never-{rule.text}"))
         confirm: list[tuple[QWidget, int, Qt.AlignmentFlag]] = []
         if rule.held:
-            words = _("Disabled: restored from another installation's backup")
+            words = _("Waiting for your confirmation: restored from another installation's backup")
             texts.addWidget(control(label(words, "warn", row, wrap=True), f"rule-held-{rule.text}"))
             button = control(
                 QPushButton(_("Confirm"), row), f"rule-confirm-{rule.text}", on=lambda: self.confirmed.emit(rule)

@@ -9,8 +9,8 @@ from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.support.i18n import N_
 
 NOT_CONFIRMED = N_(
-    "Nothing is sent to {provider} ({about}): this came with a backup from another installation. Confirm "
-    "it in Settings → Data and diagnostics, or with: atelier backup confirm '{id}'"
+    "Nothing is sent to {provider} until you confirm its settings ({about}), which came with a backup from another "
+    "installation. Confirm them in Settings → Data and diagnostics, or with: atelier backup confirm '{id}'"
 )
 HARMLESS_EMBEDDERS = frozenset({"builtin", "none"})
 

@@ -168,7 +168,7 @@ def _namespaces() -> list[str]:
     if not sandbox.has_mounts():
         found.append(
             _(
-                "Protected parts of a repository are restored after they have run, and paths that a rule denies "
+                "Protected parts of a repository are restored after a command has run, and paths that a rule denies "
                 "cannot be hidden."
             )
         )

@@ -66,7 +66,8 @@ class PromptFrameRepository(Repository[PromptFrame]):
     """System messages and tool definitions, each stored once per workflow."""
 
     table = tables.FRAMES
-    what = "prompt frame"
+    what = "stored prompt"
+    absent = N_("There is no stored prompt {id}.")
 
     async def save(self, frame: PromptFrame) -> None:
         """Insert or replace a frame.

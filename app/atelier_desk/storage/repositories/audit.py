@@ -9,6 +9,7 @@ from atelier_desk.domain.audit import AuditEntry, AuditFilter
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base_repository import Repository, page_size
 from atelier_desk.storage.row_mapping import record
+from atelier_desk.support.i18n import N_
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -21,6 +22,7 @@ class AuditRepository(Repository[AuditEntry]):
 
     table = tables.AUDIT
     what = "audit entry"
+    absent = N_("There is no audit entry {id}.")
 
     async def page(
         self, wanted: AuditFilter, *, after: tuple[datetime, str] | None = None, limit: int = 100

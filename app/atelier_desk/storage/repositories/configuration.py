@@ -64,6 +64,7 @@ class ProviderRepository(Repository[ProviderConfig]):
 
     table = tables.PROVIDERS
     what = "provider"
+    absent = N_("There is no provider {id}.")
 
     async def save(self, config: ProviderConfig) -> None:
         """Insert or replace a provider."""
@@ -106,6 +107,7 @@ class ModelRepository(Repository[ModelInfo]):
 
     table = tables.MODELS
     what = "model"
+    absent = N_("There is no model {id}.")
 
     async def save(self, model: ModelInfo) -> None:
         """Insert or replace a model."""
@@ -141,7 +143,8 @@ class McpServerRepository(DeletingRepository[McpEntry]):
     """MCP servers, keyed by name."""
 
     table = tables.MCP_SERVERS
-    what = "server"
+    what = "MCP server"
+    absent = N_("There is no MCP server {id}.")
 
     async def save(self, entry: McpEntry) -> None:
         """Insert or replace a server."""
@@ -160,6 +163,7 @@ class RuleRepository(DeletingRepository[PermissionRule]):
 
     table = tables.RULES
     what = "rule"
+    absent = N_("There is no rule {id}.")
 
     async def list(self) -> list[PermissionRule]:
         """All rules, oldest first."""

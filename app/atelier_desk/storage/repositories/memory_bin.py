@@ -14,6 +14,7 @@ from atelier_desk.domain.memory import DeletedMemory
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base_repository import DeletingRepository, some
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.support.i18n import N_
 
 _COLUMNS = ", ".join(
     column for field in tables.MEMORIES.model.model_fields if (column := tables.MEMORIES.column(field)) != "id"
@@ -25,6 +26,7 @@ class MemoryBinRepository(DeletingRepository[DeletedMemory]):
 
     table = tables.MEMORY_BIN
     what = "deleted memory"
+    absent = N_("There is no deleted memory {id}.")
 
     async def list(self, limit: int | None = None, offset: int = 0) -> list[DeletedMemory]:
         """Return deleted memories, last deleted first; all without a ``limit``.

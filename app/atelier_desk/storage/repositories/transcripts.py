@@ -96,6 +96,7 @@ class ExecutionRepository(Repository[ToolExecution]):
 
     table = tables.EXECUTIONS
     what = "tool call"
+    absent = N_("There is no tool call {id}.")
 
     async def _select(self, tail: str, /, **params: Any) -> list[ToolExecution]:
         rows = await self._store.query(f"SELECT {self.table.columns} FROM {self.table.name} {tail}", **params)  # noqa: S608

@@ -81,7 +81,7 @@ class GetEnvironmentInfo(_Context):
     title = N_("Environment")
     purpose = N_("Shows the system and the installed programs")
     icon = "monitor"
-    summaries: ClassVar = {"": N_("Look up the environment")}
+    summaries: ClassVar = {"": N_("Check the environment")}
     needs_workspace = False
     about = About(
         what="Get the operating system, the processor and which usual programs commands can use.",

@@ -261,7 +261,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
                 return Kind.READS, git.reads(arguments), [], "", "", False
         rules = READS.get(name) or WRITES.get(name)
         if rules is None:
-            return Kind.RUNS, [], [], N_("it is not in the table of commands"), name, False
+            return Kind.RUNS, [], [], N_("Atelier does not know this command"), name, False
         files = _files(name, rules, arguments)
     except UnknownOptionError as error:
         settings = (

@@ -139,8 +139,8 @@ class DataPage(RowsPage):
 
         def place() -> str:
             words = ngettext(
-                "{n} attachment or file of a tool: {size}",
-                "{n} attachments and files of tools: {size}",
+                "{n} attachment or file from a tool: {size}",
+                "{n} attachments and files from tools: {size}",
                 files,
                 size=size(held),
             )

@@ -125,7 +125,10 @@ DAYS = Number(
 DEPTH = Number(
     "max_depth",
     N_("Team depth"),
-    N_("0: agents cannot start sub-agents. 1: sub-agents cannot start their own. More: that many levels."),
+    N_(
+        "0: agents cannot start sub-agents. 1: sub-agents cannot start their own. 2 or more: that many levels of "
+        "sub-agents."
+    ),
     "max-depth",
 )
 
