@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atelier_desk.cli.grammar import media
+from atelier_desk.cli.command_arguments import media
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web.media_generation import SERVICES
 from tests.cli.conftest import Cli

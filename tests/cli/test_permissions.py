@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.grammar.permissions import moment
+from atelier_desk.cli.command_arguments.permissions import moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.model_messages import ToolCall

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.grammar import projects
+from atelier_desk.cli.command_arguments import projects
 from atelier_desk.domain.project import Direction, EntityKind, IngestState, RelationKind
 from atelier_desk.engine.services.projects import ProjectService
 from tests.cli.conftest import Cli

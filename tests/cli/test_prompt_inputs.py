@@ -293,7 +293,7 @@ def test_tasks_of_all_workflows_by_status(cli: Cli) -> None:
 
 
 def test_the_offered_statuses_are_those_of_the_domain() -> None:
+    from atelier_desk.cli.command_arguments import tasks
     from atelier_desk.cli.event_text import TASK_STATES
-    from atelier_desk.cli.grammar import tasks
 
     assert set(tasks.STATUSES) == {status.value for status in TaskStatus} == set(TASK_STATES)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.cli.grammar import web
+from atelier_desk.cli.command_arguments import web
 from atelier_desk.web import search
 from tests.cli.conftest import Cli
 from tests.support.servers.threaded_http import Handler, serving

@@ -74,7 +74,8 @@ def recorded(sources: Path) -> Path:
             "ATELIER_RECORDED": str(folder),
             "PYTHONPATH": f"{ROOT / 'tests' / 'support'}{os.pathsep}{sdk}",
         }
-        options = ("-p", "sdk_recorder", "-p", "no:cacheprovider", "--noconftest", "--continue-on-collection-errors")
+        plugins = ("-p", "sdk_test_stream_recorder", "-p", "no:cacheprovider")
+        options = (*plugins, "--noconftest", "--continue-on-collection-errors")
         given = (
             "-q",
             "-o",

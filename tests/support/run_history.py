@@ -8,7 +8,7 @@ from typing import Any
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolSpec
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.engine.services.request.sent_request import (
+from atelier_desk.engine.services.request.sent_request_data import (
     Omitted,
     OmittedEntry,
     PartSize,

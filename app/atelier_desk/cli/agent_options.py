@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig, Choices, Thinking
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.runs.agent_resolution import chosen
+from atelier_desk.engine.runs.effective_agent import chosen
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.presentation.file_change_text import missing_text
 from atelier_desk.presentation.permission_profiles import mode_of

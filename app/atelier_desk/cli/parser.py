@@ -53,7 +53,7 @@ GROUPS = {
 }
 """Help of each command or group, in the order of the help page.
 
-``cli.grammar.<name>.register(add)`` adds its arguments.
+``cli.command_arguments.<name>.register(add)`` adds its arguments.
 """
 OK, FAILED, USAGE, ABANDONED, LIMITED, WAITING = 0, 1, 2, 3, 4, 5
 """Exit statuses, with ``signals.CANCELLED``."""
@@ -189,7 +189,7 @@ def build_parser(argv: Sequence[str] = tuple(GROUPS)) -> Parser:
     adder = AddCommands(parser.add_subparsers(dest="command", metavar=_("COMMAND")), common)
     for name, help in GROUPS.items():
         if name in argv:
-            import_module(f"atelier_desk.cli.grammar.{name}").register(adder)
+            import_module(f"atelier_desk.cli.command_arguments.{name}").register(adder)
         else:
             adder.mention(name, _(help))
     return parser

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.function_tools import GivenTool
     from atelier_desk.engine.runs.manager import Responder, RunManager
     from atelier_desk.engine.runs.one_prompt import Answer
-    from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
+    from atelier_desk.engine.services.common.question_limits import WorkflowQuestionGate
     from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -473,7 +473,7 @@ class Atelier(LazyParts):
         from atelier_desk.engine.journal.journal import no_fault
         from atelier_desk.engine.run.driver_dependencies import RunEnvironment
         from atelier_desk.engine.runs.manager import RunManager
-        from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
+        from atelier_desk.engine.services.common.question_limits import WorkflowQuestionGate
         from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 
         async def pending(workflow_id: str) -> int:
@@ -522,7 +522,7 @@ class Atelier(LazyParts):
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Responder:
         from atelier_desk.domain.errors import NotFoundError
-        from atelier_desk.engine.runs.agent_resolution import chosen
+        from atelier_desk.engine.runs.effective_agent import chosen
         from atelier_desk.engine.runs.manager import Responder
 
         agent = await self.agents.get(agent_id) if agent_id else None

@@ -21,7 +21,7 @@ from atelier_desk.domain.limits import DATABASE_PAUSE_S
 from atelier_desk.storage import driver, errors
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.lock import shielded
-from atelier_desk.support import heap
+from atelier_desk.support import free_memory
 from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ class Engine:
             if fsync is not None:
                 self._fsync = fsync
         # A merge of 200 MB of tables left 210 MB of freed memory with the process, a move without one 25 MB.
-        await in_storage_thread(heap.trim)
+        await in_storage_thread(free_memory.trim)
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log in bytes, which the next start after a kill has to read; 0 in memory."""

@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import EventBody, RunFinished, RunStarted
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.journal import inherited_messages
+from atelier_desk.engine.journal import conversation_before_run
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import Driver
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -85,14 +85,14 @@ async def test_run_that_is_asked_for_while_its_start_is_committed_has_one_driver
     sent = asyncio.Event()
 
     async def load(*arguments: Any) -> RunHandle:
-        handle = await inherited_messages.load(*arguments)
+        handle = await conversation_before_run.load(*arguments)
         if late:
             await sent.wait()
         return handle
 
     monkeypatch.setattr(
-        "atelier_desk.engine.runs.live_runs.inherited_messages",
-        SimpleNamespace(load=load, Conversations=inherited_messages.Conversations),
+        "atelier_desk.engine.runs.live_runs.conversation_before_run",
+        SimpleNamespace(load=load, Conversations=conversation_before_run.Conversations),
     )
     model = ScriptedModel([[calculate("c1", "2*3")], "It is 6.", "never"])
     async with open_atelier(model) as atelier, asyncio.timeout(20):

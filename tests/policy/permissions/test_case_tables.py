@@ -11,7 +11,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions.decide import Level, decide
-from tests.policy.permissions.case_tables import call, levels, rows
+from tests.policy.permissions.read_case_tables import call, levels, rows
 
 STRICT = ApprovalPolicy(mode=ApprovalMode.MANUAL, auto_approve_low=False)
 FREE = ApprovalPolicy(mode=ApprovalMode.AUTO)

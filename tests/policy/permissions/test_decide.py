@@ -25,7 +25,7 @@ from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, C
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.rule_scope import holds
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
-from tests.policy.permissions.case_tables import HOME, ROOT
+from tests.policy.permissions.read_case_tables import HOME, ROOT
 
 WORDS = st.sampled_from(
     ["ls", "git", "log", "push", "-x", "a b", "*", "it's", "--out=:*", "", "\\", 'q"', "make", "é", "cd", "&&"]

@@ -1,6 +1,6 @@
 """An MCP server of the older revisions over standard input, plain JSON, fast and badly behaved.
 
-``python mcp_plain.py FILE``: the file defines it: ``{"tools": […], "mode": …, "notes": PATH}``; it is read
+``python mcp_stdio.py FILE``: the file defines it: ``{"tools": […], "mode": …, "notes": PATH}``; it is read
 again for every list.
 """
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.support.readable_text import name_on_disk, readable_name
 from tests.tools.conftest import Calls
 

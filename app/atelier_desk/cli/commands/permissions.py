@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.cli.approval_decisions import parse_arguments
+from atelier_desk.cli.command_arguments.permissions import AUDITED
 from atelier_desk.cli.command_result import Note, Result, Shown, Table, report
 from atelier_desk.cli.file_arguments import folders, path_of
-from atelier_desk.cli.grammar.permissions import AUDITED
 from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv

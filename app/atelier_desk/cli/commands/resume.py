@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 
 from atelier_desk.cli.agent_options import warn_about_missing
+from atelier_desk.cli.command_arguments.resume import LIMITS
 from atelier_desk.cli.event_renderers import renderer_for
 from atelier_desk.cli.follow import Follower, resume_team
-from atelier_desk.cli.grammar.resume import LIMITS
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, WAITING
 from atelier_desk.cli.questions_and_approvals import Responders
 from atelier_desk.cli.stepper import Stepper

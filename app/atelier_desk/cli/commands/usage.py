@@ -8,9 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from atelier_desk.cli.command_arguments.usage import BY
 from atelier_desk.cli.command_result import Note, Result, Table
 from atelier_desk.cli.file_arguments import path_of
-from atelier_desk.cli.grammar.usage import BY
 from atelier_desk.cli.progress import noted_when_slow
 from atelier_desk.cli.terminal_io import Output, in_thread
 from atelier_desk.domain.errors import UsageError

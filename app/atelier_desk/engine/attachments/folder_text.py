@@ -12,7 +12,7 @@ from pathlib import Path
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.engine.attachments.names_and_decoding import binary, decode, is_secret_name, shown_name
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.gitignore_walk import Walk, WalkEntry
 from atelier_desk.workspace.root import ConfinedRoot

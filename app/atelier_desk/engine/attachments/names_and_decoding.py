@@ -6,7 +6,7 @@ import re
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import guessed, marked
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.support.readable_text import readable_name
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")

@@ -20,7 +20,7 @@ from atelier_desk.domain.image_limits import JPEG, PNG
 from atelier_desk.engine.attachments.folder_text import folder_text
 from atelier_desk.engine.attachments.image_headers import Picture, picture_of
 from atelier_desk.engine.attachments.names_and_decoding import binary, decode, is_secret_name, shown_name
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.media.image_headers import kind_of
 from atelier_desk.media.picture_preparation import UnusablePicture, prepared
 from atelier_desk.support.i18n import N_

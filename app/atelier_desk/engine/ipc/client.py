@@ -20,7 +20,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.shutdown import CANCELLED
 
 ANSWER_TIMEOUT_S = 10.0
-"""Exit status of a command that was cancelled (128 + SIGINT)."""
+"""How long the process that holds the data folder may take to answer before it counts as gone."""
 
 
 class UserTerminal(Protocol):

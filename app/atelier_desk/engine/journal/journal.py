@@ -46,10 +46,10 @@ from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.journal.batch import Batch, BatchHead, stream_events
 from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.projection.event_projection import project, project_task
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint
 from atelier_desk.storage.repositories import Repositories

@@ -28,11 +28,11 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import Follow, RunHandle, nothing_follows
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.engine.run.results import call_finished
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.llm.tokens import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support import background_tasks

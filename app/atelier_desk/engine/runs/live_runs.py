@@ -26,7 +26,7 @@ from atelier_desk.domain.limits import RUNS_END_S
 from atelier_desk.domain.stream.payloads import Failure
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine.journal import inherited_messages
+from atelier_desk.engine.journal import conversation_before_run
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -69,7 +69,7 @@ class LiveRuns:
     def __init__(self, env: RunEnvironment, slots: int, teams: Callable[[RunEnvironment, LiveRuns], TeamPort]) -> None:
         self._env = env
         self.slots = Slots(slots)
-        self.conversations = inherited_messages.Conversations(env.repos)
+        self.conversations = conversation_before_run.Conversations(env.repos)
         self.alive: dict[str, str] = {}
         self.teams = teams(env, self)
         self.narrow: Callable[[LiveRun], Awaitable[None]] = _as_it_is
@@ -133,7 +133,7 @@ class LiveRuns:
             if live is not None:
                 await self._env.journal.refresh(live.handle)
                 return live
-            handle = await inherited_messages.load(self._env.repos, self.conversations, run_id)
+            handle = await conversation_before_run.load(self._env.repos, self.conversations, run_id)
             live = self._runs[run_id] = LiveRun(handle)
             if handle.current.status.final:
                 self._finished_with(live)

@@ -22,14 +22,14 @@ from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CAL
 from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.permissions import resolved_paths
 from atelier_desk.engine.run.reducer.state import used_folders, without_called_skill
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.run.tainted_file_reads import read_at_start
-from atelier_desk.engine.runs.agent_resolution import other_agent
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attachments import Attaching
 from atelier_desk.engine.runs.context_editing import ContextEditing
+from atelier_desk.engine.runs.effective_agent import other_agent
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.message_validation import IMAGE_BYTES, MOST_IMAGES, calling, check_message

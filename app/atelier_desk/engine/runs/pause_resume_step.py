@@ -21,11 +21,11 @@ from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.journal.journal import Part
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.next_step import Done, Wait, next_step
 from atelier_desk.engine.run.reducer.reduce import FINISH_NOW
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.prompt_texts import FINISH_NOTE
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns, lost_reply
 from atelier_desk.engine.runs.message_validation import calling, check_text

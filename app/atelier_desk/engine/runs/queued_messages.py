@@ -13,8 +13,8 @@ from atelier_desk.domain.events.run import CallStatus, EventBody, QueueChanged, 
 from atelier_desk.domain.workflow import QUEUED, Workflow
 from atelier_desk.engine.run.driver import SUPERSEDED, closing_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.message_validation import calling, check_message

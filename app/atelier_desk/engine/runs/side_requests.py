@@ -19,10 +19,10 @@ from atelier_desk.domain.events.run import RequestLost
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, Usage
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.run.request.reply_timeout import watched
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.tokens import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget

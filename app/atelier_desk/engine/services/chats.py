@@ -15,7 +15,7 @@ from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, Ch
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.journal.journal import Part, RunHandle
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.workflow.chat_export_formats import chat_of
 from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, ChatFile, is_export, is_workflow

@@ -11,14 +11,14 @@ from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEv
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.workflow import Run
-from atelier_desk.engine.journal.inherited_messages import Conversations
+from atelier_desk.engine.journal.conversation_before_run import Conversations
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
 from atelier_desk.engine.run.request import compaction, context, prompt_texts, tool_definitions, tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.engine.services.request.sent_request import (
+from atelier_desk.engine.services.request.sent_request_data import (
     PARTS,
     Omitted,
     OmittedEntry,

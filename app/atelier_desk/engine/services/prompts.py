@@ -11,7 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.domain.skill import Invocation, SkillUse
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.storage.repositories.prompts import NAME_IN_USE

@@ -20,7 +20,7 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
 from atelier_desk.domain.workflow_branches import RunLink
 from atelier_desk.engine.costs.usage_totals import usage_of
-from atelier_desk.engine.runs.agent_resolution import chosen
+from atelier_desk.engine.runs.effective_agent import chosen
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.engine.services.common.service_context import ServiceContext

@@ -22,7 +22,7 @@ from atelier_desk.llm.anthropic.request_options import (
     thinking_support,
     with_capabilities,
 )
-from atelier_desk.llm.anthropic.structured_output import closed
+from atelier_desk.llm.anthropic.structured_output_schema import closed
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.network.connection_setup import checked_base_url

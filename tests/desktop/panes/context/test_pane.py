@@ -17,7 +17,7 @@ from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.services.request.sent_request import PartSize
+from atelier_desk.engine.services.request.sent_request_data import PartSize
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
 from tests.support import run_history

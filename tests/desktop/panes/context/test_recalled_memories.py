@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.context.recalled_memories import given
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
-from atelier_desk.engine.services.request.sent_request import SentItem
+from atelier_desk.engine.services.request.sent_request_data import SentItem
 from tests.desktop.panes.context.test_pane import atelier, named, pane, texts  # noqa: F401 - fixtures
 from tests.support import run_history
 from tests.support.fake_bridge import FakeAtelier, settle

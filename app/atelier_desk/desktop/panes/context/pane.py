@@ -50,7 +50,7 @@ from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.request.sent_request import Omitted, RequestSummary, SentItem, SentRequest
+    from atelier_desk.engine.services.request.sent_request_data import Omitted, RequestSummary, SentItem, SentRequest
     from atelier_desk.engine.services.team.display_data import AgentNode
 
 WIDE = 620

@@ -12,7 +12,7 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.domain.model_messages import ChatMessage
-    from atelier_desk.engine.services.request.sent_request import SentRequest
+    from atelier_desk.engine.services.request.sent_request_data import SentRequest
 
 _PARTS = (
     ("score", N_("score")),

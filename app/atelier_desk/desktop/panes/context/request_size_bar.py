@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.request.sent_request import PartSize
+    from atelier_desk.engine.services.request.sent_request_data import PartSize
 
 PART_WORDS = {
     "system": N_("System"),

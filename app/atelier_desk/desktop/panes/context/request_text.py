@@ -15,7 +15,7 @@ from atelier_desk.support.readable_text import shorten
 if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.model_messages import ChatMessage, ToolSpec
-    from atelier_desk.engine.services.request.sent_request import Omitted, RequestSummary, SentItem, SentRequest
+    from atelier_desk.engine.services.request.sent_request_data import Omitted, RequestSummary, SentItem, SentRequest
 
 EXCERPT = 120
 _KINDS: dict[str, tuple[str, str, Role]] = {

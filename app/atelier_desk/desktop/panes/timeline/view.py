@@ -1,4 +1,4 @@
-"""The timeline: a lane per agent, a bar per span. Painted; its accessible alternative is ``timeline_list``."""
+"""The timeline: a lane per agent, a bar per span. Painted; its accessible alternative is ``list``."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QToolTip, QWidget
 
 from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis, axis_of, sub_rows
+from atelier_desk.desktop.panes.timeline.lanes_and_bars import Bar, Lane, Scene, SpanKey, span_key
 from atelier_desk.desktop.panes.timeline.paint import names_width, paint_timeline
-from atelier_desk.desktop.panes.timeline.scene import Bar, Lane, Scene, SpanKey, span_key
 from atelier_desk.desktop.replay.span_titles import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text

@@ -50,6 +50,7 @@ from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CAL
 from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
 from atelier_desk.engine.run.request import context, prompt_texts, tool_search
 from atelier_desk.engine.run.request.pictures import with_pictures
@@ -65,7 +66,6 @@ from atelier_desk.engine.run.request.reply_processing import (
 from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained

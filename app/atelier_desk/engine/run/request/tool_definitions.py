@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.domain.prompt_frame import PromptFrame
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import visible
-from atelier_desk.engine.run.sanitize import sanitized
 from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.tokens import definition_tokens
 from atelier_desk.tools.registry.tool_modes import Search, Toolset

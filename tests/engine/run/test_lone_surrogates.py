@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
-from atelier_desk.engine.run.sanitize import sanitized
+from atelier_desk.engine.run.lone_surrogates import sanitized
 
 anything = st.text(st.characters(codec=None), max_size=40)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.grammar.shared_options import add_agent_options, add_attach_option, add_workflow_options
+from atelier_desk.cli.command_arguments.shared_options import add_agent_options, add_attach_option, add_workflow_options
 from atelier_desk.cli.parser import AddCommands
 
 

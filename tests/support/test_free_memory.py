@@ -8,7 +8,7 @@ import sys
 import psutil
 import pytest
 
-from atelier_desk.support import heap
+from atelier_desk.support import free_memory
 
 PIECES, BYTES = 60_000, 2_000
 
@@ -26,7 +26,7 @@ def test_small_freed_blocks_return_to_the_system() -> None:
     for piece in pieces:
         libc.free(piece)
     before = psutil.Process().memory_info().rss
-    heap.trim()
+    free_memory.trim()
     libc.free(last)
     assert before - psutil.Process().memory_info().rss > PIECES * BYTES / 2
 
@@ -35,5 +35,5 @@ def test_small_freed_blocks_return_to_the_system() -> None:
 def test_other_systems_need_no_call(monkeypatch: pytest.MonkeyPatch, platform: str) -> None:
     monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setattr(ctypes, "CDLL", None)
-    heap.trim()
-    heap.share_arenas()
+    free_memory.trim()
+    free_memory.share_arenas()

@@ -6,7 +6,7 @@ import argparse
 import re
 from datetime import datetime, timedelta
 
-from atelier_desk.cli.grammar.shared_options import PROFILES
+from atelier_desk.cli.command_arguments.shared_options import PROFILES
 from atelier_desk.cli.id_prefixes import add_id
 from atelier_desk.cli.parser import DATABASE, AddCommands, flag, number, several
 from atelier_desk.support.i18n import _

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.grammar.shared_options import add_schema_option
+from atelier_desk.cli.command_arguments.shared_options import add_schema_option
 from atelier_desk.cli.parser import DATABASE, AddCommands, flag
 from atelier_desk.support.i18n import _
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.grammar import own_tools
-from atelier_desk.cli.grammar.shared_options import add_people_options
+from atelier_desk.cli.command_arguments import own_tools
+from atelier_desk.cli.command_arguments.shared_options import add_people_options
 from atelier_desk.cli.id_prefixes import add_id
 from atelier_desk.cli.parser import TOOLS, AddCommands, several
 from atelier_desk.support.i18n import _

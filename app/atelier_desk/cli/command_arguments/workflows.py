@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.grammar.shared_options import add_model_options, add_profile_option, add_workspace_option
+from atelier_desk.cli.command_arguments.shared_options import (
+    add_model_options,
+    add_profile_option,
+    add_workspace_option,
+)
 from atelier_desk.cli.id_prefixes import add_id
 from atelier_desk.cli.parser import DATABASE, AddCommands, flag, limit, number
 from atelier_desk.domain import limits

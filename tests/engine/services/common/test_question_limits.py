@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.engine.services.common.question_gate import WorkflowQuestionGate
+from atelier_desk.engine.services.common.question_limits import WorkflowQuestionGate
 from tests.support.manual_clock import ManualClock
 
 UNRESPONSIVE = "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in {n} seconds."

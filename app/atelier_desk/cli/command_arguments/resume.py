@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.cli.grammar.shared_options import add_people_options
+from atelier_desk.cli.command_arguments.shared_options import add_people_options
 from atelier_desk.cli.id_prefixes import add_id
 from atelier_desk.cli.parser import AddCommands, flag
 from atelier_desk.support.i18n import _

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from atelier_desk.cli.grammar import mcp_import
+from atelier_desk.cli.command_arguments import mcp_import
 from atelier_desk.cli.parser import DATABASE, ENGINE, TOOLS, AddCommands, flag, limit, number, several
 from atelier_desk.support.i18n import _
 

@@ -33,7 +33,7 @@ from atelier_desk.domain.model_messages import ChatReply, FinishReason, ImagePar
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import conversation_snapshots
-from atelier_desk.engine.journal.inherited_messages import Conversations, load
+from atelier_desk.engine.journal.conversation_before_run import Conversations, load
 from atelier_desk.engine.journal.journal import RunHandle, run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import (
