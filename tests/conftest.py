@@ -4,6 +4,7 @@ loopback.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import socket
@@ -27,6 +28,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from atelier_desk.support import i18n
+from atelier_desk.support.garbage_collection import collect_due
 from tests.support.manual_clock import ManualClock
 
 pytest_plugins = ["tests.support.database_templates", "tests.support.hang_watchdog"]
@@ -40,8 +42,16 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
 def pytest_configure() -> None:
-    """Write compiled test modules into the cache, too."""
+    """Write compiled test modules into the cache, too; collect garbage between tests, on the main thread.
+
+    Another thread would destroy widgets that an earlier test left in a reference cycle, which crashes Qt.
+    """
     sys.dont_write_bytecode = False
+    gc.disable()
+
+
+def pytest_runtest_teardown() -> None:
+    collect_due()
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,8 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from atelier_desk.support.garbage_collection import THRESHOLDS
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -21,9 +23,7 @@ EXAMPLE_GOAL = "What is 12*7? Use the calculator."
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
-    # Nearly all objects of the first seconds stay: the default collection rate costs a tenth of a command's
-    # time.
-    gc.set_threshold(20_000, 20, 50)
+    gc.set_threshold(*THRESHOLDS)
     from atelier_desk.cli.main import parse_or_exit, working_folder_gone
     from atelier_desk.cli.parser import FAILED
     from atelier_desk.support.i18n import _

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import signal
 import subprocess
@@ -30,6 +31,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.support import i18n
+from atelier_desk.support.garbage_collection import THRESHOLDS
 from tests.storage.samples.unpack_sample import unpack
 from tests.support.fake_bridge import FakeAtelier
 
@@ -124,6 +126,35 @@ def test_the_engine_opens_after_the_first_paint_and_closes_after_saving_the_layo
     first_paint = json.loads((tmp_path / desktop.FIRST_PAINT_FILE).read_text())
     assert first_paint["theme"] == "dark"
     assert first_paint["window"]["geometry"] == engine.values.window["geometry"]
+
+
+def test_garbage_is_collected_on_the_windows_thread_although_the_engines_allocates(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Elsewhere a widget in an abandoned reference cycle would be destroyed outside its thread."""
+    collected: list[int] = []
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            collected.append(threading.get_ident())
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        Cycle()
+        yield Engine()
+        assert [[] for _number in range(3 * THRESHOLDS[0])]
+
+    gc.enable()  # as it is when the program starts
+    drive(monkeypatch, lambda program: program.bridge.ready and bool(collected))
+    try:
+        assert desktop.main(tmp_path, [], opener=opener) == 0
+        assert collected == [threading.get_ident()]
+        assert not gc.isenabled()
+    finally:
+        gc.disable()
 
 
 @pytest.mark.parametrize("most", [desktop.MOST_ENDS, 1], ids=["once", "always"])

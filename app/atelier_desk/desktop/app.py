@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -27,6 +28,7 @@ from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.presentation.file_change_text import upgrade_text
 from atelier_desk.support import free_memory
+from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
@@ -151,6 +153,7 @@ class Program(QObject):
         loop.set_exception_handler(self.crash.loop_handler)
         self._handle_signals()
         self._closed = asyncio.Event()
+        gc.disable()  # the engine's thread would destroy widgets: see ``collect_due``
         self.bridge.start_engine()
         self.window.prepare()
         with loop:
@@ -195,7 +198,7 @@ class Program(QObject):
             with contextlib.suppress(ValueError):  # not on the main thread: tests
                 signal.signal(number, self._on_signal)
         ticking = QTimer(self)
-        ticking.timeout.connect(lambda: None)  # lets Python handle signals while Qt waits
+        ticking.timeout.connect(collect_due)  # each call into Python also lets it handle signals while Qt waits
         ticking.start(SIGNAL_POLL_MS)
 
     def _on_signal(self, _number: int, _frame: object) -> None:
@@ -408,11 +411,8 @@ class _PaintWatcher(QObject):
 
 def _calm_collector() -> None:
     """Exclude everything loaded so far from garbage collection: a full collection blocks the window for 100 ms."""
-    import gc
-
     gc.collect()
     gc.freeze()
-    gc.set_threshold(20_000, 20, 50)
 
 
 def _option(argv: Sequence[str], name: str) -> str:
