@@ -9,8 +9,8 @@ from __future__ import annotations
 import gc
 
 THRESHOLDS = (20_000, 20, 50)
-"""Objects allocated before the youngest of Python's three generations is collected, then collections of each generation
-before the next one is. Python's own 700 (2 000 from 3.12 on) cost a tenth of a command's time: nearly all objects of the
+"""Objects allocated before the youngest of Python's three generations is collected, then collections of one generation
+before the next is. Python's own 700 (2 000 from 3.12 on) cost a tenth of a command's time: nearly all objects of the
 first seconds stay.
 """
 
