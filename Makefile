@@ -85,9 +85,9 @@ lint: setup
 	$(BIN)/python packaging/notices.py check
 	$(BIN)/python packaging/check_process_starts.py
 	$(BIN)/python packaging/check_item_delegates.py
-	$(BIN)/python packaging/check_plain_texts.py
+	$(BIN)/python packaging/check_plain_text_widgets.py
 	$(BIN)/python packaging/generated_docs.py check
-	$(BIN)/python packaging/check_widget_bindings.py
+	$(BIN)/python packaging/check_language_theme_bindings.py
 	$(BIN)/python packaging/check_forwarding.py
 	$(BIN)/python packaging/check_banned_words.py
 

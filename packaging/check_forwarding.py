@@ -22,7 +22,7 @@ ALLOWED = {
     "engine/services/own_tools.py:OwnToolService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.stop": "a protocol in tools/registry/services.py",
-    "tools/teams/team_tool.py:preview": "defines the length of a preview",
+    "tools/teams/team_tool_base.py:preview": "defines the length of a preview",
 }
 """Functions by module and name, and why they are allowed."""
 READS = ("engine/services/", ("self._context.repos.", "self._repo."))

@@ -15,9 +15,9 @@ from typing import Any
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.engine.run.permissions import Judge
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.registry.default import create_default_tool_registry

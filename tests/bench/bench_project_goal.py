@@ -27,7 +27,7 @@ from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, ChatRequest, ReplyDone, Role, ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.dialects import with_dialect
-from atelier_desk.llm.dialects.grammar import tools_grammar
+from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted import ScriptedModel, Step
@@ -48,7 +48,7 @@ GOALS = {
     ),
     "Which class stops asking a person who does not respond?": ("policy/circuit_breaker.py", "class "),
     "Where is an edit refused because somebody else changed the file after it was read?": (
-        "tools/files/file_tool.py",
+        "tools/files/file_tool_base.py",
         "def refuse_changed",
     ),
     "How are entities reached from another one along edges, to a depth?": (

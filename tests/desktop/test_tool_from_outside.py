@@ -23,7 +23,7 @@ from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.settings.pages.agents import tool_choices
 from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
-from atelier_desk.desktop.settings.tool_list import ToolList
+from atelier_desk.desktop.settings.tool_reference import ToolList
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.audit import DETAIL, MAX_SCANNED, cut, detail_of, hide_secrets
-from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 
 LONG = 300_000
 """Characters; with quadratic cost, scanning them would exceed the time limit of any test."""

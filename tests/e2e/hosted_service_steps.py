@@ -8,7 +8,7 @@ from typing import Any
 
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTableWidget, QWidget
 
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.domain.agent import ToolDialect
 from tests.e2e.harness import AppDriver
 from tests.support.list_texts import titles

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QListWidget, QPlainTextEdit, QPushButton
 
 from atelier_desk.desktop.settings.window import SettingsWindow
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 from tests.e2e.conftest import OpenApp
 
 

@@ -25,12 +25,12 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.google import FakeGoogle
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.openai_responses import FakeResponses
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 from tests.support.servers.signed_replies import SIGNING, SigningServer
 
 TOOLS = ("CalculatorTool", "SpawnAgentTool", "TodoTool")

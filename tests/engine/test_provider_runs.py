@@ -20,10 +20,10 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.support.manual_clock import ManualClock
 from tests.support.run_events import agent
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 SERVERS: dict[str, type[Any]] = {

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.llm.stream_requests import called, result
 
 KINDS = ("system", "user", "assistant", "thought", "call", "two calls", "result", "other result", "image", "odd call")

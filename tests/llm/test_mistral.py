@@ -20,15 +20,15 @@ from mistralai.client.models import AssistantMessage
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, Usage
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
 from tests.llm.conversation_shapes import ANY, SHAPES, conversation
 from tests.llm.stream_requests import ADD, ask, called, collect, joined, provider, reply_of, result
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.mistral import FIELDS, FakeMistral
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 KEY = "mistral-test-key-1"
 THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}]}

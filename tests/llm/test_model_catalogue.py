@@ -28,7 +28,7 @@ from atelier_desk.llm.model_catalogue import (
 )
 from atelier_desk.llm.presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import FakeServer, Request, Response
+from tests.support.servers.scripted_http_server import FakeServer, Request, Response
 
 GROQ = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
 FACTS = ListedModel(131_072, 32_768, 0.59, 0.79, True, False, True, 0.1, None)

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, ToolCall, Usage
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.tokens import estimate_request
 from tests.llm.stream_requests import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.ollama import FakeOllama
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 
 @pytest.fixture

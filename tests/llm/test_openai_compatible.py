@@ -13,8 +13,8 @@ from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImageP
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from tests.llm.stream_requests import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from atelier_desk.storage.database_engine import Engine, Outcome
 from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing import writer
-from atelier_desk.support import free_memory
+from atelier_desk.support import malloc_tuning
 from tests.storage.child_programs import run, start
 
 EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"
@@ -169,7 +169,7 @@ async def test_memory_freed_by_the_engine_returns_to_the_system(
 ) -> None:
     trimmed: list[int] = []
     async with await Store.open(datadir.database) as store:
-        monkeypatch.setattr(free_memory, "trim", lambda: trimmed.append(store._engine.log_bytes()))
+        monkeypatch.setattr(malloc_tuning, "trim", lambda: trimmed.append(store._engine.log_bytes()))
         await store.write(named("kept"))
         log = store._engine.log_bytes()
         await store._engine.reopen()

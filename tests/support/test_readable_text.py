@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.support.readable_text import filled, shorten, visible, visible_json
-from tests.support.poison import FORMATS
+from tests.support.malformed_messages import FORMATS
 
 
 @given(st.text(max_size=300), st.integers(min_value=1, max_value=80), st.booleans())

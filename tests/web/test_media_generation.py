@@ -14,9 +14,9 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web import media_generation
-from atelier_desk.web.credentials import entry
 from atelier_desk.web.media_generation import POLL_S, Job, MediaGenerator
 from atelier_desk.web.page_fetcher import Web
+from atelier_desk.web.service_keys import entry
 from tests.support.fake_websites import Asked, Reply, Sites
 from tests.support.manual_clock import ManualClock
 

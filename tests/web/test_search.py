@@ -13,8 +13,8 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.domain.usage import uncounted
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web import search
-from atelier_desk.web.credentials import entry
 from atelier_desk.web.search import Searcher, WebHit
+from atelier_desk.web.service_keys import entry
 from tests.support.fake_websites import Reply, Sites
 from tests.support.manual_clock import ManualClock
 

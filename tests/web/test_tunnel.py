@@ -11,7 +11,7 @@ import httpcore
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.llm.network.connection_setup import ProxyUse
+from atelier_desk.llm.network.proxy_and_certificates import ProxyUse
 from atelier_desk.web import page_fetcher as reader
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.web.tunnel import through

@@ -13,7 +13,7 @@ from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.policy.approval_modes import together
+from atelier_desk.policy.approval_strictness_and_grouping import together
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible_json
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus, OnTimeout
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.permission import Holds, RuleScope
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.presentation.permission_rule_text import always_text
 from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_, _

@@ -6,9 +6,9 @@ from typing import Any
 
 from atelier_desk.cli import approval_text
 from atelier_desk.cli.approval_text import call_text, short
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.presentation.failure_text import explain
 from atelier_desk.presentation.run_notices import (
     COMPACTIONS,

@@ -27,7 +27,7 @@ from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.presentation.file_change_text import upgrade_text
-from atelier_desk.support import free_memory
+from atelier_desk.support import malloc_tuning
 from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
@@ -72,7 +72,7 @@ def main(
         painted: called after the first paint, before the engine is opened.
     """
     sys.setswitchinterval(SWITCH_S)
-    free_memory.share_arenas()
+    malloc_tuning.share_arenas()
     QGuiApplication.setHighDpiScaleFactorRoundingPolicy(Qt.HighDpiScaleFactorRoundingPolicy.PassThrough)
     qt = QApplication.instance() or QApplication([sys.argv[0], *STYLE, *argv])
     assert isinstance(qt, QApplication)
@@ -256,7 +256,7 @@ class Program(QObject):
         from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
 
         await asyncio.to_thread(clear_left)
-        await asyncio.to_thread(free_memory.trim)
+        await asyncio.to_thread(malloc_tuning.trim)
 
     def _follow_settings(self) -> None:
         follow = self.window.settings.subscribe

@@ -146,7 +146,7 @@ class MainWindow(WindowActions):
         from atelier_desk.desktop.main_window.run_view_controller import RunViewController
         from atelier_desk.desktop.main_window.status_line import StatusWatch
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
-        from atelier_desk.desktop.system.desktop_integration import SystemLink
+        from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink
 
         self.setWindowIcon(app_icon())
 

@@ -14,8 +14,8 @@ from pydantic import Field, field_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call_presentation_and_subjects import Presentation, Subjects
 from atelier_desk.domain.permission import Holds, PermissionRule, RuleScope
-from atelier_desk.domain.tool_call_details import Presentation, Subjects
 
 NOBODY_TO_ASK = "Refused: nobody is there to ask in this run. Go on without this call."
 """Note of a rejection that was chosen in advance for a whole run. It is for the agent; people see a translation."""

@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import Field
 
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.support.readable_text import no_formula, shorten
 
 DETAIL = 300

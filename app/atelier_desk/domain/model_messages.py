@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import Model
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 
 
 class Role(StrEnum):

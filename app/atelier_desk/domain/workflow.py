@@ -11,9 +11,9 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.result_parts import ResultPart
-from atelier_desk.domain.tool_call_details import Presentation
 
 
 class RunStatus(StrEnum):

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.function_tools import GivenTool
     from atelier_desk.engine.runs.manager import Responder, RunManager
     from atelier_desk.engine.runs.one_prompt import Answer
-    from atelier_desk.engine.services.common.question_limits import WorkflowQuestionGate
+    from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
     from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.llm.secrets import KeyVault
@@ -397,7 +397,7 @@ class Atelier(LazyParts):
         from atelier_desk.engine.importing import imported_data_restrictions
         from atelier_desk.llm.secrets import KeyVault, redact
         from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
-        from atelier_desk.storage.data_folder.key_file import KeyFile
+        from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
         from atelier_desk.storage.repositories import Repositories
         from atelier_desk.storage.store import Store
         from atelier_desk.support import logs
@@ -473,7 +473,7 @@ class Atelier(LazyParts):
         from atelier_desk.engine.journal.journal import no_fault
         from atelier_desk.engine.run.driver_dependencies import RunEnvironment
         from atelier_desk.engine.runs.manager import RunManager
-        from atelier_desk.engine.services.common.question_limits import WorkflowQuestionGate
+        from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
         from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 
         async def pending(workflow_id: str) -> int:

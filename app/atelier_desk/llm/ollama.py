@@ -11,7 +11,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.http_provider import HttpProvider, counted_tokens
 from atelier_desk.llm.message_order import arguments_object, arrange, function_name
-from atelier_desk.llm.network.connection_setup import checked_base_url
+from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 from atelier_desk.llm.network.sse import LineDecoder
 from atelier_desk.llm.openai_compatible import wire_tools
 from atelier_desk.llm.profiles import is_embedder_name, merge_profile

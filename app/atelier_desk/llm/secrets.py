@@ -55,7 +55,7 @@ def redact(text: str) -> str:
 
 
 class SecretFile(Protocol):
-    """A file of secrets, implemented by ``storage.data_folder.key_file``. Failures are ``OSError``."""
+    """A file of secrets, implemented by ``storage.data_folder.plaintext_api_keys``. Failures are ``OSError``."""
 
     @property
     def there(self) -> bool: ...

@@ -7,8 +7,8 @@ import math
 from collections.abc import Sequence
 
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall, ToolSpec, Usage
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.provider_data import ProviderData
 
 BYTES_PER_TOKEN = 3.2
 """UTF-8 bytes per token: on a French, English and code sample four characters per token was 13 to 23 % too low; this is

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp_types import CallToolResult, InputRequiredResult
 
-    from atelier_desk.mcp.protected_files import ServerProtectedFiles
+    from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
     from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 log = logging.getLogger(__name__)
@@ -471,7 +471,7 @@ class Connection:
                     N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0]
                 )
                 raise errors.not_started(server.name, server.command, problem)
-            from atelier_desk.mcp.protected_files import ServerProtectedFiles
+            from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
 
             roots = (folder,) if server.folder else ()
             self._protected_files = ServerProtectedFiles(self._files, server.name, roots)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atelier_desk.domain.agent import ApprovalMode, Budget
-from atelier_desk.policy.approval_modes import stricter
+from atelier_desk.policy.approval_strictness_and_grouping import stricter
 
 NO_CAPS = Budget()
 CAPS = tuple(Budget.model_fields)

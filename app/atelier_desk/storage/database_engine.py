@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
-from atelier_desk.storage import driver, errors
+from atelier_desk.storage import errors, surrealdb_import
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.lock import shielded
-from atelier_desk.support import free_memory
+from atelier_desk.support import malloc_tuning
 from atelier_desk.support.threads import in_storage_thread
 
 _log = logging.getLogger(__name__)
@@ -184,7 +184,7 @@ class Engine:
             if fsync is not None:
                 self._fsync = fsync
         # A merge of 200 MB of tables left 210 MB of freed memory with the process, a move without one 25 MB.
-        await in_storage_thread(free_memory.trim)
+        await in_storage_thread(malloc_tuning.trim)
 
     def log_bytes(self) -> int:
         """Size of the write-ahead log in bytes, which the next start after a kill has to read; 0 in memory."""
@@ -313,4 +313,4 @@ def _url(directory: Path | None, fsync: bool) -> str:
 
 
 def _construct(url: str) -> Any:
-    return driver.surrealdb().AsyncSurreal(url)
+    return surrealdb_import.surrealdb().AsyncSurreal(url)

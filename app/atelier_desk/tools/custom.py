@@ -28,8 +28,8 @@ from typing import Any
 from pydantic import create_model
 from pydantic.fields import FieldInfo
 
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_function_thread
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult

@@ -20,7 +20,7 @@ from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.domain.usage import Paying, uncounted
 from atelier_desk.llm.network.http_client import HttpClient, RawBody, Timeouts
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.web.credentials import credentials
+from atelier_desk.web.service_keys import credentials
 
 if TYPE_CHECKING:
     from atelier_desk.web.dialing import Allowed

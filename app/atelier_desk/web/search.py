@@ -16,7 +16,7 @@ from atelier_desk.domain.usage import Paying, uncounted
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.web.credentials import credentials
+from atelier_desk.web.service_keys import credentials
 
 MOST = 20
 """Results of one search."""
@@ -112,7 +112,7 @@ class Searcher:
 
 async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
     from atelier_desk.llm.errors import ErrorLocation
-    from atelier_desk.llm.network.connection_setup import find_proxy
+    from atelier_desk.llm.network.proxy_and_certificates import find_proxy
 
     proxy = find_proxy(ErrorLocation("web"), "https://duckduckgo.com")
     try:

@@ -14,7 +14,7 @@ from urllib.parse import unquote, urlsplit
 import httpcore
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.llm.network.connection_setup import ProxyUse
+from atelier_desk.llm.network.proxy_and_certificates import ProxyUse
 
 _HEAD = 16 * 1024
 """Bytes of a proxy's answer."""

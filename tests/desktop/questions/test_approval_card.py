@@ -14,9 +14,9 @@ from shiboken6 import isValid
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalStatus
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.tool_call_details import CallText, Presentation, Subjects
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approval_scene import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
 from tests.support.fake_bridge import DelayedResult, settle

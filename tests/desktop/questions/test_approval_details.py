@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QLabel
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from tests.desktop.questions.approval_scene import SPAWN, MakeScene, asks
 from tests.support.fake_bridge import settle
 

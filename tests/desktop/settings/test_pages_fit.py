@@ -26,7 +26,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.page_base import Row
-from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
+from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme

@@ -44,8 +44,8 @@ from atelier_desk.web.search import Searcher
 from tests.engine.conftest import Opener
 from tests.support.manual_clock import ManualClock
 from tests.support.sample_images import png
-from tests.support.servers.fake_server import Failure
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Failure
 
 START = datetime(2026, 3, 10, 12, tzinfo=UTC)
 AGENT = AgentConfig(name="Tester", provider="test", model="m", tools=(), max_tokens=1_000)

@@ -11,7 +11,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.engine import Atelier
-from atelier_desk.policy.approval_modes import stricter
+from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.policy.permissions import taint
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead

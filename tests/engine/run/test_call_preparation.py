@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.permissions import Judge
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
-from atelier_desk.tools.files.file_tool import ChangingTool
+from atelier_desk.tools.files.file_tool_base import ChangingTool
 from atelier_desk.tools.registry import registry as registries
 from tests.engine.conftest import Opener
 from tests.support.run_events import agent

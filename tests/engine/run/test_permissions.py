@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, disclosure_filter, facts, refusal, verdict
 from atelier_desk.engine.run.reducer.state import RunState

@@ -14,10 +14,10 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.engine.runs.reply_servers import SERVERS, run, world
+from tests.engine.runs.runs_on_fake_servers import SERVERS, run, world
 from tests.support.run_events import agent
 from tests.support.scripted_teams import calculate, leader, scripts, spawn
-from tests.support.servers.fake_server import Reply
+from tests.support.servers.scripted_http_server import Reply
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 FITS, WRONG = '{"total": 3}', '{"sum": 3}'

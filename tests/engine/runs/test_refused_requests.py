@@ -14,10 +14,10 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.tokens import estimate
 from atelier_desk.presentation.run_notices import continue_text, retry_text, unfinished_text
-from tests.engine.runs.reply_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
+from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
 from tests.support.manual_clock import ManualClock
 from tests.support.sample_images import png
-from tests.support.servers.fake_server import Call, Failure, Reply
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 REFUSALS = {
     "openai": {

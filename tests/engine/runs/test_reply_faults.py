@@ -17,11 +17,11 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.reply_servers import SERVERS, agent, last_message, of, rows, run, run_on, talk_of, world
+from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, last_message, of, rows, run, run_on, talk_of, world
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Call, Failure, Reply, Request, Response
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Call, Failure, Reply, Request, Response
 
 
 @pytest.mark.parametrize("kind", SERVERS)

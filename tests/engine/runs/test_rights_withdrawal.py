@@ -27,7 +27,7 @@ from atelier_desk.engine.run import permissions
 from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projector_registry import RunTotals
 from atelier_desk.engine.run.reducer.replace_fields import evolve
-from atelier_desk.policy.approval_modes import stricter_settings
+from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder

@@ -17,8 +17,8 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
-from tests.engine.runs.reply_servers import SERVERS, agent, of, rows, run, world
-from tests.support.servers.fake_server import Failure, Reply
+from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, of, rows, run, world
+from tests.support.servers.scripted_http_server import Failure, Reply
 
 
 async def test_the_context_length_reported_by_a_server_is_stored_with_the_model(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError, ToolError, UsageError
 from atelier_desk.domain.project import Direction, EntityKind, IngestStage, Project, RelationKind
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.projects.processes import Reader
+from atelier_desk.engine.projects.worker_client import Reader
 from atelier_desk.knowledge.projects import index_cache
 from atelier_desk.storage.project_graph_rows import project_key
 from atelier_desk.workspace.root import ConfinedRoot

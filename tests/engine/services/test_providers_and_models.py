@@ -17,8 +17,8 @@ from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.llm.test_model_catalogue import ModelsDev, told
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Reply
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Reply
 
 SENTINEL = "sk-sentinel-5f0c9a1b7e"
 

@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult

@@ -17,7 +17,7 @@ from atelier_desk.llm.anthropic.parser import MessageParser
 from atelier_desk.llm.errors import ErrorLocation
 from tests.llm.stream_requests import JSON, ask, joined
 from tests.support.servers.anthropic import FakeAnthropic, event
-from tests.support.servers.fake_server import Call, Reply
+from tests.support.servers.scripted_http_server import Call, Reply
 
 
 def parsed(*pieces: bytes) -> Any:

@@ -14,8 +14,8 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
 )
 from atelier_desk.llm.dialects import with_dialect
-from atelier_desk.llm.dialects.call_limits import CALLS
-from atelier_desk.llm.dialects.repair import CUT
+from atelier_desk.llm.dialects.argument_parsing import CUT
+from atelier_desk.llm.dialects.tool_call_limits import CALLS
 from atelier_desk.llm.scripted import ScriptedModel, Step
 
 REQUEST = ChatRequest(model="m", messages=(ChatMessage(role=Role.USER, content="hi"),))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.llm.dialects.call_limits import CALL_CHARACTERS, CALL_DEPTH, CALLS
 from atelier_desk.llm.dialects.scanner import CallPiece, CallScanner, Flaw, Piece, TextPiece
+from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEPTH, CALLS
 
 Found = list[tuple[str, str, Flaw]]
 

@@ -11,7 +11,7 @@ from anthropic.types.message_create_params import MessageCreateParamsBase, Messa
 
 from tests.support.servers.anthropic import FakeAnthropic, error_body, model_entry
 from tests.support.servers.anthropic_rules import FIELDS, SAMPLING
-from tests.support.servers.fake_server import Call, Failure, Reply
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 USER: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
 TOOL: Any = {

@@ -17,8 +17,8 @@ from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google.parser import ContentParser
 from tests.llm.stream_requests import JSON, ask, joined
-from tests.support.servers.fake_server import Call, Reply
 from tests.support.servers.google import FakeGoogle, event
+from tests.support.servers.scripted_http_server import Call, Reply
 
 
 def parsed(*pieces: bytes) -> Any:

@@ -8,9 +8,9 @@ from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.network.address_correction import EndpointAddress, candidates
 from tests.llm.stream_requests import ask, collect, provider, reply_of
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Failure, FakeServer, Reply, Request, Response
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Failure, FakeServer, Reply, Request, Response
 
 KEY = "secret-key-1"
 

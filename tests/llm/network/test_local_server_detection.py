@@ -7,9 +7,9 @@ from typing import Any
 
 from atelier_desk.llm.network.local_server_detection import detect
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import FakeServer, Request, Response
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import FakeServer, Request, Response
 
 
 async def found(*servers: FakeServer, clock: ManualClock) -> list[tuple[str, str]]:

@@ -13,8 +13,8 @@ from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.network.retry import RetryPolicy, call_with_retries, retryable
 from tests.llm.stream_requests import ask, collect, joined, provider, retries, run
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Failure, Reply
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Failure, Reply
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from atelier_desk.llm.openai_responses.newer_model_routing import ASK_AGAIN_S
 from atelier_desk.llm.secrets import KeyVault
 from tests.llm.stream_requests import ask, collect, reply_of
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Failure, Reply, Request, Response
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.openai_responses import FakeResponses
+from tests.support.servers.scripted_http_server import Failure, Reply, Request, Response
 
 
 async def pages(server: FakeOpenAI, *models: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.llm.conversation_shapes import SHAPES, conversation
 from tests.llm.stream_requests import (
     ADD,
@@ -25,8 +25,8 @@ from tests.llm.stream_requests import (
     said,
 )
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.openai_responses import FakeResponses, error_body
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 KEY = "sk-test-key-1"
 MODEL = "gpt-5.5"

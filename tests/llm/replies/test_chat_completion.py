@@ -15,8 +15,8 @@ from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta, 
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
 from tests.llm.stream_requests import JSON, arguments, ask, joined
-from tests.support.servers.fake_server import Call, Reply
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Call, Reply
 
 EVENTS = b"".join(
     FakeOpenAI.event(FakeOpenAI(), json.dumps(chunk, ensure_ascii=False))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatReply, Role, ToolCall
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.dialects.native import NativeModel
 from atelier_desk.llm.dialects.xml import XmlModel
 from atelier_desk.llm.http_provider import named_in
@@ -23,10 +23,10 @@ from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember
 from tests.llm.stream_requests import ADD, JSON, ask, called, collect, provider, reply_of, result
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.fake_server import Call, Failure, Reply
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
+from tests.support.servers.scripted_http_server import Call, Failure, Reply
 from tests.support.servers.signed_replies import SIGNING, SigningServer
 
 

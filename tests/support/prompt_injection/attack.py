@@ -19,7 +19,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.verdict_replay import Replayed
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.policy.approval_modes import stricter
+from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.tools.base import Effect, ToolCategory
 from atelier_desk.tools.custom import tool
 from tests.support.prompt_injection.attacked_machine import SECRET, World

@@ -9,7 +9,7 @@ import pytest
 from pydantic import Field
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.tool_call_details import CallText, Presentation
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.support.i18n import _
 from atelier_desk.tools.base import Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError

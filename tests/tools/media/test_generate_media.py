@@ -16,7 +16,7 @@ from atelier_desk.domain.usage import Paying
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.tools.files.file_tool import SEEN
+from atelier_desk.tools.files.file_tool_base import SEEN
 from atelier_desk.tools.registry.sections import MEDIA
 from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.web.media_generation import MediaGenerator

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.result_parts import HeldPart
-from atelier_desk.workspace.checkpoints import held_file_answers
+from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.protected_files import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
@@ -43,8 +43,8 @@ async def test_a_person_restores_or_discards_held_files(
     assert [part.path for part in results[0].parts if isinstance(part, HeldPart)] == ["lib/.git/config"]
     assert not list((data / "checkpoints/held/-launcher").iterdir()), "handed over"
     assert person.calls_git() == []
-    held_file_answers.discard(files, "w", other.id)
-    held_file_answers.accept(files, "w", lib.id)
+    held_file_decisions.discard(files, "w", other.id)
+    held_file_decisions.accept(files, "w", lib.id)
     assert str(person.canary) in (person.root / "lib/.git/config").read_text(), "it is the person's own wish now"
     assert "fsmonitor" not in (person.root / "other/.git/config").read_text()
     assert files.held.of("w") == []
@@ -64,7 +64,7 @@ async def test_files_held_before_a_kill_are_found_and_survive_cleaning(bench: Be
     settle_all(files)
     (held,) = files.held.of("w")
     assert (held.path, held.workflow_id) == ("lib/.git/config", "")
-    held_file_answers.accept(files, "w", held.id)
+    held_file_decisions.accept(files, "w", held.id)
     assert (bench.root / "lib/.git/config").read_text() == "[core]\n\tfsmonitor = x\n"
 
 

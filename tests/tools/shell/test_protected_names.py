@@ -21,7 +21,7 @@ from atelier_desk.domain.protected_names import is_protected
 from atelier_desk.domain.result_parts import HeldPart
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.workspace.checkpoints import held_file_answers
+from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
@@ -228,7 +228,7 @@ async def test_a_folder_full_of_new_ones_is_held_in_one_piece(bench: Bench, file
     assert result.data["held"] == [".vscode"]
     assert not (bench.root / ".vscode").exists()
     (held,) = files.held.of("w")
-    assert held_file_answers.accept(files, "w", held.id) is None
+    assert held_file_decisions.accept(files, "w", held.id) is None
     assert len(list((bench.root / ".vscode").iterdir())) == 200
     assert files.held.of("w") == []
 
@@ -241,28 +241,28 @@ async def test_restore_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     await bench.run("bash make.sh")
     first, second = files.held.of("w")
     assert (first.path, second.path) == (".husky/pre-commit", "AGENTS.md")
-    change = held_file_answers.accept(files, "w", first.id)
+    change = held_file_decisions.accept(files, "w", first.id)
     assert (bench.root / ".husky/pre-commit").read_text() == "two\n"
     assert os.access(bench.root / ".husky/pre-commit", os.X_OK)
     assert change is not None
     assert change.undoable
     (bench.root / "AGENTS.md").write_text("of a person\n")
     with pytest.raises(Exception, match="now exists"):
-        held_file_answers.accept(files, "w", second.id)
+        held_file_decisions.accept(files, "w", second.id)
     assert (bench.root / "AGENTS.md").read_text() == "of a person\n"
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
     (bench.root / "AGENTS.md").unlink()
-    held_file_answers.discard(files, "w", second.id)
+    held_file_decisions.discard(files, "w", second.id)
     # A link in place of the folder does not redirect a restored file.
     (bench.root / "make.sh").write_text("mkdir notes; echo three > notes/AGENTS.md\n")
     await bench.run("bash make.sh")
     await bench.run("rm -r notes && ln -s . notes")
     (third,) = files.held.of("w")
     with pytest.raises(Exception, match="now exists") as refused:
-        held_file_answers.accept(files, "w", third.id)
+        held_file_decisions.accept(files, "w", third.id)
     assert (refused.value.params["path"], (bench.root / "AGENTS.md").exists()) == ("notes", False)  # type: ignore[attr-defined]
     (bench.root / "notes").unlink()
-    held_file_answers.accept(files, "w", third.id)
+    held_file_decisions.accept(files, "w", third.id)
     assert (bench.root / "notes/AGENTS.md").read_text() == "three\n"
     assert files.held.of("w") == []
     # A restored file counts as existing from now on, and is read-only for programs.

@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain.document_formats import ENDINGS, kind_of
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents import markdown_lines
+from atelier_desk.workspace.documents import markdown_output
 from atelier_desk.workspace.documents.process import READERS, answer
 from tests.support import sample_documents
 from tests.support.sample_documents import ALL
@@ -194,7 +194,7 @@ def test_text_is_cut_at_the_limit_and_the_cut_is_reported() -> None:
 
 
 def test_at_the_time_limit_the_text_so_far_is_returned(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(markdown_lines, "ENOUGH_S", -1.0)
+    monkeypatch.setattr(markdown_output, "ENOUGH_S", -1.0)
     assert answer(sample_documents.sheets(50), "xlsx", 1, 1, 100_000) == {"total": 1, "pages": [""], "cut": True}
 
 

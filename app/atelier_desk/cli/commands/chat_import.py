@@ -13,7 +13,7 @@ from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.imported_chat import SOURCES
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.presentation.imported_chat_text import done_words, found_text, skipped_words, state_text
+from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import day, number
 

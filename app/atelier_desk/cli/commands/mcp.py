@@ -11,7 +11,7 @@ from importlib import import_module
 from atelier_desk import __version__
 from atelier_desk.cli.command_result import Note, Result, Shown, Table, print_note
 from atelier_desk.cli.file_arguments import path_of
-from atelier_desk.cli.header_options import headers_of, name_and_value, need_mcp_keyring
+from atelier_desk.cli.headers_and_secrets import headers_of, name_and_value, need_mcp_keyring
 from atelier_desk.cli.mcp_output import described, health_of, health_text, waits_of
 from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.terminal_io import Output, moment

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from atelier_desk.cli.command_result import Note, Result, print_note
 from atelier_desk.cli.file_arguments import folders, path_of, read_text
-from atelier_desk.cli.header_options import name_and_value, need_mcp_keyring
+from atelier_desk.cli.headers_and_secrets import name_and_value, need_mcp_keyring
 from atelier_desk.cli.mcp_output import described, found_text, preview
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import UsageError

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import QUEUED, MessageRole
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.workflow.workflow_file import to_markdown
-from atelier_desk.presentation.regenerate_text import CHANGES, changed_text, repeated_text
+from atelier_desk.presentation.regenerate_warning_text import CHANGES, changed_text, repeated_text
 from atelier_desk.support.i18n import _
 
 

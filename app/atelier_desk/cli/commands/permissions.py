@@ -13,9 +13,9 @@ from atelier_desk.cli.file_arguments import folders, path_of
 from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.audit import AuditDecision, AuditFilter, AuditLine, as_csv
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import PermissionRule, RuleScope, by_last_use
-from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.policy.permissions import pattern

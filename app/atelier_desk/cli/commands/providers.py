@@ -7,7 +7,7 @@ from argparse import Namespace
 from atelier_desk.cli.command_result import Note, Result, Table, print_note, report
 from atelier_desk.cli.commands.models import models_table
 from atelier_desk.cli.file_arguments import path_of
-from atelier_desk.cli.header_options import headers_of, need_keyring
+from atelier_desk.cli.headers_and_secrets import headers_of, need_keyring
 from atelier_desk.cli.parser import FAILED
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.errors import NotFoundError, UsageError

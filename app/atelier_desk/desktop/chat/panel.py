@@ -9,12 +9,12 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices, model_labels
-from atelier_desk.desktop.chat.compose.allowed_image_folders import picture_folders
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
+from atelier_desk.desktop.chat.compose.transcript_image_folders import picture_folders
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.pinned_messages import PinnedMessages

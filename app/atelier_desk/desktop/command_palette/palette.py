@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import rank
 from atelier_desk.support.i18n import N_, _
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.main_window.guide_window import GuideWindow
     from atelier_desk.desktop.main_window.run_view_controller import RunViewController
-    from atelier_desk.desktop.questions.next_pending import WaitingGuide
+    from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
     from atelier_desk.desktop.system.tray_icon import Tray
 
 
@@ -252,7 +252,7 @@ class WindowActions(ChildWindows):
         keywords="approval question permission allow deny card decide next",
     )
     def focus_pending(self) -> None:
-        from atelier_desk.desktop.questions.next_pending import WaitingGuide
+        from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
 
         if self.presenter is None:
             return

@@ -24,7 +24,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, Approva
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.stream.event import StreamEvent, Topic
 from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse
-from atelier_desk.policy.approval_modes import together
+from atelier_desk.policy.approval_strictness_and_grouping import together
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QVBoxLayout, 
 from atelier_desk.desktop.chat.compose.agent_model_choices import key_of, model_choices
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Lines, Names, Number, Offered, Toggle
 from atelier_desk.desktop.settings.form import Form
-from atelier_desk.desktop.settings.prompt_cost import PromptCostNote
-from atelier_desk.desktop.settings.schema_field import SchemaField
+from atelier_desk.desktop.settings.json_schema_editor import SchemaField
+from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.expand_button import Fold

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBo
 
 from atelier_desk.desktop.widgets import bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.list_rows import ListRow
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.llm.presets import Preset, presets
 from atelier_desk.llm.registry import find

@@ -23,7 +23,7 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, read_t
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
 from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
-from atelier_desk.presentation.imported_chat_text import done_words, found_text, skipped_words, state_text
+from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day, number
 from atelier_desk.support.readable_text import visible

@@ -17,8 +17,8 @@ from typing import Any
 from PySide6.QtGui import QGuiApplication
 
 from atelier_desk.desktop.system.dbus_session import ANSWER_S, BusError, Call, Incoming, SessionBus
-from atelier_desk.desktop.system.key_names import Keys
 from atelier_desk.desktop.system.shortcut_backend import BackendMissing, ShortcutTaken
+from atelier_desk.desktop.system.shortcut_key_codes import Keys
 from atelier_desk.desktop.widgets.language_theme_bindings import sentence
 from atelier_desk.support.i18n import N_, _
 

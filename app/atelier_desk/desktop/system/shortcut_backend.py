@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from atelier_desk.desktop.system.key_names import Keys
+from atelier_desk.desktop.system.shortcut_key_codes import Keys
 
 
 class Unavailable(Exception):

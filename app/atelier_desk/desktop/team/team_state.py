@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import Budget
+    from atelier_desk.domain.call_presentation_and_subjects import CallText
     from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.domain.tool_call_details import CallText
     from atelier_desk.engine.services.team.display_data import AgentNode
 
 OVER = frozenset({"completed", "error", "cancelled", "abandoned", "not_run"})

@@ -23,7 +23,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import fill
 from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible

@@ -7,13 +7,13 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from atelier_desk.domain.base_model import new_id
+from atelier_desk.domain.call_presentation_and_subjects import Presentation, Subjects
 from atelier_desk.domain.events.base_event import CallStatus, Event
 from atelier_desk.domain.permission import DecisionRecord, Verdict
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.tool_call_details import Presentation, Subjects
 from atelier_desk.support.i18n import N_
 
 

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 from pydantic import ConfigDict, Field
 
 from atelier_desk.domain.base_model import Model
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.result_parts import ResultPart
-from atelier_desk.domain.tool_call_details import Presentation
 
 
 class ChunkType(StrEnum):

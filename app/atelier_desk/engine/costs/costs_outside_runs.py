@@ -12,8 +12,8 @@ from atelier_desk.domain.errors import AtelierError, LimitError, ProviderError
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.usage import Payment
+from atelier_desk.engine.costs.in_flight_requests import SentRequests
 from atelier_desk.engine.costs.month_budget import Hold, MonthBudget
-from atelier_desk.engine.costs.sent_requests import SentRequests
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
 from atelier_desk.llm.registry import find

@@ -21,7 +21,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.domain.permission import Action
 from atelier_desk.engine.importing import imported_grants
-from atelier_desk.policy.approval_modes import stricter
+from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.repositories.text_taint import mark_contents
 from atelier_desk.support.i18n import _

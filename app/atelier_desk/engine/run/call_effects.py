@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.path_containment import within
 from atelier_desk.domain.protected_names import ProtectedTargets
-from atelier_desk.domain.tool_call_details import Subjects
-from atelier_desk.engine.run import git_repositories as repositories
-from atelier_desk.engine.run.path_effects import made_repository, protected_inside
+from atelier_desk.engine.run import unknown_git_settings as repositories
+from atelier_desk.engine.run.protected_folder_contents import made_repository, protected_inside
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.tainted_file_reads import read_by_call
-from atelier_desk.policy.approval_modes import risk_of
+from atelier_desk.policy.approval_strictness_and_grouping import risk_of
 from atelier_desk.policy.permissions import pattern, taint
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.protected_paths import protected

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, Verdict
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.decided_call import Decided, Held
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -17,7 +17,7 @@ from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.team.team_interface import TeamPort
-from atelier_desk.policy import approval_modes
+from atelier_desk.policy import approval_strictness_and_grouping
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolCategory, ToolResult
 from atelier_desk.tools.registry.registry import PreparedCall, described
@@ -207,7 +207,7 @@ class CallPreparation:
             server=said.subjects.server,
             section=tool.section,
             effect=said.effect.value,
-            risk=approval_modes.risk_of(state.approvals, name, said.risk.value),
+            risk=approval_strictness_and_grouping.risk_of(state.approvals, name, said.risk.value),
             idempotent=said.idempotent,
             subjects=said.subjects,
             presentation=Presentation(icon=tool.icon, title=tool.title, summary=said.summary, done=said.done),

@@ -18,8 +18,8 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
+from atelier_desk.engine.costs.in_flight_requests import SentRequests
 from atelier_desk.engine.costs.month_budget import MonthBudget
-from atelier_desk.engine.costs.sent_requests import SentRequests
 from atelier_desk.engine.gateways.model_gateway import ModelGateway
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault

@@ -32,13 +32,13 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.run.request.reply_timeout import watched
-from atelier_desk.engine.run.results import call_finished
+from atelier_desk.engine.run.tool_results import call_finished
 from atelier_desk.llm.tokens import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.calls.outcomes import ServerAsks, ToolResult
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 log = logging.getLogger(__name__)
 

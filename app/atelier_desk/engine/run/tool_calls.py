@@ -10,6 +10,7 @@ from pathlib import Path
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
 from atelier_desk.domain.base_model import new_id
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.events.run import (
     ApprovalRequested,
@@ -27,7 +28,6 @@ from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.domain.stream.payloads import ToolProgress
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run import mcp_server_requests
 from atelier_desk.engine.run.call_preparation import CallPreparation
@@ -37,10 +37,10 @@ from atelier_desk.engine.run.paid_call_limits import CallSpending
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, settings_allowed
 from atelier_desk.engine.run.permissions import disclosure_filter, resolved_paths
 from atelier_desk.engine.run.reducer.state import CallState, RunState
-from atelier_desk.engine.run.results import call_finished, closed, noting_edits, stored_parts
 from atelier_desk.engine.run.tainted_file_reads import marking
+from atelier_desk.engine.run.tool_results import call_finished, closed, noting_edits, stored_parts
 from atelier_desk.engine.team.team_interface import TeamPort
-from atelier_desk.policy import approval_modes, budget
+from atelier_desk.policy import approval_strictness_and_grouping, budget
 from atelier_desk.policy.permissions import rule_scope
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.threads import in_tool_thread
@@ -57,8 +57,8 @@ from atelier_desk.tools.base import (
     ToolResult,
 )
 from atelier_desk.tools.calls.context import GivenInput
-from atelier_desk.tools.calls.record_ids import stable_id
 from atelier_desk.tools.calls.result_limits import capped
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.registry.registry import PreparedCall
 
@@ -212,7 +212,7 @@ class ToolCalls:
             server=intent.server,
             section=intent.section,
             effect=intent.effect,
-            risk=approval_modes.risk_of(state.approvals, intent.tool, described.risk.value),
+            risk=approval_strictness_and_grouping.risk_of(state.approvals, intent.tool, described.risk.value),
             reason=prepared.asks.reason,
             rule=prepared.asks.rule,
             about=prepared.asks.about,

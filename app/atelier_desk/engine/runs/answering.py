@@ -24,10 +24,10 @@ from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.results import call_finished, closed
+from atelier_desk.engine.run.tool_results import call_finished, closed
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.message_validation import check_text
-from atelier_desk.policy.approval_modes import may_approve_together
+from atelier_desk.policy.approval_strictness_and_grouping import may_approve_together
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.core.user_question import answer_result
 

@@ -7,7 +7,8 @@ media type, base64):
 - ``mistral``: ``llm/mistral.py``, ``{"type": "image_url", "image_url": data_url(image)}``
 - ``openai_compatible``: ``llm/openai_compatible.py``, ``{"type": "image_url", "image_url": {"url": data_url(image)}}``
 - ``ollama``: ``llm/ollama.py``, ``"images": [image.data]`` beside the content
-- ``anthropic``: ``llm/anthropic/turns.py``, ``{"type": "image", "source": {"type": "base64", "media_type", "data"}}``
+- ``anthropic``: ``llm/anthropic/message_conversion.py``, ``{"type": "image", "source": {"type": "base64", "media_type",
+"data"}}``
 - xml and guided dialects: their user turns keep ``images``, and the provider below writes them as above
 
 A provider never sees an attachment: pictures are read from the store right before the request (``request.pictures``),

@@ -28,12 +28,12 @@ from atelier_desk.engine.run.reducer.state import used_folders, without_called_s
 from atelier_desk.engine.run.tainted_file_reads import read_at_start
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attachments import Attaching
-from atelier_desk.engine.runs.context_editing import ContextEditing
 from atelier_desk.engine.runs.effective_agent import other_agent
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.message_validation import IMAGE_BYTES, MOST_IMAGES, calling, check_message
 from atelier_desk.engine.runs.pause_resume_step import Steering
+from atelier_desk.engine.runs.pins_and_compaction_undo import ContextEditing
 from atelier_desk.engine.runs.queued_messages import WaitingMessages
 from atelier_desk.engine.runs.recovery import Recovery
 from atelier_desk.engine.runs.rights_withdrawal import RightsWithdrawal

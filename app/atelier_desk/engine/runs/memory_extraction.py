@@ -27,7 +27,7 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.side_requests import SideRequests, SkipReason
-from atelier_desk.knowledge.similarity import relation
+from atelier_desk.knowledge.memory_similarity import relation
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.support import background_tasks

@@ -15,10 +15,10 @@ from atelier_desk.engine.run.driver import SUPERSEDED, closing_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
+from atelier_desk.engine.runs.damaged_run_ending import is_damage
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.message_validation import calling, check_message
-from atelier_desk.engine.runs.unreadable import is_damage
 from atelier_desk.support.i18n import N_
 
 _GONE = N_("This message is no longer queued: it was sent or removed.")

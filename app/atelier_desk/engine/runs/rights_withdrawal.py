@@ -20,10 +20,10 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.permissions import resolved_paths
 from atelier_desk.engine.run.reducer.state import RunState, used_folders
+from atelier_desk.engine.runs.damaged_run_ending import is_damage
 from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
-from atelier_desk.engine.runs.unreadable import is_damage
-from atelier_desk.policy.approval_modes import stricter, stricter_settings
+from atelier_desk.policy.approval_strictness_and_grouping import stricter, stricter_settings
 from atelier_desk.policy.permissions.rule_scope import for_run, handed_down
 from atelier_desk.support.threads import in_tool_thread
 

@@ -21,7 +21,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, Usa
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.policy.approval_modes import together
+from atelier_desk.policy.approval_strictness_and_grouping import together
 from atelier_desk.policy.permissions import pattern
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.i18n import N_

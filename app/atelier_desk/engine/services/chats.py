@@ -17,14 +17,14 @@ from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine.journal.journal import Part, RunHandle
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.engine.services.workflow.chat_export_formats import chat_of
+from atelier_desk.engine.services.workflow.chat_export_parsing import chat_of
 from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import Turn, turn_id, turns, workflow_id
 from atelier_desk.policy.permissions import taint
 from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_storage_thread
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 Progress = Callable[[int, int], None]
 """Called with the number of bytes read and the total."""

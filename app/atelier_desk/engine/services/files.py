@@ -20,7 +20,7 @@ from atelier_desk.engine.services.common.checkpoint_cleaning import CheckpointCl
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
-from atelier_desk.workspace.checkpoints import held_file_answers
+from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, stored_size
 from atelier_desk.workspace.checkpoints.records import UnreadRecord
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
@@ -104,13 +104,13 @@ class FileService:
             NotFoundError: there is no such held file.
             ConflictError: its place is taken.
         """
-        done = await in_storage_thread(held_file_answers.accept, self._files, workflow_id, id)
+        done = await in_storage_thread(held_file_decisions.accept, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 
     async def discard(self, workflow_id: str, id: str) -> HeldFile:
         """Permanently delete a held file. Raises ``NotFoundError``: there is no such held file."""
-        done = await in_storage_thread(held_file_answers.discard, self._files, workflow_id, id)
+        done = await in_storage_thread(held_file_decisions.discard, self._files, workflow_id, id)
         self._context.bus.changed("file", workflow_id)
         return done
 

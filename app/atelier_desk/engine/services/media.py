@@ -13,7 +13,7 @@ from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.web.credentials import entry, has_key
+from atelier_desk.web.service_keys import entry, has_key
 
 if TYPE_CHECKING:
     from atelier_desk.llm.secrets import KeyVault

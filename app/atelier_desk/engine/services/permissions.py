@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.permissions import pattern, word_patterns
 from atelier_desk.support.i18n import N_

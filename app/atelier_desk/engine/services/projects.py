@@ -30,7 +30,7 @@ from atelier_desk.domain.project import (
     free_name,
     is_address,
 )
-from atelier_desk.engine.projects import project_files
+from atelier_desk.engine.projects import project_paths_and_text
 from atelier_desk.engine.projects.background_indexing import Ingestions
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -193,7 +193,10 @@ class ProjectService:
     ) -> None:
         project = await self._repo.get(project_id)
         await self._ingestions.start(
-            project, [project_files.relative_path(project, path) for path in paths], force=force, emptied=emptied
+            project,
+            [project_paths_and_text.relative_path(project, path) for path in paths],
+            force=force,
+            emptied=emptied,
         )
         if project.watched:
             self._ingestions.watch(project)
@@ -208,7 +211,7 @@ class ProjectService:
             UsageError: the path is outside the project, or was not skipped for that reason.
         """
         project = await self._repo.get(project_id)
-        below = project_files.relative_path(project, path)
+        below = project_paths_and_text.relative_path(project, path)
         known = [each for each in project.readable if each != below]
         if yes:
             problem = await self._repo.problem(project_id, below)
@@ -361,7 +364,7 @@ class ProjectService:
         found = [
             each
             for each in await in_tool_thread(index.all)
-            if each.kind in FILE_KINDS and project_files.is_inside(each.path, folder)
+            if each.kind in FILE_KINDS and project_paths_and_text.is_inside(each.path, folder)
         ]
         return [shown(each, project_id) for each in sorted(found, key=lambda each: each.path)[:limit]]
 
@@ -456,13 +459,17 @@ class ProjectService:
     async def forget_path(self, project_id: str, path: str) -> int:
         """Forget a file, or the files in a folder, until read again; return the number of files."""
         project = await self._repo.get(project_id)
-        below = path if is_address(path) else project_files.relative_path(project, path)
+        below = path if is_address(path) else project_paths_and_text.relative_path(project, path)
         async with self._ingestions.aside(project):
             return await self._remove_below(project_id, below)
 
     async def _remove_below(self, project_id: str, below: str) -> int:
         index = await self._indexes.get(project_id)
-        gone = [each.path for each in await self._repo.files(project_id) if project_files.is_inside(each.path, below)]
+        gone = [
+            each.path
+            for each in await self._repo.files(project_id)
+            if project_paths_and_text.is_inside(each.path, below)
+        ]
         for each in gone:
             await self._repo.remove_files(project_id, [each])
             await in_tool_thread(index.remove, index.of_file(file_key(project_id, each)))
@@ -538,9 +545,11 @@ class ProjectService:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
         if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
             raise UsageError(N_("{name} is not in a file."), name=found.name)
-        text = await in_tool_thread(project_files.read_text, project.root, found.path, (self._context.datadir.root,))
+        text = await in_tool_thread(
+            project_paths_and_text.read_text, project.root, found.path, (self._context.datadir.root,)
+        )
         if found.language == "notebook":
-            text = await in_tool_thread(project_files.notebook_text, text)
+            text = await in_tool_thread(project_paths_and_text.notebook_text, text)
         return text, found.start_line, found.end_line
 
     async def _finish_deletions(self) -> None:

@@ -406,7 +406,7 @@ def _check(config: ProviderConfig) -> None:
         )
     input_checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
-        from atelier_desk.llm.network.connection_setup import checked_base_url
+        from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 
         checked_base_url(config.base_url)
     if config.api_key_env and not config.api_key_env.isidentifier():
@@ -436,7 +436,7 @@ def _check(config: ProviderConfig) -> None:
 
 def _checked_ca_file(config: ProviderConfig) -> Path:
     """Return the absolute path of the CA file. Raises UsageError if it contains no readable certificates."""
-    from atelier_desk.llm.network.connection_setup import check_ca_file
+    from atelier_desk.llm.network.proxy_and_certificates import check_ca_file
 
     path = Path(config.ca_file).expanduser().absolute()
     try:

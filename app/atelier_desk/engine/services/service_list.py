@@ -83,7 +83,7 @@ SERVICES: dict[str, str] = dict(Services.__annotations__)
 
 PARTS: dict[str, str] = {
     "runs.answering": "engine.runs.answering.Answering",
-    "runs.editing": "engine.runs.context_editing.ContextEditing",
+    "runs.editing": "engine.runs.pins_and_compaction_undo.ContextEditing",
     "runs.remembering": "engine.runs.memory_extraction.MemoryExtraction",
     "runs.steering": "engine.runs.pause_resume_step.Steering",
     "runs.titles": "engine.runs.titles.Titles",

@@ -14,8 +14,8 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.web.browser.browser_discovery import find, is_root
-from atelier_desk.web.credentials import entry, has_key
 from atelier_desk.web.search import ENGINES, Searcher, WebHit
+from atelier_desk.web.service_keys import entry, has_key
 
 TRIAL = "weather"
 """Query of a test."""

@@ -16,10 +16,10 @@ from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.policy.agent_rights import Rights, grant
 from atelier_desk.support.readable_text import shorten
 from atelier_desk.tools.base import ChildRequest, Colleague
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.registry.sections import PLANNING, SERVERS
 from atelier_desk.tools.registry.tool_modes import planners
-from atelier_desk.tools.teams.team_tool import listed
+from atelier_desk.tools.teams.team_tool_base import listed
 
 if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import RunHandle

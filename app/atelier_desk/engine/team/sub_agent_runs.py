@@ -40,11 +40,11 @@ from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
 from atelier_desk.engine.run import sub_agent_state as rules
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.engine.run.request.prompt_texts import with_handed
-from atelier_desk.engine.run.results import call_finished
+from atelier_desk.engine.run.tool_results import call_finished
 from atelier_desk.engine.team.breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker
 from atelier_desk.engine.team.team_interface import NO_ANSWER
-from atelier_desk.policy import approval_modes as approval_rules
+from atelier_desk.policy import approval_strictness_and_grouping as approval_rules
 from atelier_desk.policy import budget
 from atelier_desk.policy.permissions import taint
 from atelier_desk.policy.permissions.rule_scope import handed_down

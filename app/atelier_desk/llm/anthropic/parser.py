@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
-from atelier_desk.llm.anthropic.turns import BLOCKS, THOUGHTS
+from atelier_desk.llm.anthropic.message_conversion import BLOCKS, THOUGHTS
 from atelier_desk.llm.errors import ErrorLocation, payload_error
 from atelier_desk.llm.network.sse import Event
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
-from atelier_desk.llm.replies.json_fields import count, is_count, object_of, string_of
 from atelier_desk.llm.replies.part_order import GAP, Block
+from atelier_desk.llm.replies.typed_json_fields import count, is_count, object_of, string_of
 
 _REASONS = {
     "tool_use": FinishReason.TOOL_CALLS,

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo
-from atelier_desk.llm.anthropic import turns
+from atelier_desk.llm.anthropic import message_conversion
 from atelier_desk.llm.anthropic.parser import MessageParser
 from atelier_desk.llm.anthropic.request_options import (
     ADAPTIVE,
@@ -25,12 +25,12 @@ from atelier_desk.llm.anthropic.request_options import (
 from atelier_desk.llm.anthropic.structured_output_schema import closed
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
-from atelier_desk.llm.network.connection_setup import checked_base_url
+from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 from atelier_desk.llm.profiles import merge_profile, profile
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.json_fields import flag, object_of, positive
 from atelier_desk.llm.replies.provider_data import needs_provider_data
+from atelier_desk.llm.replies.typed_json_fields import flag, object_of, positive
 
 DEFAULT_URL = "https://api.anthropic.com/v1"
 VERSION = "2023-06-01"
@@ -90,17 +90,17 @@ class AnthropicProvider(HttpProvider):
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         known = self._thinking_support.get(request.model) or thinking_support(request.model)
-        system, conversation = turns.turns(request.messages)
+        system, conversation = message_conversion.turns(request.messages)
         longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
         max_tokens = min(request.max_tokens, longest)
-        thought = thinking(request, known, refused, max_tokens, begun=turns.thinks(conversation))
+        thought = thinking(request, known, refused, max_tokens, begun=message_conversion.thinks(conversation))
         on = is_on(thought, known, refused)
         body: dict[str, Any] = {
             "model": request.model,
             "max_tokens": max_tokens,
             "system": [{"type": "text", "text": system}] if system.strip() else None,
-            "messages": conversation if on else turns.without_thoughts(conversation),
-            **turns.tools(request, conversation),
+            "messages": conversation if on else message_conversion.without_thoughts(conversation),
+            **message_conversion.tools(request, conversation),
             "thinking": thought,
             "output_config": _output(request, known, refused) or None,
             "temperature": request.temperature_up_to(HOTTEST) if known.temperature and not on else None,
@@ -109,7 +109,7 @@ class AnthropicProvider(HttpProvider):
         }
         body = {field: value for field, value in body.items() if value is not None and field not in refused}
         if "cache_control" not in refused:
-            turns.mark(body)
+            message_conversion.mark(body)
         return body
 
     def refused_fields(self, payload: dict[str, Any], error: ProviderError) -> set[str]:

@@ -6,9 +6,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, FinishReason, ReplyDone, ToolCall
+from atelier_desk.llm.dialects.argument_parsing import parse_arguments
 from atelier_desk.llm.dialects.call_ids import CallIds
-from atelier_desk.llm.dialects.call_limits import CALLS, REPAIR_BYTES
-from atelier_desk.llm.dialects.repair import parse_arguments
+from atelier_desk.llm.dialects.tool_call_limits import CALLS, REPAIR_BYTES
 from atelier_desk.llm.interfaces import ChatModel
 
 TOO_MANY = (
@@ -20,7 +20,7 @@ class NativeModel:
     """Passes deltas through and finalises the calls of the complete reply.
 
     A provider returns a call either with ``arguments`` (an object, or text that parsed) or with the text in ``raw``,
-    which is parsed here as in ``repair``.
+    which is parsed here as in ``argument_parsing``.
     """
 
     def __init__(self, model: ChatModel) -> None:

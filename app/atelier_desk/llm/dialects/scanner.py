@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
-from atelier_desk.llm.dialects.call_limits import CALL_CHARACTERS, CALL_DEPTH, CALLS
+from atelier_desk.llm.dialects.argument_parsing import valid_unicode
 from atelier_desk.llm.dialects.code_spans import CodeSpans
-from atelier_desk.llm.dialects.repair import valid_unicode
+from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEPTH, CALLS
 
 _ATTRIBUTE = r"""[A-Za-z_][\w-]*\s*=\s*(?:"[^"<>]*"|'[^'<>]*')"""
 _OPEN = re.compile(rf"<tool_call(?P<attributes>(?:\s+{_ATTRIBUTE})*)\s*>")

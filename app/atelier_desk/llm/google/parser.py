@@ -6,11 +6,11 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
-from atelier_desk.llm.google.turns import PARTS, SIGNATURE, THOUGHT, wire_name
+from atelier_desk.llm.google.message_conversion import PARTS, SIGNATURE, THOUGHT, wire_name
 from atelier_desk.llm.network.sse import Event
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
-from atelier_desk.llm.replies.json_fields import count, is_count, object_of, objects_of, string_of
 from atelier_desk.llm.replies.part_order import CALL, TEXT, Block, gap_before
+from atelier_desk.llm.replies.typed_json_fields import count, is_count, object_of, objects_of, string_of
 
 _FILTERED = frozenset(
     {"SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE", "MODEL_ARMOR"}

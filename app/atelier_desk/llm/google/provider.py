@@ -11,16 +11,16 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.domain.provider import KeyStyle, ModelInfo
 from atelier_desk.llm.errors import ErrorLocation
-from atelier_desk.llm.google import turns
+from atelier_desk.llm.google import message_conversion
 from atelier_desk.llm.google.parser import ContentParser
 from atelier_desk.llm.google.request_options import Takes, thinking, thinking_support
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
-from atelier_desk.llm.network.connection_setup import checked_base_url
+from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 from atelier_desk.llm.profiles import is_embedder_name, merge_profile, profile
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
-from atelier_desk.llm.replies.json_fields import flag, positive, string_of
 from atelier_desk.llm.replies.provider_data import needs_provider_data
+from atelier_desk.llm.replies.typed_json_fields import flag, positive, string_of
 
 DEFAULT_URL = "https://generativelanguage.googleapis.com/v1beta"
 HOTTEST = 2.0
@@ -84,7 +84,7 @@ class GoogleProvider(HttpProvider):
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         known = thinking_support(request.model) if self._thinks.get(request.model) is not False else Takes()
-        system, conversation = turns.contents(request.messages, signed=known.signs)
+        system, conversation = message_conversion.contents(request.messages, signed=known.signs)
         if "systemInstruction" in refused and system:
             conversation[0]["parts"].insert(0, {"text": system})
             system = ""
@@ -103,7 +103,7 @@ class GoogleProvider(HttpProvider):
         return {
             "contents": conversation,
             **({"systemInstruction": {"parts": [{"text": system}]}} if system.strip() else {}),
-            **({"tools": declared} if (declared := turns.tools(request)) else {}),
+            **({"tools": declared} if (declared := message_conversion.tools(request)) else {}),
             "generationConfig": {
                 field: value for field, value in generation.items() if value is not None and field not in refused
             },

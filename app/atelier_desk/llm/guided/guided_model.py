@@ -25,7 +25,7 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     Usage,
 )
-from atelier_desk.llm.guided import argument_extraction, reply_builder, result_templates
+from atelier_desk.llm.guided import answer_templates, argument_extraction, reply_builder
 from atelier_desk.llm.guided.action_selection import Example, Examples, fill_prompt, selection_prompt
 from atelier_desk.llm.guided.actions import (
     ADD,
@@ -212,23 +212,23 @@ class GuidedModel:
 
     def _after(self, turn: Turn, call: ToolCall, result: ChatMessage) -> ChatReply:
         """Return the reply to a result: complete the task found, perform the confirmed write, or answer."""
-        data = result_templates.parse(result.content)
+        data = answer_templates.parse(result.content)
         finished = (
             argument_extraction.framed(turn.text, DONE.name, turn.language)
             if action_of(call, turn.request.tools) is LIST
             else None
         )
         if finished is not None and data.get("success") and DONE.name in turn.actions and _by_pattern(turn) is DONE:
-            return reply_builder.completing(turn, finished, result_templates.open_task(data, finished))
+            return reply_builder.completing(turn, finished, answer_templates.open_task(data, finished))
         pending = reply_builder.confirmed(turn, call)
         if pending is None:
             return reply_builder.text(
-                turn, result_templates.answer(call, result, turn.language, action_of(call, turn.request.tools))
+                turn, answer_templates.answer(call, result, turn.language, action_of(call, turn.request.tools))
             )
         action, argument = pending
         yes = turn.language.text("yes")
         agreed = (
-            yes in result_templates.chosen(call, data)
+            yes in answer_templates.chosen(call, data)
             or str(data.get("textResponse") or data.get("response") or "").strip().lower() == yes.lower()
         )
         if data.get("success") and agreed and action.name in turn.actions:

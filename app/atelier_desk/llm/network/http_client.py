@@ -17,7 +17,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import ErrorLocation, provider_error, response_error
-from atelier_desk.llm.network.connection_setup import (
+from atelier_desk.llm.network.proxy_and_certificates import (
     ProxyUse,
     Suspension,
     checked_base_url,

@@ -14,7 +14,7 @@ from typing import Any
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import ErrorLocation
-from atelier_desk.llm.network.connection_setup import (
+from atelier_desk.llm.network.proxy_and_certificates import (
     ProxyUse,
     Suspension,
     find_proxy,

@@ -7,10 +7,10 @@ from typing import Any
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishReason, Usage
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.network.sse import Event
-from atelier_desk.llm.openai_responses.turns import ITEMS, REASONING
+from atelier_desk.llm.openai_responses.message_conversion import ITEMS, REASONING
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
-from atelier_desk.llm.replies.json_fields import count, is_count, object_of, objects_of, string_of
 from atelier_desk.llm.replies.part_order import CALL, GAP, TEXT, Block, gap_before
+from atelier_desk.llm.replies.typed_json_fields import count, is_count, object_of, objects_of, string_of
 
 _ENDS = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})

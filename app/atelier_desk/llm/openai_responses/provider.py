@@ -10,7 +10,7 @@ from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
-from atelier_desk.llm.openai_responses import turns
+from atelier_desk.llm.openai_responses import message_conversion
 from atelier_desk.llm.openai_responses.parser import ResponseParser
 from atelier_desk.llm.openai_responses.request_options import reasoning, reasoning_support
 from atelier_desk.llm.profiles import profile
@@ -57,7 +57,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
 
     def payload(self, request: ChatRequest, refused: frozenset[str]) -> dict[str, Any]:
         known = reasoning_support(request.model)
-        system, conversation = turns.items(request.messages)
+        system, conversation = message_conversion.items(request.messages)
         longest = profile(self.kind, request.model).max_output or request.max_tokens
         thought = reasoning(request, known, refused)
         form = None
@@ -68,13 +68,13 @@ class ResponsesProvider(OpenAICompatibleProvider):
             "model": request.model,
             "instructions": system if system.strip() else None,
             "input": conversation,
-            "tools": turns.tools(request) or None,
+            "tools": message_conversion.tools(request) or None,
             "reasoning": thought,
             "include": ["reasoning.encrypted_content"] if known.efforts else None,
             "text": form,
             "temperature": request.temperature if known.temperature else None,
             "max_output_tokens": max(LEAST_TOKENS, min(request.max_tokens, longest)),
-            "prompt_cache_key": turns.cache_key(system, conversation),
+            "prompt_cache_key": message_conversion.cache_key(system, conversation),
             "store": False,
             "stream": True,
         }

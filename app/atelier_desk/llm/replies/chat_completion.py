@@ -8,8 +8,8 @@ from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, FinishRea
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.network.sse import Event
 from atelier_desk.llm.replies.event_stream_parser import EventStreamParser
-from atelier_desk.llm.replies.json_fields import count, is_count
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
+from atelier_desk.llm.replies.typed_json_fields import count, is_count
 
 MOST_DOLLARS = 1e6
 """Maximum cost of a reply in dollars; also excludes integers too large for floats."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain import jsonc
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.policy.permissions import pattern, word_patterns
 from atelier_desk.support.i18n import N_
 

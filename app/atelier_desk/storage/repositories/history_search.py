@@ -18,8 +18,8 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.storage import tables
 from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.data_folder.datadir import DataDir

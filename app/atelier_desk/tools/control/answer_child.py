@@ -12,9 +12,9 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import AnswerChild, Effect, Input, Outcome, ToolContext
-from atelier_desk.tools.control.control_tool import ControlTool, OfferedTool
+from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedTool
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.teams.team_tool import ChildId, NotBlank, listed, team_of
+from atelier_desk.tools.teams.team_tool_base import ChildId, NotBlank, listed, team_of
 
 
 class AnswerChildInput(Input):

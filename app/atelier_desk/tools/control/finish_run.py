@@ -11,7 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.calls.result_limits import as_json
-from atelier_desk.tools.control.control_tool import ControlTool
+from atelier_desk.tools.control.control_tool_base import ControlTool
 from atelier_desk.tools.registry.builtin import builtin
 
 

@@ -11,7 +11,7 @@ from atelier_desk.domain.agent import ToolMode
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext, ToolResult
-from atelier_desk.tools.control.control_tool import ControlTool, OfferedTool
+from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedTool
 from atelier_desk.tools.registry.builtin import builtin
 
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from atelier_desk.support.i18n import N_, in_every_language
 from atelier_desk.support.readable_text import shorten
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
-from atelier_desk.tools.control.control_tool import ControlTool, OfferedTool
+from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedTool
 from atelier_desk.tools.definition.tool_description import NOT_WHEN
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SERVERS

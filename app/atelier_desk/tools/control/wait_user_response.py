@@ -11,7 +11,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Outcome, ToolContext
-from atelier_desk.tools.control.control_tool import ControlTool
+from atelier_desk.tools.control.control_tool_base import ControlTool
 from atelier_desk.tools.core.user_question import Placeholder, ask
 from atelier_desk.tools.registry.builtin import builtin
 

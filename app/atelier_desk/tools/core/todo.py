@@ -10,9 +10,9 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import new_id
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import NotFoundError, ToolError
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.core import todo_rules

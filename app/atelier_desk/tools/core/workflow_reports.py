@@ -15,7 +15,7 @@ from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.domain.workflow import Report
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult, Topic
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.core.report_names import name_from_text, report_name
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin

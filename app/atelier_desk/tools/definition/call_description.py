@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Any, Literal
 
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.tool_call_details import CallText, Subjects
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Subjects
 from atelier_desk.support.readable_text import shorten
 
 SubjectKind = Literal["paths", "command", "hosts", "server", "agents"]

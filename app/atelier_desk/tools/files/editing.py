@@ -8,16 +8,16 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Subjects
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ToolSpec
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.domain.tool_call_details import CallText, Subjects
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import ChangingTool, author, changed, seen, warned
+from atelier_desk.tools.files.file_tool_base import ChangingTool, author, changed, seen, warned
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.checkpoints.undo import all_or_none
 from atelier_desk.workspace.diffs import file_change

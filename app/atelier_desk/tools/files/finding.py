@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import FilePath, FileTool
+from atelier_desk.tools.files.file_tool_base import FilePath, FileTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.gitignore_walk import DEPTH, Walk
 from atelier_desk.workspace.globs import compiled, plain_start

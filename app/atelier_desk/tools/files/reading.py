@@ -23,7 +23,7 @@ from atelier_desk.tools.calls.result_images import UNFIT, ready_picture
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.document_text import PAGES, document_text, pdf_pages
-from atelier_desk.tools.files.file_tool import FilePath, FileTool, near_names, seen
+from atelier_desk.tools.files.file_tool_base import FilePath, FileTool, near_names, seen
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath

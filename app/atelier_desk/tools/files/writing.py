@@ -15,7 +15,7 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import ChangingTool, FilePath, author, changed, seen, warned
+from atelier_desk.tools.files.file_tool_base import ChangingTool, FilePath, author, changed, seen, warned
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import file_change

@@ -13,8 +13,8 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import FilePath
-from atelier_desk.tools.media.media_tool import MediaTool
+from atelier_desk.tools.files.file_tool_base import FilePath
+from atelier_desk.tools.media.media_tool_base import MediaTool
 from atelier_desk.tools.registry.builtin import builtin
 
 MOST = 10 * 1024 * 1024

@@ -21,8 +21,8 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import FilePath, seen
-from atelier_desk.tools.media.media_tool import PICTURE, MakingTool
+from atelier_desk.tools.files.file_tool_base import FilePath, seen
+from atelier_desk.tools.media.media_tool_base import PICTURE, MakingTool
 from atelier_desk.tools.media.render_3d_asset import save_picture
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.web.media_generation import WAIT_S, Job, MediaGenerator, media_type

@@ -20,8 +20,8 @@ from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import FilePath
-from atelier_desk.tools.media.media_tool import PICTURE, MediaTool
+from atelier_desk.tools.files.file_tool_base import FilePath
+from atelier_desk.tools.media.media_tool_base import PICTURE, MediaTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.gitignore_walk import Walk
 from atelier_desk.workspace.globs import compiled

@@ -19,8 +19,8 @@ from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import FilePath, author
-from atelier_desk.tools.media.media_tool import MakingTool
+from atelier_desk.tools.files.file_tool_base import FilePath, author
+from atelier_desk.tools.media.media_tool_base import MakingTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import WorkspacePath

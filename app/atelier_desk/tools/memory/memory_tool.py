@@ -21,7 +21,7 @@ from atelier_desk.domain.memory import (
 from atelier_desk.policy.permissions.taint import merged
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.memory import inputs
 from atelier_desk.tools.memory.duplicate_memories import origin_of, same_again

@@ -12,19 +12,19 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import EntityKind, IngestStage, IngestState, Project, free_name
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.files.file_tool import author
+from atelier_desk.tools.files.file_tool_base import author
 from atelier_desk.tools.projects.new_project_files import LANGUAGES, basic
-from atelier_desk.tools.projects.project_tool import KINDS, ProjectTool, kind_of, outside_of, real, without_links
+from atelier_desk.tools.projects.project_tool_base import KINDS, ProjectTool, kind_of, outside_of, real, without_links
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import first_outside

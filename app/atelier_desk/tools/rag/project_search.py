@@ -16,7 +16,7 @@ from atelier_desk.storage.project_graph_rows import is_entity_id
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.projects.project_tool import KINDS, OUTSIDE, ProjectTool, entity_fields, kind_of
+from atelier_desk.tools.projects.project_tool_base import KINDS, OUTSIDE, ProjectTool, entity_fields, kind_of
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import KNOWLEDGE
 

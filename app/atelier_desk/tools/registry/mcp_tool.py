@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Protocol
 from pydantic import create_model, model_validator
 
 from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ImagePart, ToolSpec
 from atelier_desk.domain.result_parts import PicturePart
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.mcp import argument_coercion, tool_definitions
 from atelier_desk.mcp.results import Answer
 from atelier_desk.tools.base import (

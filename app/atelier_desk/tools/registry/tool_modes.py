@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.control.control_tool import ControlTool, OfferedTool
+from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedTool
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.sections import CORE, FILES, PLANNING, SERVERS
 

@@ -3,7 +3,7 @@
 them.
 
 Files that a program touches without naming them need no question: they are read-only for it, and new ones are held
-(``protected_files``).
+(``protected_file_enforcement``).
 """
 
 from __future__ import annotations

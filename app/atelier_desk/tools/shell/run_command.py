@@ -9,7 +9,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
-from atelier_desk.domain.tool_call_details import Subjects
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import summary_of

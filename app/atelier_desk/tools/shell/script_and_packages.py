@@ -10,8 +10,8 @@ from pydantic import Field, field_validator
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import ApprovalKind
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult

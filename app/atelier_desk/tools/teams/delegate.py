@@ -14,7 +14,7 @@ from atelier_desk.tools.base import Colleague, Input, Outcome, StartChildren, To
 from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.teams.team_tool import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
+from atelier_desk.tools.teams.team_tool_base import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
 
 
 class Delegate(Input):

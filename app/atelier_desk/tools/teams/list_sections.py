@@ -9,7 +9,7 @@ from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.tool_modes import always_available, section_list
-from atelier_desk.tools.teams.team_tool import TeamTool
+from atelier_desk.tools.teams.team_tool_base import TeamTool
 
 
 class ListToolSectionsInput(Input):

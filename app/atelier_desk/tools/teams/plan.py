@@ -32,7 +32,7 @@ from atelier_desk.tools.registry.registry import PreparedCall, ToolRegistry
 from atelier_desk.tools.registry.sections import PLANNING
 from atelier_desk.tools.registry.tool_modes import section_list
 from atelier_desk.tools.teams.plan_stages import Step, Strategy, stages_of
-from atelier_desk.tools.teams.team_tool import NotBlank, TeamTool, ToolName, preview, team_of, title_of
+from atelier_desk.tools.teams.team_tool_base import NotBlank, TeamTool, ToolName, preview, team_of, title_of
 
 REPLY_TOKENS = {"simple": 5_096, "moderate": 6_096, "complex": 8_096}
 """Maximum tokens per reply of an action's sub-agent: 4,096 plus 1,000, 2,000 or 4,000 by complexity."""

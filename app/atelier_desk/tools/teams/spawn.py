@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, ChildRequest, Effect, Input, Outcome, StartChildren, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.teams.team_tool import (
+from atelier_desk.tools.teams.team_tool_base import (
     AgentName,
     ChildId,
     Join,

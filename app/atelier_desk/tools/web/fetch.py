@@ -9,13 +9,13 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Subjects
 from atelier_desk.domain.result_parts import SourcePart
-from atelier_desk.domain.tool_call_details import CallText, Subjects
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.web.web_tool import OUTSIDE, PageUrl, WebTool, host_of, own_network
+from atelier_desk.tools.web.web_tool_base import OUTSIDE, PageUrl, WebTool, host_of, own_network
 from atelier_desk.web.page_fetcher import CRAWL_S, Crawl, Page
 
 DEPTH = 3

@@ -8,17 +8,17 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Project
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
-from atelier_desk.tools.projects.project_tool import sees
+from atelier_desk.tools.projects.project_tool_base import sees
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.services import Projects
 from atelier_desk.tools.web.fetch import DEPTH, source
-from atelier_desk.tools.web.web_tool import PageUrl, WebTool, host_of, own_network
+from atelier_desk.tools.web.web_tool_base import PageUrl, WebTool, host_of, own_network
 from atelier_desk.web.page_fetcher import CRAWL_S, Crawl
 
 PAGES = 30

@@ -14,7 +14,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.web.web_tool import OUTSIDE, WebTool
+from atelier_desk.tools.web.web_tool_base import OUTSIDE, WebTool
 from atelier_desk.web.search import MOST
 
 

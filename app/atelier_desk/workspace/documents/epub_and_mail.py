@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents.markdown_lines import Lines, one_line
+from atelier_desk.workspace.documents.markdown_output import Lines, one_line
 from atelier_desk.workspace.documents.xml_archive import attribute, opened, tree
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents.markdown_lines import COLUMNS, Lines, heading, one_line, table
+from atelier_desk.workspace.documents.markdown_output import COLUMNS, Lines, heading, one_line, table
 from atelier_desk.workspace.documents.xml_archive import attribute, local, opened, tree
 
 _ROWS = 1_000

@@ -16,7 +16,7 @@ from io import BytesIO
 from typing import Any
 
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.documents.markdown_lines import ENOUGH_S, clean
+from atelier_desk.workspace.documents.markdown_output import ENOUGH_S, clean
 
 MOST_FIELDS = 500
 """Maximum number of form fields and embedded files listed."""

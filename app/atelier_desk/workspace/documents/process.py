@@ -15,7 +15,7 @@ from atelier_desk.domain.document_formats import MAIL, OLD, PDF
 from atelier_desk.support.worker.child import serve
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents import epub_and_mail, opendocument, pdf, rtf, sheets, slides, word
-from atelier_desk.workspace.documents.markdown_lines import Lines, gathered
+from atelier_desk.workspace.documents.markdown_output import Lines, gathered
 
 MEMORY = 1024 * 1024 * 1024
 """Maximum address space in bytes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from atelier_desk.workspace.documents.markdown_lines import Lines
+from atelier_desk.workspace.documents.markdown_output import Lines
 
 _PICTURE = re.compile(r"(?<![0-9a-fA-F\s])[0-9a-fA-F\s]{512,}+")
 """The bytes of an image, longer than any word. Anchored at the start of a run: trying every position takes minutes."""

@@ -8,7 +8,7 @@ from datetime import date, datetime, time
 from io import BytesIO
 from typing import Any
 
-from atelier_desk.workspace.documents.markdown_lines import COLUMNS, Lines, heading, table
+from atelier_desk.workspace.documents.markdown_output import COLUMNS, Lines, heading, table
 from atelier_desk.workspace.documents.xml_archive import opened
 
 

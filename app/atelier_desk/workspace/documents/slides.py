@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
-from atelier_desk.workspace.documents.markdown_lines import Lines, heading, one_line, table
+from atelier_desk.workspace.documents.markdown_output import Lines, heading, one_line, table
 from atelier_desk.workspace.documents.xml_archive import opened, tree
 
 _TEXT = "{http://schemas.openxmlformats.org/drawingml/2006/main}t"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from atelier_desk.workspace.documents.markdown_lines import Lines, heading, one_line, table
+from atelier_desk.workspace.documents.markdown_output import Lines, heading, one_line, table
 from atelier_desk.workspace.documents.xml_archive import attribute, local, opened
 
 _ALSO = tuple(

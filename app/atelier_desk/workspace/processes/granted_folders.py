@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import git_pointer_files, in_memory_file_trees
-    from atelier_desk.workspace.processes.in_memory_file_trees import FOLDER, Budget, Tree
+    from atelier_desk.workspace.processes import file_tree_snapshots, git_pointer_files
+    from atelier_desk.workspace.processes.file_tree_snapshots import FOLDER, Budget, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES
 else:
+    import file_tree_snapshots
     import git_pointer_files
-    import in_memory_file_trees
-    from in_memory_file_trees import FOLDER, Budget, Tree
+    from file_tree_snapshots import FOLDER, Budget, Tree
     from repository_state import MOST_BYTES
 
 
@@ -57,7 +57,7 @@ class GrantedFolders:
     def shown(self, path: str) -> str:
         """Return a path for display."""
         name = path[len(self.first) + 1 :] if git_pointer_files.below(path, self.first) else path
-        name = in_memory_file_trees.readable(name or ".")
+        name = file_tree_snapshots.readable(name or ".")
         return "".join(character if character.isprintable() else "?" for character in name)
 
     def parent(self, path: str, *, clear: Callable[[int, str, str], None] | None = None) -> int | None:
@@ -72,16 +72,16 @@ class GrantedFolders:
             at = root
             for part in path[len(root) + 1 :].split("/")[:-1]:
                 at = f"{at}/{part}"
-                info = in_memory_file_trees.found(handle, part)
+                info = file_tree_snapshots.found(handle, part)
                 if info is None or not stat.S_ISDIR(info.st_mode):
                     if clear is None:
                         os.close(handle)
                         return None
                     if info is not None:
                         clear(handle, part, at)
-                    with in_memory_file_trees.writable(handle):
+                    with file_tree_snapshots.writable(handle):
                         os.mkdir(part, 0o755, dir_fd=handle)
-                inner = in_memory_file_trees.open_folder(part, handle)
+                inner = file_tree_snapshots.open_folder(part, handle)
                 os.close(handle)
                 handle = inner
         except BaseException:
@@ -98,7 +98,7 @@ class GrantedFolders:
             if path in self.handles:
                 return act(parent)
             try:
-                handle = in_memory_file_trees.open_folder(os.path.basename(path), parent)
+                handle = file_tree_snapshots.open_folder(os.path.basename(path), parent)
             except (FileNotFoundError, NotADirectoryError):
                 return None
             try:
@@ -114,8 +114,8 @@ class GrantedFolders:
         if folder is None:
             return None
         try:
-            return in_memory_file_trees.read(folder, os.path.basename(path), Budget(MOST_BYTES))
-        except in_memory_file_trees.TooLargeError:
+            return file_tree_snapshots.read(folder, os.path.basename(path), Budget(MOST_BYTES))
+        except file_tree_snapshots.TooLargeError:
             raise OSError(f"{path}, which git's settings name, is larger than {MOST_BYTES // 2**20} MB") from None
         finally:
             os.close(folder)

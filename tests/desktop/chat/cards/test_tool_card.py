@@ -20,7 +20,7 @@ from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.replay.span_titles import mark_title, span_title
 from atelier_desk.desktop.settings.language_switch import switch_language
-from atelier_desk.domain.tool_call_details import Presentation
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.engine.services.team.display_data import Span, TimelineMark
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.sections import SHELL

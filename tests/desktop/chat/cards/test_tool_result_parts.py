@@ -24,10 +24,10 @@ from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.desktop.workspace_folders.held_file_row import HeldRow
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
-from atelier_desk.domain.tool_call_details import CallText, Presentation
 from atelier_desk.support import i18n
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.chat.search.search_everywhere_rows import who
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.tool_call_details import CallText, Presentation
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.test_panel import PanelHarness

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.desktop.chat.transcript.entry_data import Call
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text
-from atelier_desk.domain.tool_call_details import CallText, Presentation
+from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 
 SHOWN = Presentation(title="Tasks", summary=CallText(text="Complete a task"), done="Completed a task")
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from atelier_desk.desktop.panes.context import request_text as words
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.engine.services.request.sent_request_data import RequestSummary, SentItem, SentRequest
 from atelier_desk.support import i18n
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
 from atelier_desk.domain.model_messages import Role, ToolSpec
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import EntryKind, inherited_context

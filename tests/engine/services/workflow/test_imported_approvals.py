@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.approval import OnTimeout
-from atelier_desk.domain.tool_call_details import Presentation
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead
 from tests.engine.team.test_taint import Sends, sends

@@ -10,7 +10,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Wo
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile, to_json, to_markdown
 from atelier_desk.presentation.unreadable import unreadable
-from tests.support.poison import NOTICES, POISON
+from tests.support.malformed_messages import NOTICES, POISON
 
 
 def entry(role: MessageRole, details: dict[str, Any], *, content: str = "", kind: str = "") -> TranscriptEntry:

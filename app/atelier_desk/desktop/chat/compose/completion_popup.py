@@ -17,7 +17,7 @@ from atelier_desk.desktop.widgets import bind_text, fill
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.desktop.widgets.list_rows import ListRow
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 
 WAIT_MS = 100
 """Milliseconds after the last key before searching."""

@@ -16,7 +16,7 @@ def regenerate_text(entries: Iterable[Entry], run_id: str, message_id: str) -> s
 
     As far as it is loaded; empty if there is nothing to mention.
     """
-    from atelier_desk.presentation.regenerate_text import CHANGES, changed_text, repeated_text
+    from atelier_desk.presentation.regenerate_warning_text import CHANGES, changed_text, repeated_text
 
     turn = [entry for entry in entries if entry.run_id == run_id]
     at = next((place for place, entry in enumerate(turn) if entry.id == message_id), len(turn))

@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.search.search_everywhere_rows import hit_row
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.search_list import SearchList
+from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from atelier_desk.domain.call_presentation_and_subjects import Presentation
     from atelier_desk.domain.file_change import Change as FileChanged
     from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.question import UserQuestion
     from atelier_desk.domain.result_parts import ResultPart, SourcePart
     from atelier_desk.domain.stream.payloads import Attachment
-    from atelier_desk.domain.tool_call_details import Presentation
     from atelier_desk.domain.workflow import Message, ToolExecution
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
     from atelier_desk.engine.services.workflow.transcript import Branch, TranscriptEntry
@@ -43,7 +43,9 @@ UNFINISHED = frozenset({"length", "content_filter", "empty", "repetition"})
 
 
 def _unsaid() -> Presentation:
-    from atelier_desk.domain.tool_call_details import Presentation  # pydantic is loaded after the window is painted
+    from atelier_desk.domain.call_presentation_and_subjects import (
+        Presentation,  # pydantic is loaded after the window is painted
+    )
 
     return Presentation()
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.events.base_event import CallStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.team import TeamCall
-from atelier_desk.domain.tool_call_details import Presentation
 from atelier_desk.presentation.failure_text import stopped_by_user
 from atelier_desk.support.i18n import _
 

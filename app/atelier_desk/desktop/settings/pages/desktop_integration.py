@@ -14,9 +14,9 @@ from atelier_desk.desktop.settings.fields import Toggle
 from atelier_desk.desktop.settings.page_base import Row
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.shortcut_field import KeyField
-from atelier_desk.desktop.system.desktop_integration import SystemLink, system_link
 from atelier_desk.desktop.system.global_shortcut import KeyState
 from atelier_desk.desktop.system.linux_notifications import REPLY
+from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink, system_link
 from atelier_desk.desktop.system.tray_icon import there_is_a_tray
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.desktop.widgets.language_theme_bindings import made, text_of

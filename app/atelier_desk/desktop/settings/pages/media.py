@@ -9,13 +9,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.fields import PRICE, PRICE_HINT, Address, Choice, Line, Number, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
-from atelier_desk.desktop.settings.imported_permissions import HeldList
+from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import MediaSettings
-from atelier_desk.presentation.connection_test_text import connection_test_text
+from atelier_desk.presentation.media_connection_test_text import connection_test_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.web.media_generation import SERVICES
 

@@ -12,7 +12,7 @@ from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.settings.api_key_note import KeyNote
-from atelier_desk.desktop.settings.imported_permissions import HeldList
+from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.model_downloads import DownloadsView
 from atelier_desk.desktop.settings.model_table import ModelTable, key_of

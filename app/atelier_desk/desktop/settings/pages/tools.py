@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.settings.tool_list import ToolList
+from atelier_desk.desktop.settings.tool_reference import ToolList
 from atelier_desk.desktop.settings.user_tool_files import RIGHTS, ReviewDialog, ToolFileRow
 from atelier_desk.desktop.widgets import Card, control, fill, label
 from atelier_desk.support.i18n import N_, _

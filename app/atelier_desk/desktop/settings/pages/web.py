@@ -11,7 +11,7 @@ from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.fields import PRICE, PRICE_HINT, Address, Choice, Line, Number, Secret
 from atelier_desk.desktop.settings.form_page import FormPage
-from atelier_desk.desktop.settings.imported_permissions import HeldList
+from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label

@@ -6,9 +6,9 @@ from typing import Any
 
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, cut, detail_of, hide_secrets
+from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.events.run import ApprovalDecided, ToolCallStarted
 from atelier_desk.domain.permission import Action
-from atelier_desk.domain.tool_call_details import Subjects
 from atelier_desk.engine.run.projection.projector_registry import Projection, ProjectionInput
 from atelier_desk.llm.secrets import redact
 

@@ -61,7 +61,7 @@ from atelier_desk.engine.run.projection.projector_registry import (
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.presentation.run_notices import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 __all__ = ["Projection", "RunTotals", "approval_team_projection", "project", "project_task"]
 

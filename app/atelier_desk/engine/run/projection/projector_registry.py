@@ -18,7 +18,7 @@ from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, WorkflowStatus
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from atelier_desk.engine.run.reducer.handler_registry import runnable_calls
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
 from atelier_desk.engine.run.reducer.state import CallState, Ending, EntryKind, RunState
 from atelier_desk.engine.run.request import prompt_texts
-from atelier_desk.engine.run.results import call_finished, noting_edits
+from atelier_desk.engine.run.tool_results import call_finished, noting_edits
 from atelier_desk.policy import budget, loop_guard
 from atelier_desk.presentation.run_notices import FIX_ANSWER
 from atelier_desk.tools.calls.outcomes import ToolResult

@@ -36,7 +36,7 @@ from atelier_desk.engine.run.reducer.handler_registry import on, with_call
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import RunState, without_called_skill, without_skills
 from atelier_desk.engine.run.request import compaction
-from atelier_desk.policy.approval_modes import stricter, stricter_settings
+from atelier_desk.policy.approval_strictness_and_grouping import stricter, stricter_settings
 from atelier_desk.policy.permissions import taint
 
 

@@ -24,8 +24,8 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, TextFile, ToolCall, Usage
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.permission import PermissionRule
-from atelier_desk.domain.provider_data import ProviderData
 from atelier_desk.domain.question import Sampling, UserQuestion
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse

@@ -13,7 +13,7 @@ from operator import attrgetter
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
-from atelier_desk.domain.provider_data import ProviderData
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, model_key, renumbered
 from atelier_desk.engine.run.request.compaction import CUT_MARK, shortened
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens

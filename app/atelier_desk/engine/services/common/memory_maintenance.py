@@ -67,8 +67,8 @@ class MemoryMaintenance:
 
         Empty without an embedder.
         """
+        from atelier_desk.knowledge.memory_similarity import near_pairs, relations
         from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
-        from atelier_desk.knowledge.similarity import near_pairs, relations
 
         index = await self._context.memory_search.index_cache.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.services.common.mcp_resources_prompts import McpContent
     from atelier_desk.engine.services.common.mcp_status import McpStatus
-    from atelier_desk.engine.services.common.question_limits import WorkflowQuestionGate
+    from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
     from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder, Provider
     from atelier_desk.llm.model_catalogue import ModelList

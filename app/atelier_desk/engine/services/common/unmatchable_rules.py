@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.tool_call_details import CallText
 from atelier_desk.policy.permissions import pattern, word_patterns
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Tool

@@ -11,7 +11,7 @@ from datetime import datetime
 from heapq import heappop, heappush
 
 from atelier_desk.domain.imported_chat import Chat, ChatMessageNode
-from atelier_desk.tools.calls.record_ids import stable_id
+from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 TEXT_MOST = 64 * 1024**2
 """Maximum characters of all turns of one chat: a long message with many answers is in each turn."""
