@@ -11,8 +11,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STUCK = """
 import threading, pytest
-from tests.support import watchdog
-watchdog.GRACE_S = 0.5
+from tests.support import hang_watchdog
+hang_watchdog.GRACE_S = 0.5
 
 @pytest.fixture
 def never_ends():

@@ -49,9 +49,9 @@ def test_a_possibly_valid_key_is_sent(key: str, url: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "key", "told"),
     [
-        ("responses", "sk-ant-api03-abcdefgh", "one of Anthropic, but api.openai.com belongs to OpenAI"),
-        ("anthropic", "sk-proj-abcdefgh", "one of OpenAI, but api.anthropic.com belongs to Anthropic"),
-        ("google", "gsk_abcdefgh", "one of Groq, but generativelanguage.googleapis.com belongs to Google"),
+        ("responses", "sk-ant-api03-abcdefgh", "issued by Anthropic, but api.openai.com belongs to OpenAI"),
+        ("anthropic", "sk-proj-abcdefgh", "issued by OpenAI, but api.anthropic.com belongs to Anthropic"),
+        ("google", "gsk_abcdefgh", "issued by Groq, but generativelanguage.googleapis.com belongs to Google"),
         ("mistral", "sk-ant-api03-abcdefgh", "but api.mistral.ai belongs to Mistral"),
     ],
 )

@@ -20,7 +20,7 @@ def of(**schema: Any) -> dict[str, Any]:
 def test_references_that_expand_endlessly_are_not_used() -> None:
     defs: dict[str, Any] = {"a0": {"type": "integer"}}
     defs |= {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n - 1}"}] * 2} for n in range(1, 60)}
-    with pytest.raises(Unusable, match="unfold"):
+    with pytest.raises(Unusable, match="expand to more"):
         of(properties={"v": {"$ref": "#/$defs/a59"}}, **{"$defs": defs})
 
 

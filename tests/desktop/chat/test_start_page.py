@@ -146,7 +146,7 @@ async def test_all_ready_made_agents_are_in_the_gallery(panel: Panel) -> None:
     assert menu.isVisible()
     chosen: list[str] = []
     panel.page.ready_chosen.connect(chosen.append)
-    menu.field.setText("repairs tests")
+    menu.field.setText("fixes what fails")
     await settle()
     assert menu.current == "test-fixer"
     QTest.keyClick(menu.field, Qt.Key.Key_Return)

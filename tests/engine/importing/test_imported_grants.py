@@ -165,7 +165,7 @@ async def test_nothing_is_sent_to_a_foreign_address_before_it_is_confirmed(
         assert not server.requests
         with pytest.raises(NotFoundError, match="provider:OpenAI"):
             await atelier.imported_data.confirm("provider:openai")
-        with pytest.raises(ProviderError, match="Confirm it"):
+        with pytest.raises(ProviderError, match="Confirm them"):
             await atelier.imported_data.confirm("embedder")
     async with open_atelier(**options) as atelier:
         assert [each.kind for each in await atelier.imported_data.list()] == list(HeldKind), (

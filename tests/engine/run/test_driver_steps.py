@@ -146,7 +146,7 @@ def driver(noted: Noted, clock: ManualClock, monkeypatch: pytest.MonkeyPatch) ->
         noted.done.append(("sample", asked.call.id, key))
 
     monkeypatch.setattr(module, "ModelCall", Model)
-    monkeypatch.setattr(module.server_requests, "sample_for_call", sampled)
+    monkeypatch.setattr(module.mcp_server_requests, "sample_for_call", sampled)
     return made
 
 
