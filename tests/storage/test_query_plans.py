@@ -16,6 +16,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Run, Workflow
 from atelier_desk.storage import integrity, table_pages
 from atelier_desk.storage.copies import database_inspection
 from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.usage_totals import requests_of_workflow
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
@@ -66,6 +67,7 @@ READ: dict[str, Callable[[Store], Awaitable[object]]] = {
     "read": count_pages,
     "check": lambda store: integrity.damaged_anywhere(store),
     "attachments": lambda store: database_inspection.damaged_attachments(store.query_all, Path("none"), ["message"]),
+    "index of memories": lambda store: MemoryRepository(store).entries(after="b", limit=2),
 }
 
 

@@ -23,6 +23,7 @@ from atelier_desk.storage.search.index_changes import RemovedDocument, document
 from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.table_pages import rows_after
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
@@ -438,9 +439,9 @@ class MemoryRepository(Repository[Memory]):
         For the next page, set ``after`` to the last id, until none are returned.
         """
         rows = await self._store.query(
-            "SELECT id, workflow, type, tags, expires_at, terms, run_id, created_at, importance, agent_source,"
+            "SELECT id, workflow, type, tags, expires_at, terms, run_id, created_at, importance, agent_source,"  # noqa: S608
             " array::len(retrieved_by) AS uses, string::slice(content, 0, $head) AS head"
-            " FROM memory WHERE id > $after ORDER BY id LIMIT $limit",
+            f" FROM {rows_after('memory', after or None)} ORDER BY id LIMIT $limit",
             after=self.table.record(after),
             limit=limit,
             head=HEAD,
