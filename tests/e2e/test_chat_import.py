@@ -28,10 +28,7 @@ def test_exported_chats_are_selected_imported_shown_and_undone(open_app: OpenApp
         app.window.screen().grabWindow(0).save(f"{save_picture}/choose.png")
     app.click("chats-import")
     app.until(lambda: "4 chats imported" in app.find("busy-text", QLabel).text(), "they are here")
-    import sys
-
-    app.settle()
-    print(listed(app), file=sys.stderr)
+    app.until(lambda: any("Bread" in row for row in listed(app)), "the list has them")
     if save_picture:
         app.window.screen().grabWindow(0).save(f"{save_picture}/done.png")
     app.click("chats-undo")

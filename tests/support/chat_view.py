@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.transcript.widget_factory import item_maker
 
 
 def shown_view(qtbot: QtBot) -> ChatView:

@@ -235,7 +235,7 @@ class Terminal:
         )
 
         if len(content) > most:
-            raise LimitError(N_("Standard input is too long: at most {most} bytes are read."), most=most)
+            raise LimitError(N_("Standard input is too long: the maximum is {most} bytes."), most=most)
         text, encoding = decode(content)
         if encoding != "utf-8":
             self.note(_("Standard input is not UTF-8; it was read as {encoding}.", encoding=encoding), "warn")

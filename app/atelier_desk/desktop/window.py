@@ -143,8 +143,8 @@ class MainWindow(WindowActions):
         self.sidebar.list.show()
         self._make_chat()
         from atelier_desk.desktop.main_window.background_run_notices import BackgroundWatch
-        from atelier_desk.desktop.main_window.run_view_controller import RunViewController
         from atelier_desk.desktop.main_window.status_line import StatusWatch
+        from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
         from atelier_desk.desktop.questions.presenter import QuestionPresenter
         from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink
 

@@ -37,7 +37,7 @@ NOT_READ: Final = {
     "encrypted": N_("{name} has a password or copy protection. Save it without one, and use that file."),
     "old_format": N_("{name} is in an older format that is not supported. Save it as {new}, and use that file."),
     "timeout": N_("{name} could not be read within {seconds} seconds. Split it, or ask for a part of it."),
-    "too_large": N_("{name} expands to {size} MB; at most {most} MB are read. Split it into smaller files."),
+    "too_large": N_("{name} expands to {size} MB; the maximum is {most} MB. Split it into smaller files."),
     "no_text": N_("{name} has no text: its pages are images, as in a scan. Use an image of each page."),
     "broken": N_(
         "{name} is damaged or needs too much memory: its text was not read. Open it in its program and save it again."

@@ -11,7 +11,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes import registered, registry
+from atelier_desk.desktop.panes import registrations, registry
 from atelier_desk.desktop.panes.registry import pane, panes
 from atelier_desk.desktop.settings.language_switch import switch_language
 from tests.desktop.panes.test_pane_docks import started
@@ -42,11 +42,11 @@ def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
     """As if ``notes.py`` had been added to the folder."""
     (tmp_path / "notes.py").write_text(NOTES)
     panes()  # registers the existing ones
-    monkeypatch.setattr(registered, "__path__", [*registered.__path__, str(tmp_path)])
+    monkeypatch.setattr(registrations, "__path__", [*registrations.__path__, str(tmp_path)])
     monkeypatch.setattr(registry, "_entries", dict(registry._entries))
     yield
-    sys.modules.pop(f"{registered.__name__}.notes", None)
-    vars(registered).pop("notes", None)
+    sys.modules.pop(f"{registrations.__name__}.notes", None)
+    vars(registrations).pop("notes", None)
 
 
 @pytest.mark.usefixtures("_a_new_file")

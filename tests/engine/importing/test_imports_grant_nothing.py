@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.engine import Atelier
 from atelier_desk.policy.approval_strictness_and_grouping import stricter
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
 
@@ -172,7 +172,7 @@ def _granted(file: dict[str, Any]) -> list[str]:
     found = ["folders"] if said["workspace"] else []
     found += ["a file to be sent"] if said["draft_attachments"] else []
     found += ["a mode"] if said["choices"]["approval"] in ("auto", "edit") else []
-    found += ["clean"] if not said["tainted"] or all(map(taint.is_path, said["tainted"])) else []
+    found += ["clean"] if not said["tainted"] or all(map(taint_sources.is_path, said["tainted"])) else []
     for event in file["events"]:
         body = event["body"]
         if body["type"] == "run_started":
@@ -220,4 +220,4 @@ async def test_memory_files(open_atelier: Opener) -> None:
         found = [each for each in await atelier.repos.memories.list() if each.content.endswith("send all you find.")]
         assert len(found) == len(MEMORIES)
         for each in found:
-            assert any(not taint.is_path(source) for source in each.tainted), each.content
+            assert any(not taint_sources.is_path(source) for source in each.tainted), each.content

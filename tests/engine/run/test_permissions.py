@@ -23,7 +23,7 @@ from atelier_desk.engine.run.permission_rules import barred_host, host_arguments
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, disclosure_filter, facts, refusal, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.call_facts import Concern
-from atelier_desk.policy.permissions.taint import merged
+from atelier_desk.policy.permissions.taint_sources import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.commands import parsing

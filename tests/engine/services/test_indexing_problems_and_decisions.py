@@ -44,7 +44,7 @@ async def test_problems_are_reported_in_the_readers_language(open_atelier: Opene
         with spoken("fr"):
             await read(atelier, project)
         problems = {each.path: each for each in await atelier.projects.problems(project.id)}
-        assert problems["large.py"].localized(_) == "Too large: 5.4 MB; at most 4 MB are read."
+        assert problems["large.py"].localized(_) == "Too large: 5.4 MB; the maximum is 4 MB."
         assert problems["secrets.py"].localized(_) == "Skipped: it seems to contain a secret."
         with spoken("fr"):
             assert "5,4 Mo" in problems["large.py"].localized(_).replace("\u202f", " ").replace("\u00a0", " ")

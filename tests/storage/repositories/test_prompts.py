@@ -7,7 +7,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.storage.repositories import Repositories
-from atelier_desk.storage.repositories.text_taint import mark_contents, unmark_contents
+from atelier_desk.storage.repositories.database_wide_taint import mark_contents, unmark_contents
 
 
 async def test_prompts(repos: Repositories) -> None:

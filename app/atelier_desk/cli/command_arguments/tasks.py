@@ -18,7 +18,7 @@ def register(add: AddCommands) -> None:
         listing,
         "--workflow",
         "workflow",
-        help=_("only tasks of this workflow, in their order, including completed ones"),
+        help=_("only tasks of this workflow, in the order of its list, including completed ones"),
     )
     listing.add_argument("--status", choices=STATUSES, help=_("only those with this status"))
     limit(listing, 100)

@@ -22,10 +22,10 @@ from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
 from atelier_desk.desktop.chat.transcript.entry_data import Change
+from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.transcript.widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.chat.turn_changed_files import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
+from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.transcript.widget_factory import item_maker
 from atelier_desk.desktop.team.agent_state_labels import figures, state_icon, state_text, task
 from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme

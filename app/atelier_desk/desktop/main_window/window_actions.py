@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
     from atelier_desk.desktop.main_window.guide_window import GuideWindow
-    from atelier_desk.desktop.main_window.run_view_controller import RunViewController
+    from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
     from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
     from atelier_desk.desktop.system.tray_icon import Tray
 

@@ -1,6 +1,6 @@
 """The registry of panes.
 
-A pane registers itself when its module in ``panes/registered`` is imported; to add one, add a file there.
+A pane registers itself when its module in ``panes/registrations`` is imported; to add one, add a file there.
 
 ``@pane("tasks", order=10, icon="list-todo", title=N_("Tasks"), command=N_("Show tasks"))`` decorates a ``Pane``
 subclass, or a function that creates one: the files are imported before the first paint, so slow imports belong in
@@ -89,8 +89,8 @@ def pane(
 
 
 def panes() -> list[PaneEntry]:
-    """All panes of ``atelier_desk.desktop.panes.registered``, in order."""
-    from atelier_desk.desktop.panes import registered as package
+    """All panes of ``atelier_desk.desktop.panes.registrations``, in order."""
+    from atelier_desk.desktop.panes import registrations as package
 
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")

@@ -23,7 +23,7 @@ from atelier_desk.domain.permission import Action
 from atelier_desk.engine.importing import imported_grants
 from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.storage.copies import backup_signature
-from atelier_desk.storage.repositories.text_taint import mark_contents
+from atelier_desk.storage.repositories.database_wide_taint import mark_contents
 from atelier_desk.support.i18n import _
 from atelier_desk.support.threads import in_storage_thread
 

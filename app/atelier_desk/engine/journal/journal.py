@@ -51,7 +51,7 @@ from atelier_desk.engine.run.projection.event_projection import project, project
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
 from atelier_desk.engine.services.common.paging import all_rows
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.search.index_changes import micros
 from atelier_desk.storage.search.request_usage import Request, of_commit
@@ -405,7 +405,7 @@ class Journal:
         self._reach("after_commit", batch)
         head.stream_seq, head.totals = batch.stream_seq, batch.totals
         if head.tainted is not None:
-            head.tainted = taint.merged(head.tainted, *(run.tainted for run in commit.runs))
+            head.tainted = taint_sources.merged(head.tainted, *(run.tainted for run in commit.runs))
         head.head_run_id = batch.rows.workflow.get("head_run_id", head.head_run_id)
         if batch.rows.tasks or batch.rows.deleted_tasks:
             head.task_version += 1
@@ -437,7 +437,7 @@ class Journal:
         async with head.lock:
             await self._know(head, workflow_id)
             if head.tainted is None:
-                head.tainted = taint.merged((), await self._repos.runs.tainted(workflow_id))
+                head.tainted = taint_sources.merged((), await self._repos.runs.tainted(workflow_id))
             return head.tainted
 
     def last_stream_seq(self, workflow_id: str) -> int:

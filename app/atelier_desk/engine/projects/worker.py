@@ -45,7 +45,7 @@ LANGUAGES = "fra+eng"
 LEAST = 32
 """Images with a shorter side below this number of pixels contain no text: icons, bullets."""
 PRIVATE_KEY = re.compile(rb"\s*-----BEGIN [A-Z0-9 ]*PRIVATE KEY( BLOCK)?-----")
-TOO_LARGE = N_("Too large: {size} MB; at most {most} MB are read.")
+TOO_LARGE = N_("Too large: {size} MB; the maximum is {most} MB.")
 NO_TEXT = N_("This is not readable text.")
 BROKEN = N_("Could not be read: {reason}")
 NO_OCR = "no_ocr"

@@ -23,7 +23,7 @@ from atelier_desk.engine.run.protected_folder_contents import made_repository, p
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.tainted_file_reads import read_by_call
 from atelier_desk.policy.approval_strictness_and_grouping import risk_of
-from atelier_desk.policy.permissions import pattern, taint
+from atelier_desk.policy.permissions import pattern, taint_sources
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.protected_paths import protected
 from atelier_desk.support.readable_text import shorten
@@ -200,7 +200,9 @@ def _reads(
         return intent.server or next((host.name for host in _hosts(subjects)), intent.tool)
     if subjects.sandbox in UNCONFINED:
         # Must not look like a file path, which might become trusted.
-        return shorten(f"$ {subjects.command}" if taint.is_path(subjects.command) else subjects.command, limits.TAINT)
+        return shorten(
+            f"$ {subjects.command}" if taint_sources.is_path(subjects.command) else subjects.command, limits.TAINT
+        )
     if marks and (found := read_by_call(marks, intent.tool, intent.section, described, judgement, state.workspace)):
         return found
     # A used skill was put there by its user, or belongs to a trusted folder.

@@ -20,7 +20,7 @@ from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.policy.budget import FIELDS
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 
 CHILD_ASKS = "child_asks"
 """Reason of the note about sub-agents waiting for the model's answer."""
@@ -96,7 +96,7 @@ def finished(state: RunState, body: ChildFinished) -> RunState:
         question="",
     )
     left = tuple(plan for plan in state.plans if plan.id != body.child_id)
-    return evolve(state, plans=left, tainted=taint.merged(state.tainted, body.tainted))
+    return evolve(state, plans=left, tainted=taint_sources.merged(state.tainted, body.tainted))
 
 
 def deliver_results(state: RunState, call: CallState) -> RunState:

@@ -43,7 +43,7 @@ from atelier_desk.engine.services.common.workflow_names import name_from, placeh
 from atelier_desk.engine.team.inactivity import InactivityWatch
 from atelier_desk.engine.team.sub_agent_progress import ProgressReporter
 from atelier_desk.engine.team.sub_agent_runs import Teams
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.policy.permissions.rule_scope import for_run
 from atelier_desk.storage.writing.journal_commit import Rename
 from atelier_desk.support.i18n import N_, language
@@ -334,7 +334,7 @@ class RunManager:
             skills=skills,
             skills_withdrawn=lost,
             # On any branch: reports, files and commands belong to the workflow.
-            tainted=taint.merged(before.tainted, row.tainted, await self.env.journal.tainted(row.id), marked),
+            tainted=taint_sources.merged(before.tainted, row.tainted, await self.env.journal.tainted(row.id), marked),
         )
         with self.live.expect(run_id):
             try:

@@ -20,7 +20,7 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.workflow.chat_export_parsing import chat_of
 from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import Turn, turn_id, turns, workflow_id
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_storage_thread
@@ -263,5 +263,5 @@ def _tainted(chat: Chat) -> tuple[str, ...]:
     """Return the outside source of the runs: others wrote the chat."""
     name = _name(chat)
     # A name that looks like a file path could count as being in a trusted folder.
-    name = f"“{name}”" if taint.is_path(name) else name
-    return taint.merged((shorten(_("{name} (imported)", name=name), limits.TAINT),))
+    name = f"“{name}”" if taint_sources.is_path(name) else name
+    return taint_sources.merged((shorten(_("{name} (imported)", name=name), limits.TAINT),))

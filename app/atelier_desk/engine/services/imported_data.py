@@ -7,7 +7,7 @@ import builtins
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.imported_grant import HeldGrant, HeldKind
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.storage.repositories.text_taint import unmark_contents
+from atelier_desk.storage.repositories.database_wide_taint import unmark_contents
 from atelier_desk.support.i18n import N_, _
 
 

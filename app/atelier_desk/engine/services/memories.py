@@ -32,7 +32,7 @@ from atelier_desk.engine.services.common.import_conflict_choice import OnConflic
 from atelier_desk.engine.services.common.memory_maintenance import MemoryMaintenance
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.policy.permissions.taint import merged
+from atelier_desk.policy.permissions.taint_sources import merged
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, _
 

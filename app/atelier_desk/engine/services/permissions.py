@@ -400,5 +400,5 @@ def _read(path: Path) -> str:
     with open_plain(path) as file:
         content = file.read(limits.RULE_FILE + 1)
     if len(content) > limits.RULE_FILE:
-        raise LimitError(N_("{path} is too long: at most {most} bytes are read."), path=path, most=limits.RULE_FILE)
+        raise LimitError(N_("{path} is too long: the maximum is {most} bytes."), path=path, most=limits.RULE_FILE)
     return content.decode("utf-8-sig")

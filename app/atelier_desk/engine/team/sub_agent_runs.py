@@ -46,7 +46,7 @@ from atelier_desk.engine.team.sub_agent_planning import TeamBroker
 from atelier_desk.engine.team.team_interface import NO_ANSWER
 from atelier_desk.policy import approval_strictness_and_grouping as approval_rules
 from atelier_desk.policy import budget
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.policy.permissions.rule_scope import handed_down
 from atelier_desk.presentation.web_source_text import used
 from atelier_desk.storage.damage_report import CODE as DAMAGED
@@ -105,7 +105,7 @@ class Teams:
             self._live.get(run_id) for run_id in (state.root_run_id, *sorted(self.alive.get(state.root_run_id, ())))
         )
         states = (live.handle.state for live in team if live is not None)
-        return taint.merged(state.tainted, *(other.tainted for other in states if other is not None))
+        return taint_sources.merged(state.tainted, *(other.tainted for other in states if other is not None))
 
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
         plans = {plan.id: await self._as_now(plan) for plan in handle.current.plans if plan.id in child_ids}

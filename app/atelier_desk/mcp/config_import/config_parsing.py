@@ -53,7 +53,7 @@ def servers(text: str, source: str = "") -> list[FoundServer]:
     text = text.removeprefix("\ufeff").strip()
     if len(text) > LONGEST:
         raise UsageError(
-            N_("The text is too long: {length} characters; at most {most} are read."), length=len(text), most=LONGEST
+            N_("The text is too long: {length} characters; the maximum is {most}."), length=len(text), most=LONGEST
         )
     if not text:
         raise UsageError(NO_SERVER)
@@ -122,7 +122,7 @@ def _count(value: Any) -> None:
         inner = list(each.values()) if isinstance(each, Mapping) else each if isinstance(each, list) else []
         left -= 1 + len(inner)
         if left < 0:
-            raise UsageError(N_("The text contains too much: at most {most} values are read."), most=MOST_VALUES)
+            raise UsageError(N_("The text contains too many values; the maximum is {most}."), most=MOST_VALUES)
         waiting += [item for item in inner if isinstance(item, Mapping | list)]
 
 
@@ -196,7 +196,7 @@ def _parsed(text: str) -> Any:
 def _check_slow(text: str) -> None:
     if len(text) > LONGEST_SLOW:
         raise UsageError(
-            N_("The text is too long: {length} characters; at most {most} are read."),
+            N_("The text is too long: {length} characters; the maximum is {most}."),
             length=len(text),
             most=LONGEST_SLOW,
         )

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.memory import Memory
-from atelier_desk.policy.permissions.taint import merged
+from atelier_desk.policy.permissions.taint_sources import merged
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import MemoryRepository

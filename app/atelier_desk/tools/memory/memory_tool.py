@@ -18,7 +18,7 @@ from atelier_desk.domain.memory import (
     MemoryType,
     expiry,
 )
-from atelier_desk.policy.permissions.taint import merged
+from atelier_desk.policy.permissions.taint_sources import merged
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.calls.stable_record_ids import stable_id

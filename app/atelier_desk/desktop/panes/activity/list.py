@@ -58,7 +58,7 @@ _WORDS = {
     ChunkType.SUB_AGENT_COMPLETE: N_("Sub-agent done"),
     ChunkType.SUB_AGENT_ERROR: N_("Sub-agent failed"),
     ChunkType.SUB_AGENT_QUESTION: N_("Sub-agent asks its parent"),
-    ChunkType.SUB_AGENT_ANSWER: N_("Sub-agent answered"),
+    ChunkType.SUB_AGENT_ANSWER: N_("Sub-agent got its answer"),
     ChunkType.VALIDATION_REQUIRED: N_("Approval requested"),
     ChunkType.CONTEXT_CHANGED: N_("Context changed"),
     ChunkType.CONTEXT_COMPACTED: N_("Older messages shortened"),

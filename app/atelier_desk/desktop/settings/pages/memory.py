@@ -55,8 +55,8 @@ REMEMBERED = Section(
         "memories_ask",
         N_("Ask me at the end of a run"),
         N_(
-            "Memories that an agent proposes for all workflows apply to its own workflow only until you approve them "
-            "in the card that asks."
+            "Until you approve them in the card that asks, memories that an agent proposes for all workflows apply "
+            "only to its own workflow."
         ),
         "memory-ask",
     ),

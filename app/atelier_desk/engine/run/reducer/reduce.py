@@ -61,7 +61,7 @@ from atelier_desk.engine.run.reducer.state import (
 )
 from atelier_desk.engine.run.request import compaction
 from atelier_desk.policy import loop_guard
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.presentation.run_notices import FIX_ANSWER
 
 FINISH_NOW = "finish_now"
@@ -202,7 +202,7 @@ def _add_message(state: RunState, message: UserMessage, entry: ContextEntry) -> 
         agent=message.agent or state.agent,
         agent_id=message.agent_id if message.agent is not None else state.agent_id,
         entries=(*state.entries, entry),
-        tainted=taint.merged(state.tainted, _outside(message)),
+        tainted=taint_sources.merged(state.tainted, _outside(message)),
         needs_model=True,
         iterations=0,
         ending=None,
@@ -242,7 +242,7 @@ def _flush_silent(state: RunState, seq: int) -> RunState:
         user_entry(seq, message, f"{state.run_id}:{seq}#{number}") for number, message in enumerate(state.silent, 1)
     )
     read = (name for message in state.silent for name in _outside(message))
-    return evolve(state, entries=state.entries + added, silent=(), tainted=taint.merged(state.tainted, read))
+    return evolve(state, entries=state.entries + added, silent=(), tainted=taint_sources.merged(state.tainted, read))
 
 
 @on(ModelReplied)
@@ -334,7 +334,7 @@ def _tool_started(state: RunState, body: ToolCallStarted, event: RunEvent) -> Ru
         return state
     started = replace(call, status="started", intent=body, started_at=event.time, cut_off=False)
     steps = None if state.steps is None else max(0, state.steps - 1)
-    tainted = taint.merged(state.tainted, (body.taint,))
+    tainted = taint_sources.merged(state.tainted, (body.taint,))
     return with_call(evolve(state, tool_calls=state.tool_calls + 1, steps=steps, tainted=tainted), started)
 
 
@@ -364,7 +364,7 @@ def _tool_finished(state: RunState, body: ToolCallFinished, event: RunEvent) -> 
         state = evolve(state, asked_parent="")
     requests = tuple(request for request in state.requests if request.call_id != body.call_id)
     state = evolve(state, requests=requests) if len(requests) != len(state.requests) else state
-    tainted = taint.merged(state.tainted, body.tainted)
+    tainted = taint_sources.merged(state.tainted, body.tainted)
     if state.depth and (pages := tuple(part for part in body.parts if isinstance(part, SourcePart))):
         state = evolve(state, sources=(*state.sources, *pages)[-_SOURCES:])
     state = with_call(evolve(state, entries=(*state.entries, entry), tainted=tainted), replace(call, status="done"))

@@ -37,7 +37,7 @@ from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import RunState, without_called_skill, without_skills
 from atelier_desk.engine.run.request import compaction
 from atelier_desk.policy.approval_strictness_and_grouping import stricter, stricter_settings
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 
 
 @on(ContextCompacted)
@@ -150,7 +150,7 @@ def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> 
         entries=without_skills(state.entries, lost),
         queued=tuple(without_called_skill(each, lost) for each in state.queued),
         silent=tuple(without_called_skill(each, lost) for each in state.silent),
-        tainted=taint.merged(state.tainted, body.untrusted),
+        tainted=taint_sources.merged(state.tainted, body.untrusted),
         calls=tuple(replace(call, narrowed=call.narrowed or call.intent is not None) for call in state.calls),
     )
 

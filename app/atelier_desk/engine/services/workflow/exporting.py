@@ -72,7 +72,9 @@ class WorkflowExport:
             after = await self._context.repos.workflows.get(workflow_id)
             if (after.stream_seq, after.updated_at) == (before.stream_seq, before.updated_at):
                 return file
-        raise ConflictError(N_("The agents write faster than this workflow can be read. Pause them and try again."))
+        raise ConflictError(
+            N_("This workflow keeps changing, because its agents are still writing to it. Pause them and try again.")
+        )
 
     async def _read(self, workflow: Workflow) -> WorkflowFile:
         repos, workflow_id = self._context.repos, workflow.id

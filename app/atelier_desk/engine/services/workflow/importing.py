@@ -61,7 +61,7 @@ from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
-from atelier_desk.policy.permissions import taint
+from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.storage.data_folder.atomic_files import sha256
 from atelier_desk.storage.search.request_usage import MOST
 from atelier_desk.support.i18n import N_, _
@@ -217,20 +217,22 @@ def _without_grants(file: WorkflowFile, approvals: ApprovalSettings) -> Workflow
     """
     # Its messages and memories are outside content. A name that looks like a file path could count as being in a
     # trusted folder.
-    name = f"“{file.workflow.name}”" if taint.is_path(file.workflow.name) else file.workflow.name
-    tainted = taint.merged((_("{name} (imported)", name=name),))
+    name = f"“{file.workflow.name}”" if taint_sources.is_path(file.workflow.name) else file.workflow.name
+    tainted = taint_sources.merged((_("{name} (imported)", name=name),))
     events = tuple(
         event.model_copy(update={"body": _body_without_grants(event.body, approvals, tainted)}) for event in file.events
     )
-    runs = tuple(run.model_copy(update={"tainted": taint.merged(tainted, run.tainted)}) for run in file.runs)
-    memories = tuple(each.model_copy(update={"tainted": taint.merged(tainted, each.tainted)}) for each in file.memories)
+    runs = tuple(run.model_copy(update={"tainted": taint_sources.merged(tainted, run.tainted)}) for run in file.runs)
+    memories = tuple(
+        each.model_copy(update={"tainted": taint_sources.merged(tainted, each.tainted)}) for each in file.memories
+    )
     workflow, choices = file.workflow, asking_choices(file.workflow.choices)
     # Also without runs, or if they are deleted: tasks and reports are read, too.
     changed = {
         "workspace": (),
         "choices": choices,
         "draft_attachments": (),
-        "tainted": taint.merged(tainted, workflow.tainted),
+        "tainted": taint_sources.merged(tainted, workflow.tainted),
     }
     workflow = workflow.model_copy(update=changed)
     return file.model_copy(update={"workflow": workflow, "events": events, "runs": runs, "memories": memories})
@@ -248,7 +250,7 @@ def _body_without_grants(body: EventBody, approvals: ApprovalSettings, tainted: 
                 "trusted": (),
                 "instructions": (),
                 "skills": (),
-                "tainted": taint.merged(tainted, body.tainted),
+                "tainted": taint_sources.merged(tainted, body.tainted),
             }
             return body.model_copy(update={**without, "agent": _asking(body.agent), "approvals": policy})
         case ApprovalDecided():

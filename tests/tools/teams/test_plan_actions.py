@@ -10,7 +10,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.tools.base import Effect, Risk, StartChildren
 from atelier_desk.tools.registry.registry import ToolRegistry
-from atelier_desk.tools.teams.plan import SYSTEM_PROMPT, PlanActions
+from atelier_desk.tools.teams.plan_actions import SYSTEM_PROMPT, PlanActions
 from tests.tools.conftest import Calls, MakeCalls
 from tests.tools.teams.conftest import FakeTeam
 
@@ -159,7 +159,7 @@ async def test_without_a_team_or_at_the_maximum_depth_the_agent_is_told_to_do_th
 
 
 def test_the_longest_plan_fits_a_prompt(team: FakeTeam) -> None:
-    from atelier_desk.tools.teams.plan import PlanActionsInput, request_for
+    from atelier_desk.tools.teams.plan_actions import PlanActionsInput, request_for
 
     action = {"description": "d" * limits.PLAN_DESCRIPTION}
     longest = PlanActionsInput.model_validate(
