@@ -191,7 +191,7 @@ class ModelCall:
         )
         return [cut]
 
-    async def _keep(self, *events: EventBody) -> None:
+    async def _store_lost(self, *events: EventBody) -> None:
         """Commit the events of a reply that is cut off. It counts as stored from the time of writing: a stop during the
         commit would count it once more.
         """
@@ -418,7 +418,7 @@ class ModelCall:
                     if not lost:
                         await self._env.journal.append(self._handle, retried)
                         continue
-                    await self._keep(*lost, retried)
+                    await self._store_lost(*lost, retried)
                     self._partial_saved = False  # the next request is another one
                     await self._reserve_again(opened, request)
                 elif isinstance(delta, ReplyDone):
@@ -506,7 +506,7 @@ class ModelCall:
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
         note = _("the server did not pass the tools on to the model")
-        await self._keep(*cut, ToolsRefused(reason=note))
+        await self._store_lost(*cut, ToolsRefused(reason=note))
         await self._remember(supports_tools=False)
 
     async def _overflowed(self, error: ContextOverflowError) -> None:
@@ -522,7 +522,7 @@ class ModelCall:
         named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
         guess = int(min(known, self._estimated or known) * SHRINK)
         learned = WindowLearned(context_window=max(LEAST_WINDOW, named or guess))
-        await self._keep(*self.cut_off("overflow"), learned)
+        await self._store_lost(*self.cut_off("overflow"), learned)
         if named is not None and named >= LEAST_WINDOW:
             # A value reported by the server applies to the model in every run; our own guess only to this one.
             await self._remember(context_window=named)
@@ -549,11 +549,11 @@ class ModelCall:
         if delay is not None:
             # Repeating is safe: nothing of the partial reply was acted upon, and tool results are in the journal.
             retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
-            await self._keep(*self.cut_off("error"), retried)
+            await self._store_lost(*self.cut_off("error"), retried)
             await self._env.clock.sleep(delay)
             return
         if state.parent_run_id is None:
-            await self._keep(*self.cut_off("error"), run_failure(error, message))
+            await self._store_lost(*self.cut_off("error"), run_failure(error, message))
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
