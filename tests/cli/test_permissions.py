@@ -209,7 +209,7 @@ def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: 
         (b"\xff\xfe{}", "cannot be read"),
         (
             b'{"permissions": {"allow": ["Read"]}}' + b" " * limits.RULE_FILE,
-            f"too long: at most {limits.RULE_FILE:,} bytes",
+            f"too long: the maximum is {limits.RULE_FILE:,} bytes",
         ),
         (None, "cannot be read"),
     ],

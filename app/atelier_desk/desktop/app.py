@@ -411,6 +411,7 @@ class _PaintWatcher(QObject):
 
 def _calm_collector() -> None:
     """Exclude everything loaded so far from garbage collection: a full collection blocks the window for 100 ms."""
+    gc.unfreeze()  # what an engine that was closed since left
     gc.collect()
     gc.freeze()
 

@@ -16,9 +16,10 @@ first seconds stay.
 
 
 def collect_due() -> None:
-    """Collect what automatic collection would have collected by now, which is switched off: ``gc.disable``.
+    """Collect what is due, as automatic collection does, which is switched off: ``gc.disable``.
 
-    Called regularly, by the thread that owns the objects.
+    Called regularly, by the thread that owns the objects. A full collection comes after a fixed number of allocations;
+    CPython 3.11 would also wait until the heap grew by a quarter.
     """
     counts = gc.get_count()
     for generation in (2, 1, 0):

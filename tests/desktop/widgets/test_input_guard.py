@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
+    QCompleter,
     QDialog,
+    QLineEdit,
     QMenu,
     QMessageBox,
     QPlainTextEdit,
@@ -143,6 +145,31 @@ def test_keys_repeat_in_the_field_they_were_pressed_in(room: Room, qtbot: QtBot)
     assert room.field.toPlainText() == "a"
 
 
+def test_a_release_forgets_where_a_key_was_pressed(room: Room, qtbot: QtBot) -> None:
+    """An input method may take the next press; its repeats then go to the field that has the keyboard."""
+    room.button.setFocus()
+    send(Qt.Key.Key_A)
+    send(Qt.Key.Key_A, kind=QEvent.Type.KeyRelease)
+    room.field.setFocus()
+    send(Qt.Key.Key_A, repeat=True)
+    assert room.field.toPlainText() == "a"
+
+
+def test_a_held_key_goes_on_while_the_proposals_of_its_field_open(room: Room, qtbot: QtBot) -> None:
+    line = QLineEdit("abc", room)
+    line.setGeometry(0, 0, 200, 30)
+    line.show()
+    line.setFocus()
+    completer = QCompleter(["abx", "aby"], line)
+    line.setCompleter(completer)
+    send(Qt.Key.Key_Backspace)
+    completer.setCompletionPrefix("ab")
+    completer.complete()
+    qtbot.waitUntil(completer.popup().isVisible)
+    send(Qt.Key.Key_Backspace, repeat=True)
+    assert line.text() == "a"
+
+
 def test_held_tab_goes_on_moving(room: Room, qtbot: QtBot) -> None:
     room.button.setFocus()
     send(Qt.Key.Key_Tab)
@@ -162,6 +189,19 @@ def test_a_held_shortcut_does_not_run_in_a_dialog_that_came_meanwhile(room: Room
     assert window is not None
     QApplication.sendEvent(window, repeated)
     assert repeated.isAccepted()  # Qt then runs no shortcut
+
+
+class Releases(QObject):
+    """Counts the mouse buttons released over a widget."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.MouseButtonRelease
+        return False
 
 
 def click(window: QWidget, at: QPoint) -> None:
@@ -185,8 +225,10 @@ def test_the_second_click_of_a_double_click_answers_no_sheet_that_came_with_the_
     at = room.button.geometry().center()
     click(room, at)
     assert over.isVisible()
+    heard = Releases(over)
     click(room, at)
     assert room.answers == []
+    assert heard.count == 0
     click(room, at)
     assert room.answers == ["Delete"]
 

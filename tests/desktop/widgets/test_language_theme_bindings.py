@@ -93,6 +93,7 @@ def test_thousands_of_deleted_rows_leave_no_bindings(qtbot: QtBot) -> None:
     qtbot.addWidget(page)
     column = QVBoxLayout(page)
     before = len(language_theme_bindings._bound)
+    automatic = gc.isenabled()
     gc.disable()
     try:
         for _round in range(10):
@@ -108,7 +109,8 @@ def test_thousands_of_deleted_rows_leave_no_bindings(qtbot: QtBot) -> None:
             assert len(language_theme_bindings._bound) == before
             assert not any(ref() for ref in references)
     finally:
-        gc.enable()
+        if automatic:
+            gc.enable()
 
 
 def test_an_error_in_one_view_is_reported_and_leaves_no_other_outdated(qtbot: QtBot) -> None:

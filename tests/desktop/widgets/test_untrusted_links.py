@@ -120,4 +120,4 @@ def test_nothing_else_opens_addresses() -> None:
         for line in path.read_text("utf-8").splitlines()
         if "openUrl(" in line and "fromLocalFile(" not in line
     ]
-    assert calls == ["widgets/links.py: return url.scheme() in OPENABLE and QDesktopServices.openUrl(url)"]
+    assert calls == ["widgets/untrusted_links.py: return url.scheme() in OPENABLE and QDesktopServices.openUrl(url)"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import AtelierError, ProviderError, StorageError
-from atelier_desk.domain.events.run import LimitKind
+from atelier_desk.domain.events.run import LimitKind, ReplyCutOff
 from atelier_desk.domain.model_messages import (
     ChatReply,
     ChatRequest,
@@ -68,11 +68,14 @@ class Endings:
         if self._how == "endless":
             for _ in range(1_000):
                 yield TextDelta(content="word after word ")
+        if self._how == "endless call":
+            for _ in range(1_000):
+                yield ToolCallDelta(index=0, name="x", arguments="word after word ")
         if self._how == "again":
             yield RetryDelta(attempt=2, delay_s=0.0, reason="truncated", charged=True)
             self.requests += 1
             yield ReplyDone(reply=ChatReply(content="Done.", usage=Usage(tokens_input=100, tokens_output=10)))
-        elif self._how != "endless":
+        elif not self._how.startswith("endless"):
             raise ProviderError("No.", code=self._how, recoverable=False)
 
 
@@ -156,6 +159,42 @@ async def test_a_reply_that_is_stopped_counts_what_had_arrived(opened: Any) -> N
         cost = await spent(paid)
         assert 0 < cost < AGENT.max_tokens * TOKENS / 1_000_000
         assert (await paid.atelier.repos.runs.get(run_id)).usage.cost == pytest.approx(cost), "its run has it"
+
+
+@pytest.mark.parametrize("how", ["endless", "endless call"])
+async def test_a_reply_that_is_cut_for_its_length_counts_what_had_arrived(opened: Any, how: str) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        Endings(paid, how)
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await paid.atelier.runs.wait(run_id)
+        assert await spent(paid) > AGENT.max_tokens * TOKENS / 1_000_000
+
+
+@pytest.mark.parametrize("how", ["again", "truncated"])
+async def test_a_stop_while_a_broken_off_reply_is_stored_does_not_count_it_again(
+    opened: Any, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    async with opened(monthly_cost_limit=LIMIT) as paid:
+        Endings(paid, how)
+        journal = paid.atelier.repos.journal
+        commit, stops = journal.commit, list[asyncio.Task[Any]]()
+
+        async def stopped_meanwhile(written: Any, **options: Any) -> Any:
+            if not stops and any(isinstance(event.body, ReplyCutOff) for event in written.events):
+                stops.append(asyncio.create_task(paid.atelier.runs.cancel(run_id)))
+                for _turn in range(20):
+                    await asyncio.sleep(0)
+            return await commit(written, **options)
+
+        monkeypatch.setattr(journal, "commit", stopped_meanwhile)
+        workflow = await paid.atelier.workflows.create("y")
+        run_id = await paid.atelier.runs.send(workflow.id, "Go", agent=AGENT)
+        await paid.atelier.runs.wait(run_id)
+        await asyncio.gather(*stops)
+        most = AGENT.max_tokens * TOKENS / 1_000_000
+        assert stops
+        assert most < await spent(paid) < 2 * most
 
 
 async def test_each_attempt_counts_and_is_made_only_within_the_limit(opened: Any) -> None:

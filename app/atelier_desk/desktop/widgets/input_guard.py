@@ -22,7 +22,7 @@ _MOVES = frozenset(
     }
 )
 """Keys whose repeats may follow the focus: they decide nothing."""
-_KEYS = frozenset({QEvent.Type.KeyPress, QEvent.Type.ShortcutOverride})
+_KEYS = frozenset({QEvent.Type.KeyPress, QEvent.Type.KeyRelease, QEvent.Type.ShortcutOverride})
 
 
 class InputGuard(QObject):
@@ -39,9 +39,10 @@ class InputGuard(QObject):
         super().__init__(parent)
         self._watched: QWindow | None = None
         self._pressed: dict[int, QWidget | None] = {}
-        """By scan code, else key: what had the keyboard. Stays after an unseen release, until the next press."""
-        self._clicked: tuple[QWidget | None, QWidget | None] = (None, None)
-        """What the last two presses of a mouse button hit."""
+        """By scan code, else key: what had the keyboard, until the release or the next press."""
+        self._clicked: tuple[tuple[QWidget | None, int], tuple[QWidget | None, int]] = ((None, 0), (None, 0))
+        """What the last two presses of a mouse button hit, and when, in milliseconds."""
+        self._swallows_release = False
         application.focusWindowChanged.connect(self._watch)
         self._watch(application.focusWindow())
 
@@ -58,6 +59,10 @@ class InputGuard(QObject):
         if event.type() not in _KEYS or not isinstance(event, QKeyEvent):
             return False
         code = event.nativeScanCode() or event.key()
+        if event.type() == QEvent.Type.KeyRelease:
+            if not event.isAutoRepeat():
+                self._pressed.pop(code, None)
+            return False
         if not event.isAutoRepeat():
             self._pressed[code] = _receiver()
             return False
@@ -69,11 +74,21 @@ class InputGuard(QObject):
     def _is_stray_click(self, event: QMouseEvent) -> bool:
         """Whether a press is the second of a double click that began on another widget.
 
-        A window gets both: the press, then the double click; a widget only gets the latter.
+        A window gets both: the press, then the double click; a widget only gets the latter. Its release is stray, too:
+        some widgets act on releases. A first press that went to another window is unknown.
         """
         if event.type() == QEvent.Type.MouseButtonPress:
-            self._clicked = self._clicked[1], self._hit(event)
-        return event.type() == QEvent.Type.MouseButtonDblClick and self._clicked[0] is not self._clicked[1]
+            self._clicked = self._clicked[1], (self._hit(event), event.timestamp())
+            self._swallows_release = False
+        elif event.type() == QEvent.Type.MouseButtonDblClick:
+            (first, since), (second, then) = self._clicked
+            known = then - since <= QApplication.doubleClickInterval()
+            self._swallows_release = known and first is not second
+            return self._swallows_release
+        elif event.type() == QEvent.Type.MouseButtonRelease and self._swallows_release:
+            self._swallows_release = False
+            return True
+        return False
 
     def _hit(self, event: QMouseEvent) -> QWidget | None:
         """The widget under the pointer."""
@@ -95,5 +110,8 @@ class InputGuard(QObject):
 
 
 def _receiver() -> QWidget | None:
-    """What gets the keys: a menu, else the widget with the focus."""
-    return QApplication.activePopupWidget() or QApplication.focusWidget() or QApplication.activeWindow()
+    """What gets the keys: a menu, or the field of a popup, else the widget with the focus."""
+    popup = QApplication.activePopupWidget()
+    if popup is not None:
+        return popup.focusProxy() or popup.focusWidget() or popup
+    return QApplication.focusWidget() or QApplication.activeWindow()

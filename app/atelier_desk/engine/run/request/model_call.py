@@ -21,7 +21,6 @@ from atelier_desk.domain.events.run import (
     ModelRetried,
     PauseReason,
     ReplyCutOff,
-    RunFailed,
     RunFinished,
     RunPaused,
     ToolsRefused,
@@ -60,6 +59,8 @@ from atelier_desk.engine.run.request.reply_processing import (
     ReceivedReply,
     counted,
     judged,
+    run_failure,
+    tools_unread,
     unended,
     unique_calls,
 )
@@ -69,7 +70,7 @@ from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
-from atelier_desk.llm.replies.tool_refusal import ignores_tools, refuses_tools, written_as_text
+from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, highest_input_price, priced
 from atelier_desk.policy import budget
@@ -84,8 +85,6 @@ MOST_OVERFLOWS = 2
 """Refusals as too long before the run fails: one compaction and one retry."""
 LEAST_WINDOW = 512
 """Tokens; smaller contexts reported by a server are not believed."""
-FUTILE = frozenset({"bad_request", "context_overflow"})
-"""Error codes that recur for the same request: no retry is offered."""
 SUMMARY_TOKENS = 800
 """Maximum tokens of a summary."""
 SHORT = 4_096
@@ -131,6 +130,7 @@ class ModelCall:
         self._native_tools = False
         self._called = ""
         self._info: ModelInfo | None = None
+        self._broken = False
         self._partial_saved = False
 
     async def perform(self, *, with_tools: bool) -> None:
@@ -151,15 +151,22 @@ class ModelCall:
         except _NoRoomToRetry:
             return  # the run's next step asks again, with what is left, or pauses
         except ContextOverflowError as error:
-            self._sent = False
+            self._sent, self._broken = False, True
             await self._overflowed(error)
         except ProviderError as error:
             log.warning("model request failed: %s", error.code)
-            self._sent = self._sent and error.charged
+            self._sent, self._broken = self._sent and error.charged, True
             await self._failed(error)
         else:
             duration_ms = round((self._env.clock.monotonic() - started) * 1000)
-            if self._tools_unread(opened, ready, reply):
+            calibration = self._env.calibrations[state.agent.model]
+            tried = (
+                self._native_tools
+                and opened.info.supports_tools is None
+                and state.agent.tool_dialect is ToolDialect.AUTO
+                and not self._handle.current.tools_refused
+            )
+            if tried and tools_unread(reply, ready.request.tools, ready.tokens / calibration.factor):
                 await self._without_native_tools(opened, ready, reply)
                 return
             await self._commit(opened, ready, reply, duration_ms)
@@ -173,7 +180,7 @@ class ModelCall:
 
     def cut_off(self, reason: str) -> list[EventBody]:
         """Return events that keep a cut-off reply; empty if nothing was streamed or it is already stored."""
-        closed_here = reason not in {"error", "overflow"} and bool(self.content or self.reasoning or self._called)
+        closed_here = not self._broken and reason != "error" and bool(self.content or self.reasoning or self._called)
         usage = self._used() if closed_here else unended(self._used(), self._most)
         # A server that has the request charges for it, though it said nothing yet.
         used = self._begun or (self._sent and usage.cost > 0)
@@ -183,6 +190,17 @@ class ModelCall:
             message_id=self.message_id, content=self.content, reasoning=self.reasoning, reason=reason, usage=usage
         )
         return [cut]
+
+    async def _store_lost(self, *events: EventBody) -> None:
+        """Commit the events of a reply that is cut off. It counts as stored from the time of writing: a stop during the
+        commit would count it once more.
+        """
+
+        def decide(_now: RunState) -> tuple[EventBody, ...]:
+            self._sent, self._partial_saved = False, True
+            return events
+
+        await self._env.journal.append_if(self._handle, decide, clear_partial=True)
 
     def _used(self) -> Usage:
         """Return the estimated usage so far: servers report counts only at the end of a reply."""
@@ -264,7 +282,6 @@ class ModelCall:
         final = self._handle.current.final_only
         room = self._room(opened, self._estimated, request.max_tokens, within_run=not final)
         if isinstance(room, budget.ReachedLimit) or room < request.max_tokens:
-            self._sent = False
             raise _NoRoomToRetry
         await self._send(request.max_tokens)
 
@@ -297,14 +314,15 @@ class ModelCall:
             try:
                 summary, usage = await self._model_summary(opened, step.entries, window, factor, room)
             except ProviderError as error:
+                self._sent = False
                 log.warning("summary by the model failed (%s); a digest stands in", error.code)
-            self._sent = False
         by_model = bool(summary.strip())
         if not by_model:
             summary = prompt_texts.digest(step.entries, limit=max(400, int(window * 0.2 * 3.2)))
         chosen = {entry.origin for entry in step.entries}
 
         def decide(now: RunState) -> list[EventBody]:
+            self._sent = False  # what it used is in this event
             # Meanwhile something may have been pinned, or an older compaction undone, which renumbers entries.
             numbered = zip(now.numbers, now.conversation, strict=True)
             dropped = {number: entry for number, entry in numbered if entry.origin in chosen and not entry.held}
@@ -397,9 +415,12 @@ class ModelCall:
                 elif isinstance(delta, RetryDelta):
                     retried = ModelRetried(attempt=delta.attempt, delay_s=delta.delay_s, reason=redact(delta.reason))
                     lost = self.cut_off("error") if delta.charged else []
-                    await self._env.journal.append(self._handle, *lost, retried, clear_partial=bool(lost))
-                    if lost:
-                        await self._reserve_again(opened, request)
+                    if not lost:
+                        await self._env.journal.append(self._handle, retried)
+                        continue
+                    await self._store_lost(*lost, retried)
+                    self._partial_saved = False  # the next request is another one
+                    await self._reserve_again(opened, request)
                 elif isinstance(delta, ReplyDone):
                     return delta.reply
                 if repetition is not None and repetition.over(delta):
@@ -437,13 +458,15 @@ class ModelCall:
 
     async def _commit(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply, duration_ms: int) -> None:
         sent = opened.info.provider != DIRECT_CALL  # a direct call sends nothing anywhere
-        usage = counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens) if sent else Usage()
+        most, called = ready.request.max_tokens, self._called
+        usage = counted(reply, tokens_input=ready.tokens, most_output=most, called=called) if sent else Usage()
         if usage.tokens_input and not usage.estimated and opened.dialect is not ToolDialect.GUIDED:
             calibration = self._env.calibrations[ready.request.model]
             calibration.observe(round(ready.tokens / calibration.factor), usage.tokens_input)
         usage = priced(usage, opened.info)
         self._env.month.charged(opened.info, usage.cost)
-        used = {call.call.id for call in self._handle.current.calls} | self._earlier_call_ids()
+        used = {call.call.id for call in self._handle.current.calls}
+        used.update(call.id for entry in self._handle.current.entries for call in entry.calls)
         frame = self._frame
         new = (frame,) if frame is not None and frame.id not in self._env.frames else ()
         await self._env.journal.append(
@@ -476,29 +499,6 @@ class ModelCall:
         if reply.tool_calls and self._native_tools and opened.info.supports_tools is None:
             await self._remember(supports_tools=True)
 
-    def _earlier_call_ids(self) -> set[str]:
-        return {call.id for entry in self._handle.current.entries for call in entry.calls}
-
-    def _tools_unread(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> bool:
-        """Whether the reply shows that a model of which nothing was known cannot be given tools in its server's own
-        form.
-        """
-        state, tools = self._handle.current, ready.request.tools
-        tried = (
-            self._native_tools and opened.info.supports_tools is None and state.agent.tool_dialect is ToolDialect.AUTO
-        )
-        if not tried or reply.tool_calls or state.tools_refused:
-            return False
-        if written_as_text(reply.content, (tool.name for tool in tools)):
-            return True
-        usage = reply.usage
-        estimated = ready.tokens / self._env.calibrations[state.agent.model].factor
-        return (
-            usage is not None
-            and not usage.estimated
-            and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
-        )
-
     async def _without_native_tools(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> None:
         """Ask again in the dialect that needs no definitions, now and in later runs. The reply is kept as cut off: it
         was paid for.
@@ -506,8 +506,7 @@ class ModelCall:
         usage = priced(counted(reply, tokens_input=ready.tokens, most_output=ready.request.max_tokens), opened.info)
         cut = [each.model_copy(update={"usage": usage}) for each in self.cut_off("error")]
         note = _("the server did not pass the tools on to the model")
-        await self._env.journal.append(self._handle, *cut, ToolsRefused(reason=note), clear_partial=True)
-        self._partial_saved = True
+        await self._store_lost(*cut, ToolsRefused(reason=note))
         await self._remember(supports_tools=False)
 
     async def _overflowed(self, error: ContextOverflowError) -> None:
@@ -523,8 +522,7 @@ class ModelCall:
         named = error.n_ctx if error.n_ctx and error.n_ctx < known else None
         guess = int(min(known, self._estimated or known) * SHRINK)
         learned = WindowLearned(context_window=max(LEAST_WINDOW, named or guess))
-        await self._env.journal.append(self._handle, *self.cut_off("overflow"), learned, clear_partial=True)
-        self._partial_saved = True
+        await self._store_lost(*self.cut_off("overflow"), learned)
         if named is not None and named >= LEAST_WINDOW:
             # A value reported by the server applies to the model in every run; our own guess only to this one.
             await self._remember(context_window=named)
@@ -551,30 +549,25 @@ class ModelCall:
         if delay is not None:
             # Repeating is safe: nothing of the partial reply was acted upon, and tool results are in the journal.
             retried = ModelRetried(attempt=attempt, delay_s=delay, reason=message, again=True)
-            await self._env.journal.append(self._handle, *self.cut_off("error"), retried, clear_partial=True)
-            self._partial_saved = True
+            await self._store_lost(*self.cut_off("error"), retried)
             await self._env.clock.sleep(delay)
             return
         if state.parent_run_id is None:
-            failed = RunFailed(
-                code=error.code,
-                message=message,
-                words=redact(error.in_words(_)),
-                detail=redact(str(error.params.get("detail") or "")),
-                provider=str(error.params.get("provider") or ""),
-                recoverable=error.recoverable or error.code not in FUTILE,
-            )
-            await self._env.journal.append(self._handle, *self.cut_off("error"), failed, clear_partial=True)
-            self._partial_saved = True
+            await self._store_lost(*self.cut_off("error"), run_failure(error, message))
             return
         attempts = f" ({state.retries + 1} attempts)" if state.retries else ""
         end = RunFinished(status=RunStatus.ERROR, error=f"{message}{attempts}")
         # Nobody would read the results of background sub-agents.
         await self._teams.stop_below(self._handle)
-        await self._teams.conclude(
-            self._handle, lambda now: None if now.status.final else [*self.cut_off("error"), end], clear_partial=True
-        )
-        self._partial_saved = True
+        events = [*self.cut_off("error"), end]
+
+        def decide(now: RunState) -> list[EventBody] | None:
+            if now.status.final:
+                return None
+            self._partial_saved = True
+            return events
+
+        await self._teams.conclude(self._handle, decide, clear_partial=True)
 
     async def _left_out(self, error: ProviderError) -> bool:
         """After an unexplained refusal, retry once with less: without the newest images, or shortened if long.

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.errors import AtelierError, ProviderError
+from atelier_desk.domain.events.run import RunFailed
 from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
@@ -15,11 +16,15 @@ from atelier_desk.domain.model_messages import (
     RetryDelta,
     TextDelta,
     ToolCallDelta,
+    ToolSpec,
     Usage,
 )
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.engine.run.request.tool_definitions import tools_tokens
+from atelier_desk.llm.replies.tool_refusal import ignores_tools, written_as_text
+from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, priced
-from atelier_desk.support.i18n import N_
+from atelier_desk.support.i18n import N_, _
 
 MANY_TIMES = 20
 SLACK = 10_000
@@ -32,6 +37,8 @@ LONGEST_TIMES = 3
 
 Exceeding it legitimately would need tokens of 10 bytes on average; prose has 4 to 5.
 """
+FUTILE = frozenset({"bad_request", "context_overflow"})
+"""Error codes that recur for the same request: no retry is offered."""
 MOST_COST = 1_000.0
 """US dollars; no single reply costs more."""
 
@@ -152,14 +159,16 @@ def unended(usage: Usage, most: Usage) -> Usage:
     return usage.model_copy(update={"cost": cost, "cost_estimated": cost, "saved": 0.0})
 
 
-def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
+def counted(reply: ChatReply, *, tokens_input: int, most_output: int, called: str = "") -> Usage:
     """Return the reply's usage: the server's counts, with our estimate in place of missing or implausible ones.
 
     Args:
         tokens_input: our estimate of the request.
         most_output: allowed tokens of the reply.
+        called: the received part of its calls, if they are not in it because its stream was closed.
     """
-    written = estimate(reply.content + reply.reasoning + "".join(str(call.arguments) for call in reply.tool_calls))
+    called = "".join(str(call.arguments) for call in reply.tool_calls) or called
+    written = estimate(reply.content + reply.reasoning + called)
     usage = reply.usage
     if usage is None:
         return Usage(tokens_input=tokens_input, tokens_output=written, estimated=True)
@@ -177,6 +186,34 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int) -> Usage:
         tokens_reasoning=min(max(usage.tokens_reasoning, 0), output) if usable_output else 0,
         cost=usage.cost if 0 <= usage.cost <= MOST_COST else 0.0,
         estimated=usage.estimated or not (usable_input and usable_output),
+    )
+
+
+def tools_unread(reply: ChatReply, tools: tuple[ToolSpec, ...], estimated: float) -> bool:
+    """Whether the reply shows that the model was not given the tools, which its server accepted in its own form.
+
+    Args:
+        estimated: our estimate of the request with them, in tokens.
+    """
+    if reply.tool_calls:
+        return False
+    if written_as_text(reply.content, (tool.name for tool in tools)):
+        return True
+    usage = reply.usage
+    return (
+        usage is not None and not usage.estimated and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
+    )
+
+
+def run_failure(error: ProviderError, message: str) -> RunFailed:
+    """Return the event that ends a root run with this error; ``message``: its text, without secrets."""
+    return RunFailed(
+        code=error.code,
+        message=message,
+        words=redact(error.in_words(_)),
+        detail=redact(str(error.params.get("detail") or "")),
+        provider=str(error.params.get("provider") or ""),
+        recoverable=error.recoverable or error.code not in FUTILE,
     )
 
 
