@@ -59,12 +59,11 @@ from atelier_desk.engine.run.request.reply_processing import (
     ReceivedReply,
     counted,
     judged,
-    run_failure,
-    tools_unread,
     unended,
     unique_calls,
 )
 from atelier_desk.engine.run.request.reply_timeout import watched
+from atelier_desk.engine.run.request.request_failures import run_failure, tools_unread
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.engine.team.team_interface import TeamPort

@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from atelier_desk.domain.errors import AtelierError, ProviderError
-from atelier_desk.domain.events.run import RunFailed
 from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
@@ -16,15 +15,11 @@ from atelier_desk.domain.model_messages import (
     RetryDelta,
     TextDelta,
     ToolCallDelta,
-    ToolSpec,
     Usage,
 )
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.engine.run.request.tool_definitions import tools_tokens
-from atelier_desk.llm.replies.tool_refusal import ignores_tools, written_as_text
-from atelier_desk.llm.secrets import redact
 from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, priced
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import N_
 
 MANY_TIMES = 20
 SLACK = 10_000
@@ -37,8 +32,6 @@ LONGEST_TIMES = 3
 
 Exceeding it legitimately would need tokens of 10 bytes on average; prose has 4 to 5.
 """
-FUTILE = frozenset({"bad_request", "context_overflow"})
-"""Error codes that recur for the same request: no retry is offered."""
 MOST_COST = 1_000.0
 """US dollars; no single reply costs more."""
 
@@ -186,34 +179,6 @@ def counted(reply: ChatReply, *, tokens_input: int, most_output: int, called: st
         tokens_reasoning=min(max(usage.tokens_reasoning, 0), output) if usable_output else 0,
         cost=usage.cost if 0 <= usage.cost <= MOST_COST else 0.0,
         estimated=usage.estimated or not (usable_input and usable_output),
-    )
-
-
-def tools_unread(reply: ChatReply, tools: tuple[ToolSpec, ...], estimated: float) -> bool:
-    """Whether the reply shows that the model was not given the tools, which its server accepted in its own form.
-
-    Args:
-        estimated: our estimate of the request with them, in tokens.
-    """
-    if reply.tool_calls:
-        return False
-    if written_as_text(reply.content, (tool.name for tool in tools)):
-        return True
-    usage = reply.usage
-    return (
-        usage is not None and not usage.estimated and ignores_tools(usage.tokens_input, estimated, tools_tokens(tools))
-    )
-
-
-def run_failure(error: ProviderError, message: str) -> RunFailed:
-    """Return the event that ends a root run with this error; ``message``: its text, without secrets."""
-    return RunFailed(
-        code=error.code,
-        message=message,
-        words=redact(error.in_words(_)),
-        detail=redact(str(error.params.get("detail") or "")),
-        provider=str(error.params.get("provider") or ""),
-        recoverable=error.recoverable or error.code not in FUTILE,
     )
 
 
