@@ -5,6 +5,7 @@ loopback.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import signal
 import socket
@@ -28,7 +29,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from atelier_desk.support import i18n
-from atelier_desk.support.garbage_collection import collect_due
 from tests.support.manual_clock import ManualClock
 
 pytest_plugins = ["tests.support.database_templates", "tests.support.hang_watchdog"]
@@ -38,6 +38,9 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+COLLECT_EVERY = 10
+"""Tests."""
+_tests = itertools.count(1)
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
@@ -50,10 +53,16 @@ def pytest_configure() -> None:
     gc.disable()
 
 
+def pytest_collection_finish() -> None:
+    """Collections look only at what tests make from here on, which takes milliseconds."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_runtest_logfinish() -> None:
-    """After a test and its fixtures: what it left would slow each change of the style down."""
-    gc.collect(0)
-    collect_due()
+    """After a test and its fixtures: widgets left in reference cycles would slow each change of the style down."""
+    if next(_tests) % COLLECT_EVERY == 0:
+        gc.collect()
 
 
 @pytest.fixture(autouse=True)
