@@ -67,7 +67,7 @@ async def test_a_run_without_its_events_is_ended_and_the_workflow_continues(
     workflow_id, run_id = await damaged(open_atelier, tmp_path, waits, damage)
     async with open_atelier(["Blue it is."]) as atelier:
         seen = Recorder(atelier)
-        with pytest.raises(StorageError, match=r"is missing|as it was written"):
+        with pytest.raises(StorageError, match=r"is missing|is damaged"):
             await atelier.runs.steering.resume(run_id)
         await atelier.workflows.stop(workflow_id)
         await over(atelier, workflow_id, run_id)
