@@ -129,7 +129,7 @@ def test_a_search_without_a_known_price_waits_until_it_is_entered(
     app.send("And again")
     app.until_reply("No money.")
     app.wait_done()
-    assert "costs up to $0.0060, $0.0040 is left" in newest_message(server.requests(GOAL)[5])
+    assert "costs up to $0.0060, and only $0.0040 is left" in newest_message(server.requests(GOAL)[5])
     assert len(queries) == 1, "the second would be beyond the limit"
 
 
