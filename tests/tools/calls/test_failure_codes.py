@@ -83,7 +83,7 @@ WORDS = {
 STEP = re.compile(
     r"\b(use|give|tell|read|set|choose|try|do the work|do not|ask|list|add|leave|call|there "
     r"(are|is)|yours|known|allowed|available|closest"
-    r"|has|others?|agents|replace|you can|run one|only|at most|limit is|go "
+    r"|has|others?|agents|replace|you can|run one|only|at most|limit is|maximum is|go "
     r"on|fetch|edit|review|delete|move|write|copy|make|name|stop|see"
     r"|put|take|show|wait|fit|send|begin|work in|check|change|search|retry|say|answer|grant|update file|let|nothing "
     r"was|install|save|kinds"
