@@ -229,8 +229,8 @@ def test_a_delay_given_in_words(text: str, seconds: float | None) -> None:
 @pytest.mark.parametrize("status", [429, 503])
 def test_a_long_delay_is_given_as_a_date(status: int) -> None:
     there = (NOW + timedelta(days=2)).astimezone().strftime("%Y-%m-%d %H:%M")
-    assert f"from {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "172800"}).localized(_)
-    assert f"from {there}" in error(
+    assert f"after {there}" in error(status, {"error": {"message": "no"}}, **{"retry-after": "172800"}).localized(_)
+    assert f"after {there}" in error(
         status, {"error": {"message": "no"}}, **{"retry-after": "Sat, 03 Jan 2026 00:00:00 GMT"}
     ).localized(_)
     for wait in ("30", "1e12", ""):

@@ -78,7 +78,7 @@ def test_the_locations_of_other_programs_are_searched(top: Path) -> None:
         ("---\nname: x\n---\nBody", "no description"),
         ("---\nname: x\ndescription: y\n---\n", "no instructions"),
         (b"\x00\x01\x02" * 100, "not text"),
-        (GOOD.format(name="x") + "x" * 10 * 1024 * 1024, "at most"),
+        (GOOD.format(name="x") + "x" * 10 * 1024 * 1024, "the maximum is"),
         ("", "no header"),
     ],
 )
