@@ -235,7 +235,7 @@ def test_a_long_delay_is_given_as_a_date(status: int) -> None:
     ).localized(_)
     for wait in ("30", "1e12", ""):
         assert "again" in error(status, {"error": {"message": "no"}}, **{"retry-after": wait}).localized(_)
-    assert f"from {there}" in error(
+    assert f"after {there}" in error(
         429, {"error": {"message": "Rate limit reached. Please try again in 48h."}}
     ).localized(_)
 
