@@ -156,8 +156,12 @@ async def test_thinking_is_sent_back_to_kinds_with_their_own_format(
         elif isinstance(server, FakeGoogle):
             server.skips = frozenset()
         if not kept:
-            place = f"{kind}.turns" if kind in ("anthropic", "google", "responses") else kind
-            monkeypatch.setattr(f"atelier_desk.llm.{place}.returned", lambda data: {})
+            module = {
+                "anthropic": "anthropic.message_conversion",
+                "google": "google.message_conversion",
+                "responses": "openai_responses.message_conversion",
+            }.get(kind, kind)
+            monkeypatch.setattr(f"atelier_desk.llm.{module}.returned", lambda data: {})
         server.script(*turn(2), *turn(3))
         async with Atelier.open(
             tmp_path / "data", fsync=False, vault=KeyVault(environ={"MISTRAL_API_KEY": "k"})
