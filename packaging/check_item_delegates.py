@@ -3,8 +3,8 @@
     python packaging/check_item_delegates.py
 
 Fails for any other module with an item delegate, and for a listed one that no longer has any. A row is a
-``ListRow`` of ``desktop.widgets.list_rows``, and ``desktop.widgets.tables`` styles tables: they define colours, click
-areas and the focus frame.
+``ListRow`` of ``desktop.widgets.list_rows``, and ``desktop.widgets.table_style`` styles tables: they define colours,
+click areas and the focus frame.
 """
 
 from __future__ import annotations

@@ -3,13 +3,13 @@
     python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json
     FILE]
 
-150 functions of each repository are drawn (``undocumented`` says which docstrings are questions). Each is searched for
-twice: ``sentence`` is the first sentence of its docstring, ``docstring`` all of it but its examples. ``alone``: the
-index has only the 150 functions, each in a file of its own, inside its class or other container. ``whole``: the index
-has all scopes of the repository (tests, classes and overloads too), with no function documented. ``hit_at_1`` is the
-share found first, ``telling`` the same for questions with at least five words that are not stop words. ``--model``
-replaces the built-in embedder by sentence-transformers with the weights in that folder; it needs an environment with
-that package.
+150 functions of each repository are drawn (``docstring_questions`` says which docstrings are questions). Each is
+searched for twice: ``sentence`` is the first sentence of its docstring, ``docstring`` all of it but its examples.
+``alone``: the index has only the 150 functions, each in a file of its own, inside its class or other container.
+``whole``: the index has all scopes of the repository (tests, classes and overloads too), with no function documented.
+``hit_at_1`` is the share found first, ``telling`` the same for questions with at least five words that are not stop
+words. ``--model`` replaces the built-in embedder by sentence-transformers with the weights in that folder; it needs an
+environment with that package.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ counted.
   of 1); 100 runs at once, their errors, and by how much memory rises
 * importing the framework: CPU seconds and memory of a fresh process
 
-Without --quick, the same frameworks with durable stores follow (``durable_peers``): what a run costs and stores, and
-what kills leave.
+Without --quick, the same frameworks with durable stores follow (``durable_frameworks``): what a run costs and
+stores, and what kills leave.
 
 Run: ``python -m tests.bench.bench_peers [--quick | --durable] [--kills N] [--json FILE] [--peers PYTHON]``.
 """

@@ -38,6 +38,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import Journal, RunHandle
 from atelier_desk.engine.run.reducer.state import ContextEntry, inherited_context
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.support.garbage_collection import THRESHOLDS
 
 ROOT = Path(__file__).resolve().parents[2]
 TURNS = (10, 1_000, 5_000)
@@ -159,7 +160,7 @@ def main() -> None:
     parser.add_argument("--phase", nargs="+", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.phase:
-        gc.set_threshold(20_000, 20, 50)  # like the program
+        gc.set_threshold(*THRESHOLDS)  # like the program
         url, name, *values = options.phase
         work = (
             grow(options.folder, url, list(map(int, values)), name == "grow_short")

@@ -2,7 +2,7 @@
 or checksum never changes silently.
 
 ``ATELIER_FLIPS`` sets the number (default 200); the figures are printed, and written as JSON next to
-``ATELIER_CHAOS_JSON`` when that is set. Files without a hash are listed in ``flips.UNCOVERED``, and counted.
+``ATELIER_CHAOS_JSON`` when that is set. Files without a hash are listed in ``bit_flips.UNCOVERED``, and counted.
 """
 
 from __future__ import annotations

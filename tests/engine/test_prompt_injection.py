@@ -1,4 +1,4 @@
-"""A fully obedient model reaches nothing without a person's approval: a sample of ``tests/chaos/test_worst_case``."""
+"""A fully obedient model reaches nothing without a person's approval; ``tests/chaos/test_prompt_injection`` has all."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 it.
 
 A row is a task, the arguments of the right call, and the words needed to find them: a value's meaning, a unit, a
-default. They are words of the tool's or a parameter's description; ``test_descriptions`` checks that they are
+default. They are words of the tool's or a parameter's description; ``test_tool_descriptions`` checks that they are
 present.
 """
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories.base_repository import Repository
 
 BEGINNING = re.compile(r"[0-9a-f]{4,31}")
-"""A possible beginning of an id (``domain.base.new_id``)."""
+"""A possible beginning of an id (``domain.base_model.new_id``)."""
 SHOWN = 5
 
 

@@ -84,13 +84,13 @@ QUESTION_PENDING: Final = 50
 COUNTED_FILES: Final = 10_000
 """Maximum files counted in a folder before a person is asked about it."""
 RULE_TEXT: Final = 1_000
+"""Maximum characters of a permission rule."""
 TAINT: Final = 200
 """Maximum characters of the name of an outside source."""
 RULES: Final = 1_000
 """Maximum permission rules; a run gets those that apply to it."""
 RULE_FILE: Final = 1_000_000
 """Maximum bytes of another program's file read for rules."""
-"""Characters of a permission rule."""
 
 REPORT: Final = 200_000
 REPORT_NAME: Final = 128

@@ -15,7 +15,7 @@ from pydantic import Field
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.presentation import argument_error_text as argument_text
+from atelier_desk.presentation import argument_error_text
 from atelier_desk.support.i18n import spoken
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
                     raise
                 # The SDK passes on the validation library's messages, with web addresses.
                 with spoken("en"):
-                    problems = argument_text.explain(error.__cause__)
+                    problems = argument_error_text.explain(error.__cause__)
                 raise ToolError(f"{name}: {problems}") from None
 
     server = Server("atelier", title="Atelier", version=version, instructions=INSTRUCTIONS, log_level="WARNING")

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.mcp import errors, http, listing, sdk, stdio
-from atelier_desk.mcp import resource_templates as templates
+from atelier_desk.mcp import errors, http, listing, resource_templates, sdk, stdio
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.variable_resolution import Resolved
@@ -300,7 +299,7 @@ class Connection:
 
     async def templates(self) -> list[McpTemplate]:
         """Its resource templates; see ``resource_templates.templates``. Raises ``McpError``."""
-        return await self.request(lambda client: templates.templates(client, self.entries))
+        return await self.request(lambda client: resource_templates.templates(client, self.entries))
 
     async def client(self) -> Client:
         """The SDK's client of the running server. Raises ``McpError``."""

@@ -1,4 +1,4 @@
-"""Explain refused arguments in the reader's language; ``validation`` writes the text for the model."""
+"""Explain refused arguments in the reader's language; ``argument_validation`` writes the text for the model."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def notice_kind(topic: str, details: Mapping[str, Any]) -> NoticeKind | None:
 
 
 def _own_text(details: Mapping[str, Any]) -> tuple[str, str]:
-    """Title and text of a notice that has its own, see ``domain.events.base.EventNotice``."""
+    """Title and text of a notice that has its own, see ``domain.events.base_event.EventNotice``."""
     values = {
         name: number(value) if type(value) is int else value for name, value in (details.get("values") or {}).items()
     }

@@ -7,18 +7,17 @@ import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import _
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 MISSHAPEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What a value of a wrong type, shape or size raises where it is used."""
-UNREADABLE = N_("This cannot be displayed: its stored data is not in a known form.")
 
 
 def unreadable() -> str:
     """Return the sentence that stands for an unreadable value."""
-    return _(UNREADABLE)
+    return _("This cannot be displayed: its stored data is not in a known form.")
 
 
 def readable(make: Callable[[], T], otherwise: Callable[[], T]) -> T:

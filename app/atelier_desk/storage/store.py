@@ -11,8 +11,7 @@ from typing import Any, Protocol
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, migration_registry
-from atelier_desk.storage.data_folder import preflight
-from atelier_desk.storage.data_folder import schema_version as noted_version
+from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.atomic_files import sync_tree
 from atelier_desk.storage.data_folder.lock import FolderLock, identity, shielded, verify_identity
 from atelier_desk.storage.database_engine import Engine
@@ -79,7 +78,7 @@ class Store:
         clock: Clock | None = None,
         backups: Path | None = None,
         accept_loss: bool = False,
-        upgrading: Callable[[noted_version.UpgradeStep], None] = lambda _step: None,
+        upgrading: Callable[[schema_version.UpgradeStep], None] = lambda _step: None,
     ) -> Store:
         """Open, check and, if needed, migrate a database.
 
@@ -264,7 +263,7 @@ async def prepare(
     clock: Clock,
     backups: Path,
     accept_loss: bool = False,
-    upgrading: Callable[[noted_version.UpgradeStep], None] = lambda _step: None,
+    upgrading: Callable[[schema_version.UpgradeStep], None] = lambda _step: None,
 ) -> None:
     """Finish an interrupted restore, check the directory before the engine may change it, and migrate if needed.
 
@@ -288,7 +287,7 @@ def _has_this_schema(directory: Path) -> bool:
 
         restore.finish_restore(directory.parent)
     preflight.check(directory)
-    return not preflight.has_content(directory) or noted_version.noted(directory) == migration_registry.latest()
+    return not preflight.has_content(directory) or schema_version.noted(directory) == migration_registry.latest()
 
 
 def _manifest_known(directory: Path) -> bool:
@@ -300,10 +299,10 @@ async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
     found, known = await migration_registry.current(engine), migration_registry.latest()
     migration_registry.check_version(found, directory)
     if 0 < found < known:  # the record belonged to another database; without it the next start checks thoroughly
-        await in_storage_thread((directory / noted_version.FILE).unlink, missing_ok=True)
+        await in_storage_thread((directory / schema_version.FILE).unlink, missing_ok=True)
         raise StorageError(errors.START_AGAIN, code="start_again", path=directory)
     if found == 0:
         await migration_registry.migrate(engine, 0, clock)
-    if await in_storage_thread(noted_version.noted, directory) != known:
-        await in_storage_thread(noted_version.note, directory, known)
+    if await in_storage_thread(schema_version.noted, directory) != known:
+        await in_storage_thread(schema_version.note, directory, known)
     return known

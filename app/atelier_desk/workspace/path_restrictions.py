@@ -57,7 +57,7 @@ class Hidden:
 class Denials:
     """The paths that rules deny below the granted folders of a run. Falsy without such rules; then nothing is searched.
 
-    Methods access the disk and call git within limits (``denied_files.SECONDS``, ``git_denied``).
+    Methods access the disk and call git within limits (``denied_files.SECONDS``, ``git_denied_paths``).
     """
 
     def __init__(self, bans: Sequence[DeniedPattern] = (), roots: Sequence[str] = (), home: str = "") -> None:

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.cards.changed_files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.settings.language_switch import switch_language
-from atelier_desk.desktop.workspace_folders import undo_file_changes as undoing
+from atelier_desk.desktop.workspace_folders import undo_file_changes
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
@@ -180,7 +180,7 @@ async def test_the_menu_of_a_message_undoes_all_later_changes(panel: Panel) -> N
 
 
 async def test_a_long_undo_shows_progress_and_can_be_stopped(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(undoing, "SHOWN_AFTER_MS", 0)
+    monkeypatch.setattr(undo_file_changes, "SHOWN_AFTER_MS", 0)
     monkeypatch.setattr("atelier_desk.domain.file_change.UNDONE_AT_ONCE", 2)
     panel.changes = [change(str(number), f"f{number}") for number in range(5, 0, -1)]
     seen: list[tuple[int, int, bool]] = []

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.model_messages import TextFile
-from atelier_desk.engine.attachments import names_and_decoding as attached_text
+from atelier_desk.engine.attachments import names_and_decoding
 from atelier_desk.engine.attachments import reading as attachments
 from atelier_desk.engine.attachments.image_headers import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
@@ -37,7 +37,7 @@ from tests.workspace.documents.test_readers import SAID
     ],
 )
 def test_text_is_decoded_in_its_own_encoding(content: bytes, text: str, encoding: str) -> None:
-    assert attached_text.decode(content) == (text, encoding)
+    assert names_and_decoding.decode(content) == (text, encoding)
 
 
 @pytest.mark.parametrize(
@@ -188,12 +188,12 @@ def test_a_file_in_a_granted_folder_has_its_workspace_path(tmp_path: Path) -> No
     "name", [".env", ".env.local", "prod.env", "id_rsa", "server.key", "cert.PEM", "credentials.json", ".npmrc"]
 )
 def test_names_of_secrets_are_recognised(name: str) -> None:
-    assert attached_text.is_secret_name(name)
+    assert names_and_decoding.is_secret_name(name)
 
 
 @pytest.mark.parametrize("name", [".env.example", "id_rsa.pub", "keyboard.txt", "environment.md", "notes.txt"])
 def test_harmless_names_are_not(name: str) -> None:
-    assert not attached_text.is_secret_name(name)
+    assert not names_and_decoding.is_secret_name(name)
 
 
 def test_the_limits_of_a_message_count_its_attachments() -> None:

@@ -333,8 +333,8 @@ setting: embedder.kind embedder.provider embedder.model embedder_before memories
     web.browser media.images media.images_key_env media.models_address media.models_key_env folder_trust
     confirmed_tools monthly_unpriced held
 """
-"""Columns that ``hold`` and ``end_runs`` suspend or list for a person; the tests above and ``test_elsewhere.py``
-check that they do.
+"""Columns that ``hold`` and ``end_runs`` suspend or list for a person; the tests above and
+``test_imported_data_restrictions.py`` check that they do.
 """
 
 OPENED = frozenset({"choices", "config", "embedder", "approvals", "web", "media"})

@@ -16,8 +16,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage.copies import backup
-from atelier_desk.storage.copies import backup_file as archive
+from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
 from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.data_folder import preflight
@@ -265,7 +264,7 @@ async def test_a_copy_that_does_not_match_is_deleted(
     tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await closed_database(datadir.database)
-    pack = archive.pack
+    pack = backup_file.pack
 
     def pack_something_else(database: Path, root: Path, target: Path, manifest: dict[str, object]) -> None:
         pack(database, root, target, {**manifest, "counts": {"workflow": 1}})
@@ -321,17 +320,17 @@ def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> No
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"
-    archive.pack(
+    backup_file.pack(
         tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}}
     )
     whole = path.read_bytes()
-    assert archive._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
+    assert backup_file._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
     for position in range(0, len(whole), 3):
         damaged = bytearray(whole)
         damaged[position] ^= 1 << (position % 8)
         path.write_bytes(damaged)
         with pytest.raises(StorageError) as caught:
-            archive._unpack(path, new_folder(tmp_path / "damaged"))
+            backup_file._unpack(path, new_folder(tmp_path / "damaged"))
         assert caught.value.code in {"damaged", "newer_schema"}, position
 
 
@@ -355,10 +354,10 @@ def rewrite(source: Path, target: Path, files: dict[str, bytes | None] | None = 
         with zipfile.ZipFile(source) as old, zipfile.ZipFile(file, "w") as new:
             for item in old.infolist():
                 content = (files or {}).get(item.filename, old.read(item))
-                if item.filename == archive.MANIFEST:
+                if item.filename == backup_file.MANIFEST:
                     content = json.dumps({**json.loads(old.read(item)), **changes}).encode()
                 if content is not None:
                     new.writestr(item, content)
-            new.comment = bytes(archive.SEAL_BYTES)
-        file.write(archive._seal(file))
+            new.comment = bytes(backup_file.SEAL_BYTES)
+        file.write(backup_file._seal(file))
     return target

@@ -1,4 +1,4 @@
-"""OpenAI's Responses API, as strict as the real one (see ``responses_rules``), streamed or not."""
+"""OpenAI's Responses API, as strict as the real one (see ``openai_responses_rules``), streamed or not."""
 
 from __future__ import annotations
 

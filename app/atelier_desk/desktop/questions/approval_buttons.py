@@ -26,7 +26,7 @@ class ApprovalButtons(QWidget):
     They are ``approval-approve``, ``approval-run``, ``approval-reject``, ``approval-back`` and ``approval-scope``,
     the menu of rules.
 
-    Signals: ``allowed`` (a ``wording.Choice``), ``rejected``, ``back``, once per press.
+    Signals: ``allowed`` (a ``wording.ApprovalChoice``), ``rejected``, ``back``, once per press.
     """
 
     allowed = Signal(object)

@@ -10,8 +10,8 @@ from PySide6.QtSvg import QSvgRenderer
 
 from atelier_desk.desktop.theme.assets import resource_dir
 
-LONGEST = 100
-"""Maximum characters of a name, which becomes one of a file."""
+MAX_NAME = 100
+"""Maximum characters of a name, which becomes that of a file."""
 
 
 @cache
@@ -22,7 +22,7 @@ def _source(name: str) -> str:
 
 def known(name: str, instead: str = "terminal") -> str:
     """``name`` if such an icon is bundled, else ``instead``: external tools and imported files may name any."""
-    return name if len(name) < LONGEST and name.replace("-", "").isalnum() and _there(name) else instead
+    return name if len(name) <= MAX_NAME and name.replace("-", "").isalnum() and _there(name) else instead
 
 
 @cache

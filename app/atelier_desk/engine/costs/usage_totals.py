@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.storage.repositories.usage_totals import UsageFigures, UsageRecord, request_of
 from atelier_desk.storage.search.index_changes import micros
-from atelier_desk.storage.search.request_usage import Request, RunAgent, RunModel, of_commit
+from atelier_desk.storage.search.request_usage import Request, RunAgent, RunModel, most_in_a_run, of_commit
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories import Repositories
@@ -105,11 +105,9 @@ async def usage_not_in(repos: Repositories, file: Commit, workflow_id: str, now:
         )
         for each in requests
     )
-    again: dict[tuple[float, ...], int] = {}
-    for (_run, same), count in Counter((each.run_id, each.identity) for each in requests).items():
-        again[same] = max(count, again.get(same, 0))
+    in_file = most_in_a_run(requests)
     single = [
-        each for each in here if each.number is not None and each.number >= again.get(request_of(each).identity, 0)
+        each for each in here if each.number is not None and each.number >= in_file.get(request_of(each).identity, 0)
     ]
     left = [_less(each, brought.get(key)) for key, each in kept.items()]
     return [*single, *(each for each in left if each.usage.was_used)]

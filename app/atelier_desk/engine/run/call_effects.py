@@ -18,7 +18,7 @@ from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.path_containment import within
 from atelier_desk.domain.protected_names import ProtectedTargets
-from atelier_desk.engine.run import unknown_git_settings as repositories
+from atelier_desk.engine.run import unknown_git_settings
 from atelier_desk.engine.run.protected_folder_contents import made_repository, protected_inside
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.tainted_file_reads import read_by_call
@@ -68,7 +68,7 @@ def reads_disk(tool: str, described: Call, *, denials: Denials, marks: TaintMark
     Running a program, reading files, walking folders.
     """
     subjects = described.subjects
-    if subjects.command or tool in repositories.TOOLS:
+    if subjects.command or tool in unknown_git_settings.TOOLS:
         return True
     return bool(subjects.paths) and (described.effect is not Effect.READ or bool(denials) or bool(marks))
 
@@ -104,7 +104,9 @@ def facts(
         about[Concern.OPAQUE] = next(
             pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps
         )
-    asks_git = repositories.unknown(intent.tool, judgement, described.details, state.workspace, findings.repositories)
+    asks_git = unknown_git_settings.unknown(
+        intent.tool, judgement, described.details, state.workspace, findings.repositories
+    )
     if asks_git:
         about[Concern.REPOSITORY] = "; ".join(each.about for each in asks_git)
     changes = described.effect is not Effect.READ

@@ -199,14 +199,15 @@ class AgentService:
 
     async def translate_builtin(self) -> None:
         """Give the built-in agents whose texts are still those of another language the texts of the current one."""
-        names = {each.name for each in await self.list()}
+        agents = await self.list()
+        names = {each.name for each in agents}
         for ready in BUILTIN:
             texts = ready.texts()
             others: builtins.list[dict[str, Any]] = []
             for code in LANGUAGES:
                 with spoken(code):
                     others.append(ready.texts())
-            for agent in await self.list():
+            for agent in agents:
                 stored = agent.config.model_dump(include=set(texts))
                 if stored in others and stored != texts and texts["name"] not in names - {agent.name}:
                     await self.save(agent.config.model_copy(update=texts), agent.id)

@@ -37,15 +37,14 @@ from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCal
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
-from atelier_desk.engine.run import sub_agent_state as rules
+from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.engine.run.request.prompt_texts import with_handed
 from atelier_desk.engine.run.tool_results import call_finished
 from atelier_desk.engine.team.breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker
 from atelier_desk.engine.team.team_interface import NO_ANSWER
-from atelier_desk.policy import approval_strictness_and_grouping as approval_rules
-from atelier_desk.policy import budget
+from atelier_desk.policy import approval_strictness_and_grouping, budget
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.policy.permissions.rule_scope import handed_down
 from atelier_desk.presentation.web_source_text import used
@@ -137,7 +136,7 @@ class Teams:
         mode = (
             plan.agent.approval
             if stored is None
-            else approval_rules.stricter(plan.agent.approval, stored.config.approval)
+            else approval_strictness_and_grouping.stricter(plan.agent.approval, stored.config.approval)
         )
         return plan.model_copy(update={"agent": plan.agent.model_copy(update={"approval": mode})})
 
@@ -145,7 +144,7 @@ class Teams:
         self, handle: RunHandle, plans: dict[str, ChildPlan], children: dict[str, RunHandle], begun: list[ChildPlan]
     ) -> list[Part]:
         now = handle.current
-        ready = [child for child in rules.startable(now) if child.id in plans]
+        ready = [child for child in sub_agent_state.startable(now) if child.id in plans]
         if now.status.final or now.pause is not None or not ready:
             return []
         parts: list[Part] = []
@@ -333,7 +332,7 @@ def _handed_down(parent: RunState, plan: ChildPlan) -> tuple[PermissionRule, ...
 def _run_started(parent: RunState, plan: ChildPlan, share: Budget) -> RunStarted:
     policy = parent.approvals.model_copy(
         update={
-            "mode": approval_rules.stricter(parent.approvals.mode, plan.agent.approval),
+            "mode": approval_strictness_and_grouping.stricter(parent.approvals.mode, plan.agent.approval),
             "rules": (rules := _handed_down(parent, plan)),
             "snapshot": snapshot(rules),
         }

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors
-from atelier_desk.storage import migration_registry as schema
+from atelier_desk.storage import errors, migration_registry
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.atomic_files import files_of, plain_name, read_hashed, report_path
@@ -112,13 +111,13 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
     read = mode != "count"
     engine = await Engine.open(directory)
     try:
-        version = await schema.current(engine)
-        schema.check_version(version, directory)
-        if mode == "read-foreign" and (foreign := await schema.foreign_definitions(engine, SystemClock())):
+        version = await migration_registry.current(engine)
+        migration_registry.check_version(version, directory)
+        if mode == "read-foreign" and (foreign := await migration_registry.foreign_definitions(engine, SystemClock())):
             tables = ", ".join(name for name in foreign if name) or "*"
             raise StorageError(FOREIGN, code="damaged", names=tables)
         run = Migrator(engine).run
-        names = await schema.tables(engine)
+        names = await migration_registry.tables(engine)
         from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
 
         rows = await integrity.damaged_rows(run) if read and version else []

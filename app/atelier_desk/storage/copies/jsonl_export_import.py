@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError
-from atelier_desk.storage import integrity
-from atelier_desk.storage import migration_registry as schema
+from atelier_desk.storage import integrity, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
@@ -113,7 +112,7 @@ async def import_jsonl(
             or changed; the database is then left empty.
     """
     manifest = await in_storage_thread(_read_manifest, source)
-    if manifest["format"] > FORMAT or manifest["schema"] > schema.latest():
+    if manifest["format"] > FORMAT or manifest["schema"] > migration_registry.latest():
         raise StorageError(NEWER_EXPORT, code="newer_schema", path=source)
     present = await store.counts()
     for table in ("workflow", "memory"):

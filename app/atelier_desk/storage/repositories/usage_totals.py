@@ -51,10 +51,11 @@ class UsageFigures:
 @dataclass(frozen=True, slots=True)
 class UsageRecord:
     """What deleted runs of one agent used of one model within an hour. It stays when their workflow goes too: money
-    that was spent is spent. Without workflow and agent it is what was used outside runs.
+    that was spent is spent. Without workflow and agent it is what was used outside runs, within a quarter of an hour.
 
-    With a ``number`` it is a single request, which a copy of the run may have too, and which of several equal ones of
-    its run."""
+    With a ``number`` it is a single request of a deleted run, which a copy of the run may have too; the number counts
+    the equal ones of its run, from 0.
+    """
 
     workflow_id: str
     agent_name: str

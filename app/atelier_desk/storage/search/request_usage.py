@@ -192,6 +192,14 @@ def runs(db: sqlite3.Connection) -> set[str]:
     return {row[0] for row in db.execute("SELECT id FROM run")}
 
 
+def most_in_a_run(requests: Iterable[Request]) -> dict[tuple[float, ...], int]:
+    """How often the run that has it most often has each request, by identity: what runs share are copies."""
+    most: dict[tuple[float, ...], int] = {}
+    for (_run, identity), times in Counter((each.run_id, each.identity) for each in requests).items():
+        most[identity] = max(times, most.get(identity, 0))
+    return most
+
+
 def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tuple[float, float]:
     """US dollars since then, and how much of it is estimated. A request that was copied with its workflow counts once;
     a refund lowers what its own run spent.
@@ -209,11 +217,8 @@ def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tu
     of_run = f"SELECT max(sum(cost), 0) AS cost, sum(estimated) AS estimated FROM ({once}) GROUP BY run"  # noqa: S608
     query = f"SELECT coalesce(sum(cost), 0), coalesce(sum(estimated), 0) FROM ({of_run})"  # noqa: S608
     spent, estimated = db.execute(query, (since,)).fetchone()
-    lost: dict[tuple[float, ...], int] = {}
-    for (_workflow, identity), times in Counter((each.run_id, each.identity) for each in gone).items():
-        lost[identity] = max(times, lost.get(identity, 0))
     there = f"SELECT count(*) FROM request WHERE {' AND '.join(f'{name} = ?' for name in SAME)} GROUP BY run"  # noqa: S608
-    for identity, times in lost.items():
+    for identity, times in most_in_a_run(gone).items():
         copies = max((count for (count,) in db.execute(there, identity)), default=0)
         spent += max(0, times - copies) * identity[-2]
         estimated += max(0, times - copies) * identity[-1]

@@ -19,7 +19,7 @@ from atelier_desk.storage.row_mapping import Table, has_hash, plain_time, record
 class _EventTable(Table[RunEvent]):
     """Events, with their body as JSON text beside the type.
 
-    Hash and compression are applied at commit time (``chain``): ``prev_hash`` is the hash of the previous event,
+    Hash and compression are applied at commit time (``hash_chain``): ``prev_hash`` is the hash of the previous event,
     ``wrote`` names the rows written in the same commit. A single row shows whether it is unchanged, two show whether
     one between them is missing.
     """

@@ -133,7 +133,7 @@ async def _started(words: Sequence[str], orders: int, answers: int, folder: Path
 
 
 def _order(words: Sequence[str], report: int) -> dict[str, object]:
-    """The launcher's input (``workspace.processes.process``)."""
+    """The launcher's input (``workspace.processes.command_process``)."""
     limits = {"RLIMIT_CORE": 0}
     many = {"processes": _PROCESSES, "memory": _MEMORY, "limits": limits, "sandbox": None}
     return {"program": words[0], "arguments": list(words), "parent": os.getpid(), "report": report, **many}

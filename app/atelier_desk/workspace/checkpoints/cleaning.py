@@ -1,8 +1,8 @@
 """Delete checkpoints by age and size: first data that no offered undo needs, then the oldest changes.
 
 A change whose content was deleted stays listed as no longer undoable. Content that an unreadable record may name stays,
-and so does data of workflows unknown to the database, until it expires (``leftovers``): neither counts towards the size
-limit.
+and so does data of workflows unknown to the database, until it expires (``orphaned_undo_data``): neither counts towards
+the size limit.
 """
 
 from __future__ import annotations

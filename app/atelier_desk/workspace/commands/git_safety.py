@@ -2,8 +2,9 @@
 
 A repository is untrusted data: ``core.fsmonitor``, ``diff.external``, text conversions, clean filters, hooks, signature
 programs, pagers and a second repository hidden in a folder all run programs on ``git status`` or ``git diff``
-(CVE-2026-19592, CVE-2026-45033). So a person is asked about every unknown setting of a repository (``git_settings``),
-and settings with a fixed name, or from the person's own configuration, are overridden by name.
+(CVE-2026-19592, CVE-2026-45033). So a person is asked about every unknown setting of a repository
+(``harmless_git_config_keys``), and settings with a fixed name, or from the person's own configuration, are overridden
+by name.
 """
 
 from __future__ import annotations

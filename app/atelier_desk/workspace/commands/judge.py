@@ -11,8 +11,7 @@ from functools import lru_cache
 from posixpath import join, normpath
 
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.commands import git_safety as git
-from atelier_desk.workspace.commands import git_settings_changes, sublanguages
+from atelier_desk.workspace.commands import git_safety, git_settings_changes, sublanguages
 from atelier_desk.workspace.commands.command_table import DELETES, READS, WRAPPERS, WRITES
 from atelier_desk.workspace.commands.option_rules import Operands, Rules, UnknownOptionError, parse_options
 from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
@@ -258,7 +257,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
             case "sed":
                 return Kind.READS, sublanguages.sed(arguments), [], "", "", False
             case "git":
-                return Kind.READS, git.reads(arguments), [], "", "", False
+                return Kind.READS, git_safety.reads(arguments), [], "", "", False
         rules = READS.get(name) or WRITES.get(name)
         if rules is None:
             return Kind.RUNS, [], [], N_("Atelier does not know this command"), name, False

@@ -2,7 +2,7 @@
 
 For a program in the table, such a rule means the known options only, and none that runs a program or writes a file
 (``sort --compress-program``, ``rg --pre``, ``sed -i``). For another program it applies as written, except for the
-options in ``indirect``. Whether files lie in the workspace is checked by code with disk access.
+options in ``indirect_execution``. Whether files lie in the workspace is checked by code with disk access.
 """
 
 from __future__ import annotations

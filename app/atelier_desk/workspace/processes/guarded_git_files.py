@@ -10,7 +10,7 @@ programs. A repository created by the command keeps its files, but unknown setti
 repository counts as new: one that its owner never used must not end up where they work. For the same reason a new
 pointer may only lead to something harmless, or to the repository of its own granted folder.
 
-Nothing is lost: what is removed is first copied out of the command's reach (see ``git_locks``).
+Nothing is lost: what is removed is first copied out of the command's reach (see ``held_git_files``).
 
 For long-running commands the same is done periodically (``check``), not only at the end. Not covered: scripts that a
 hook calls, which are files of the project.

@@ -171,7 +171,7 @@ def scan(
 
 
 def leads_to(path: str, name: str) -> Identity | None:
-    """Return the folder that a pointer leads to (see ``git_files.target``); None if there is none."""
+    """Return the folder that a pointer leads to (see ``git_pointer_files.target``); None if there is none."""
     try:
         opened = os.open(target(path, name) or os.devnull, FOLDER & ~os.O_NOFOLLOW)
     except (OSError, ValueError):

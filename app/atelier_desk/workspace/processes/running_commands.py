@@ -12,7 +12,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from atelier_desk.support import background_tasks as background
+from atelier_desk.support import background_tasks
 from atelier_desk.workspace.processes.command_process import Order, Process
 from atelier_desk.workspace.processes.output import Output
 from atelier_desk.workspace.processes.sandbox import FOLDERS
@@ -98,7 +98,7 @@ class Commands:
         """Call this when a command is over, even if the program ended it."""
 
         def over() -> None:
-            task = background.start(call(), f"what follows command {kept.id}")
+            task = background_tasks.start(call(), f"what follows command {kept.id}")
             self._endings.add(task)
             task.add_done_callback(self._endings.discard)
 

@@ -16,8 +16,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.skills import argument_placeholders
-from atelier_desk.workspace.skills import yaml_header as header
+from atelier_desk.workspace.skills import argument_placeholders, yaml_header
 
 OWN = "variables"
 """Field that marks Atelier's own files, whose text has no other variables."""
@@ -73,7 +72,7 @@ def read(text: str, file: str) -> FilePrompt:
     base = posixpath.basename(file.replace("\\", "/"))
     end = next((each for each in _ENDS if base.lower().endswith(each)), "")
     if end in (".yaml", ".yml", ".json"):
-        found = header.read(f"---\n{text.strip()}\n---\n")
+        found = yaml_header.read(f"---\n{text.strip()}\n---\n")
         body = next(
             (
                 each
@@ -88,7 +87,7 @@ def read(text: str, file: str) -> FilePrompt:
             )
         body = _with_defaults(body, found.fields.get("parameters"))
     else:
-        found = header.read(text)
+        found = yaml_header.read(text)
         body = found.body if OWN in found.fields else _own_variables(found.body)
     name = (
         _callable(found.text("name"))

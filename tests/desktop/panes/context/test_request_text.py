@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime
 
-from atelier_desk.desktop.panes.context import request_text as words
+from atelier_desk.desktop.panes.context import request_text
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
 from atelier_desk.domain.opaque_provider_data import ProviderData
@@ -23,12 +23,12 @@ def item(returned: int, withheld: int = 0) -> SentItem:
 
 
 def test_opaque_data_is_shown_by_size_only() -> None:
-    assert words.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB of provider data"
-    text = words.item_text(item(SIGNED.size), CALLED)
+    assert request_text.item_facts(item(SIGNED.size)) == "12 tokens · 2.4\u202fkB of provider data"
+    text = request_text.item_text(item(SIGNED.size), CALLED)
     assert "2.4\u202fkB of provider data from this reply was sent back unchanged." in text
     assert SIGNED.data not in text
-    assert "left out" in words.item_text(item(0, SIGNED.size), CALLED)
-    assert words.item_text(item(0), CALLED) == words.message_text(CALLED)
+    assert "left out" in request_text.item_text(item(0, SIGNED.size), CALLED)
+    assert request_text.item_text(item(0), CALLED) == request_text.message_text(CALLED)
 
 
 def test_a_copied_request_has_only_the_size() -> None:
@@ -50,13 +50,13 @@ def test_a_copied_request_has_only_the_size() -> None:
     }
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (CALLED,), (), (CALLED,), 0.0, 1, 0, 1, (), ())
-    copied = json.loads(words.as_json(request))
+    copied = json.loads(request_text.as_json(request))
     assert copied["messages"][0]["tool_calls"][0]["provider_data"] == {
         "provider": "server",
         "model": "m",
         "size": SIGNED.size,
     }
-    assert SIGNED.data not in words.as_json(request)
+    assert SIGNED.data not in request_text.as_json(request)
 
 
 def test_each_attachment_shows_what_the_model_received() -> None:
@@ -68,13 +68,13 @@ def test_each_attachment_shows_what_the_model_received() -> None:
     picture = Attachment(name="dot.png", media_type="image/png", size=9, sha256="b" * 64, width=40, height=30)
     sent = SentItem(1, "r:1", "user", "message", 900, attached=(text, cut, picture))
     seen = ChatMessage(role=Role.USER, content="Look", images=(ImagePart(media_type="image/png", sha256="b" * 64),))
-    assert words.item_facts(sent).endswith("3 attachments")
-    assert words.item_text(sent, seen).splitlines()[:3] == [
+    assert request_text.item_facts(sent).endswith("3 attachments")
+    assert request_text.item_text(sent, seen).splitlines()[:3] == [
         "[notes.txt, as text, in full: 4 characters]",
         "[log, as an excerpt: 500 of 2,000 characters]",
         "[dot.png, as an image, 40 × 30 pixels]",
     ]
-    assert "[dot.png, only its name: this model cannot see images]" in words.item_text(
+    assert "[dot.png, only its name: this model cannot see images]" in request_text.item_text(
         sent, ChatMessage(role=Role.USER, content="Look")
     )
 
@@ -98,6 +98,7 @@ def test_tools_found_by_search_are_counted_with_the_cost_of_listing_them_all() -
     }
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
-    assert words.searched(request) == "84 tools found by search instead of listed (12.4\u202fk tokens)"
+    assert request_text.searched(request) == "84 tools found by search instead of listed (12.4\u202fk tokens)"
     i18n.set_language("fr")
-    assert words.searched(request) == "84 outils trouvés par recherche au lieu d’être listés (12,4\u202fk jetons)"
+    french = request_text.searched(request)
+    assert french == "84 outils trouvés par recherche au lieu d’être listés (12,4\u202fk jetons)"

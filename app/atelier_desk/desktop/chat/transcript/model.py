@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 _REASONS = {"limit_reached": "limit", "loop_detected": "action"}
 """The field of a notice's details that holds its reason, if not ``reason``."""
-"""States of a call that is not over."""
 STOPPED = frozenset({"cancelled", "abandoned"})
 FINAL = STOPPED | {"completed", "error"}
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.context import request_text as words
+from atelier_desk.desktop.panes.context import request_text
 from atelier_desk.desktop.panes.context.recalled_memories import GivenMemory, given
 from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.panes.context.turn_picker import TurnPicker
@@ -277,8 +277,8 @@ class ContextPane(SeenPane):
             two_line_item(
                 self.list,
                 str(summary.seq),
-                words.request_title(summary, place),
-                words.request_facts(summary),
+                request_text.request_title(summary, place),
+                request_text.request_facts(summary),
                 "sparkles",
             )
         if self.request is not None:
@@ -292,13 +292,13 @@ class ContextPane(SeenPane):
             self.items.clear()
             return
         self._given = given(request)
-        facts = [words.tokens_text(request.tokens)]
+        facts = [request_text.tokens_text(request.tokens)]
         if request.window:
             facts.append(_("{share} of the context window", share=percent(request.tokens / request.window)))
         if not request.exact:
             facts.append(_("current system message and tools"))
         if request.searched_tools:
-            facts.append(words.searched(request))
+            facts.append(request_text.searched(request))
         self.parts.show_parts(request.parts, " · ".join(facts))
         counts = {
             "messages": len(request.items),
@@ -341,31 +341,33 @@ class ContextPane(SeenPane):
         tab = self.tab
         if tab == "messages":
             for item in request.items:
-                line = words.message_line(request.messages[item.index])
-                icon, role = words.item_icon(item)
-                title = f"{words.item_name(item)} · {line}" if line else words.item_name(item)
-                two_line_item(self.items, f"m{item.index}", title, words.item_facts(item), icon, role)
+                line = request_text.message_line(request.messages[item.index])
+                icon, role = request_text.item_icon(item)
+                title = f"{request_text.item_name(item)} · {line}" if line else request_text.item_name(item)
+                two_line_item(self.items, f"m{item.index}", title, request_text.item_facts(item), icon, role)
         elif tab == "memories":
             for number, memory in enumerate(self._given):
-                two_line_item(self.items, f"g{number}", words.excerpt(memory.content), memory.why, "brain")
+                two_line_item(self.items, f"g{number}", request_text.excerpt(memory.content), memory.why, "brain")
         elif tab == "tools":
             for number, tool in enumerate(request.tools):
                 two_line_item(
-                    self.items, f"t{number}", tool_title(tool.name), words.excerpt(tool.description), "wrench"
+                    self.items, f"t{number}", tool_title(tool.name), request_text.excerpt(tool.description), "wrench"
                 )
         elif tab == "left-out":
             for number, left in enumerate(request.left_out):
                 two_line_item(
                     self.items,
                     f"l{number}",
-                    words.left_title(left),
-                    words.left_facts(left),
+                    request_text.left_title(left),
+                    request_text.left_facts(left),
                     "archive",
                     "muted" if left.undone else "warn",
                 )
         else:
             for number, message in enumerate(request.wire or ()):
-                two_line_item(self.items, f"w{number}", message.role.value, words.excerpt(message.content), "terminal")
+                two_line_item(
+                    self.items, f"w{number}", message.role.value, request_text.excerpt(message.content), "terminal"
+                )
 
     def _current(self) -> tuple[str, int]:
         item = self.items.currentItem()
@@ -396,19 +398,19 @@ class ContextPane(SeenPane):
         if request is None or not kind:
             return
         if sent is not None:
-            self._title.setText(words.item_name(sent))
-            text = words.item_text(sent, request.messages[sent.index])
+            self._title.setText(request_text.item_name(sent))
+            text = request_text.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
             self.pin.describe(N_("Unpin") if sent.pinned else N_("Pin: always send it in full"), "P")
         elif left is not None:
-            self._title.setText(words.left_title(left))
-            text = words.left_text(left)
+            self._title.setText(request_text.left_title(left))
+            text = request_text.left_text(left)
         elif kind == "g":
             self._title.setText(_("Memory"))
             text = f"{self._given[number].content}\n\n{self._given[number].why}"
         elif kind == "t":
             self._title.setText(request.tools[number].name)
-            text = words.tool_text(request.tools[number])
+            text = request_text.tool_text(request.tools[number])
         else:
             wire = (request.wire or ())[number]
             self._title.setText(wire.role.value)
@@ -473,7 +475,7 @@ class ContextPane(SeenPane):
     def copy_json(self) -> None:
         """Copy the complete request to the clipboard."""
         if self.request is not None:
-            QGuiApplication.clipboard().setText(words.as_json(self.request))
+            QGuiApplication.clipboard().setText(request_text.as_json(self.request))
             toast(self, _("The request was copied as JSON"))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.ids import is_id
-from atelier_desk.presentation import argument_error_text as argument_text
+from atelier_desk.presentation import argument_error_text
 from atelier_desk.storage.repositories.base_repository import some
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_
@@ -85,7 +85,7 @@ class Problems(AtelierError):
         self._error = error
 
     def localized(self, translate: Callable[..., str]) -> str:
-        return argument_text.explain(self._error, number=number_format.number).removesuffix(".")
+        return argument_error_text.explain(self._error, number=number_format.number).removesuffix(".")
 
 
 def build(model: type[M], what: str, /, **fields: object) -> M:

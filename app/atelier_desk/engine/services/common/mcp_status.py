@@ -54,7 +54,7 @@ class McpToolStatus:
         told: the server's present description; ``approved_told``: the approved one, if different.
         hints: the server's annotations.
         on: it is enabled.
-        problem: why it is unusable, in English; ``mcp_words.why_text`` translates it.
+        problem: why it is unusable, in English; ``mcp_server_text.why_text`` translates it.
         rule: action of the permission rule with exactly its name (``allow``, ``ask``, ``deny``); empty if there is
             none.
     """
