@@ -25,8 +25,8 @@ from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest
 from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.engine.services.connection_test import try_model
-from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.model_files import STARTER
 from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
