@@ -15,7 +15,6 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor
 from atelier_desk.domain.errors import NotFoundError, StorageError
-from atelier_desk.domain.events.approvals_and_teams import AnsweredBy
 from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
@@ -32,6 +31,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
     handed_over,
 )
+from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.permission import PermissionRule, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus

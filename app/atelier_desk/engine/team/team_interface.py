@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from atelier_desk.domain.events.approvals_and_teams import AnsweredBy
 from atelier_desk.domain.events.run import EventBody
+from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.team import ChildState
 from atelier_desk.tools.base import Team
 
