@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.first_start.connection_test import chat_models
+from atelier_desk.desktop.first_start.connection_test_models import chat_models
 from atelier_desk.desktop.first_start.dialog import SIZE, FirstStart
 from atelier_desk.desktop.first_start.service_tile import Tile
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice

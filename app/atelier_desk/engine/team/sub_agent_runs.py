@@ -41,7 +41,7 @@ from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.engine.run.request.prompt_texts import with_handed
 from atelier_desk.engine.run.tool_results import call_finished
-from atelier_desk.engine.team.breakers import AgentBreakers
+from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker
 from atelier_desk.engine.team.team_interface import NO_ANSWER
 from atelier_desk.policy import approval_strictness_and_grouping, budget

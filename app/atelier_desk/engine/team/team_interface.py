@@ -13,7 +13,7 @@ from atelier_desk.tools.base import Team
 if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import Decide, RunHandle
     from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.team.breakers import AgentBreakers
+    from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 
 NO_ANSWER = (
     "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
