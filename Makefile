@@ -157,9 +157,9 @@ sentence-transformers: setup
 # selects some of them.
 CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_teams.py \
   engine/run/reducer/next_step.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
-  policy/permissions/decide.py policy/permissions/pattern.py policy/permissions/path_denials.py \
+  policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
   engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \
-  workspace/root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
+  workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
   workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
   workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py
 

@@ -19,7 +19,7 @@ from typing import Any
 
 from atelier_desk.engine.services.models import LIST_OLD_DAYS
 from atelier_desk.llm.model_catalogue import SHIPPED, ModelList, known_models, read, store
-from atelier_desk.llm.presets import PRESETS
+from atelier_desk.llm.provider_presets import PRESETS
 
 LEAST = 0.5
 """The smallest accepted share of the previous number of models: with fewer, the checkout is incomplete or its

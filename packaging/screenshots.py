@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from team_pictures import Team, TeamPictures
+from screenshot_team import Team, TeamPictures
 
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.theme import theme

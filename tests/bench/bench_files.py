@@ -27,7 +27,7 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, 
 from atelier_desk.workspace.edits import replaced
 from atelier_desk.workspace.path_resolution import place
 from atelier_desk.workspace.search import search
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.text_files import decode
 
 PATTERNS = ("needle_in_hay", r"needle_\w+ = \d+", r"\bne+dle_in")
 AUTHOR = Author("bench")

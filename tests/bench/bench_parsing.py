@@ -38,7 +38,7 @@ from typing import Any
 from atelier_desk.domain.document_formats import DOCUMENTS
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parse import ParseError, language_of, parse
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 from atelier_desk.knowledge.parsing.relation_resolution import Resolver
 from atelier_desk.knowledge.parsing.symbols import symbols
 

@@ -32,7 +32,7 @@ from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.tools.base import ToolContext
 from tests.support.run_events import agent
 
@@ -40,7 +40,7 @@ CODE = Path(__file__).parents[2] / "app" / "atelier_desk"
 FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")
 GOALS = {
     "Which function says whether bytes are those of a PDF?": ("domain/document_formats.py", "def is_pdf"),
-    "Where are the tokens of a text estimated?": ("llm/tokens.py", "def estimate("),
+    "Where are the tokens of a text estimated?": ("llm/token_and_cost_estimates.py", "def estimate("),
     "Where is the text in a picture recognised by Tesseract?": ("media/ocr.py", "def _tesseract"),
     "How is it decided which entries gitignore leaves out of a walk through folders?": (
         "workspace/gitignore_walk.py",

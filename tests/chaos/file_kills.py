@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
-from atelier_desk.workspace.root import TEMPORARY
+from atelier_desk.workspace.confined_root import TEMPORARY
 from tests.chaos.file_writer import CONTENTS
 
 WHOLE = set(CONTENTS)

@@ -25,7 +25,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import Settings, WebSettings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.data import restore_backup
+from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.copies import backup, jsonl_export_import
 from atelier_desk.storage.data_folder.datadir import DataDir

@@ -10,8 +10,8 @@ from time import monotonic
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.path_resolution import place
-from atelier_desk.workspace.root import ConfinedRoot
 
 PATIENCE = 60.0
 _HERE, _EXCHANGE = -100, 2

@@ -21,8 +21,8 @@ from time import sleep
 
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import TEMPORARY
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
-from atelier_desk.workspace.root import TEMPORARY
 
 ROOT = Path(__file__).resolve().parents[2]
 MEMORY = Path("/dev/shm")

@@ -1,7 +1,9 @@
-"""Attachments from the command line: folders, PDFs, long texts, possible secrets; and attachments in a chat."""
+"""``--attach``: files, images, piped input, folders, PDFs, long texts, possible secrets; and attachments in a chat."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,70 @@ from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli
 from tests.support.sample_documents import sheets
 from tests.support.sample_images import png
+
+PNG = png()
+
+
+def test_files_and_images_are_sent_with_the_prompt_and_stored_by_type(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
+    (tmp_path / "dot.png").write_bytes(PNG)
+    model = ScriptedModel(["ok"])
+    result = cli("run", "Read these", "--attach", "notes.txt", "--attach", "dot.png", "--json", steps=model)
+    assert result.status == 0
+    asked = model.requests[0].messages[-1]
+    assert asked.content == 'Read these\n\n<attached_file name="notes.txt">\nThe sea is blue.\n</attached_file>'
+    assert [image.media_type for image in asked.images] == ["image/png"]
+    [sent] = [event for event in result.of("message") if event["role"] == "user"]
+    assert sent["content"] == "Read these"
+    text, picture = sent["attachments"]
+    assert (text["name"], text["media_type"], text["text"]) == ("notes.txt", "text/plain", "The sea is blue.")
+    assert (picture["name"], picture["bytes"], picture["sha256"]) == (
+        "dot.png",
+        len(PNG),
+        hashlib.sha256(PNG).hexdigest(),
+    )
+    assert base64.b64decode(asked.images[0].data) == PNG
+    workflow = sent["workflow_id"]
+    details = cli("workflows", "show", workflow, "--json").json["transcript"][0]["message"]["details"]
+    assert [(each["name"], each["text"]) for each in details["attachments"]] == [
+        ("notes.txt", "The sea is blue."),
+        ("dot.png", ""),
+    ]
+    assert "Attached file: notes.txt" in cli("workflows", "show", workflow).out
+
+
+def test_a_following_turn_still_has_the_file(cli: Cli, tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("The sea is blue.", "utf-8")
+    assert cli("run", "Read this", "--attach", "notes.txt", steps=["ok"]).status == 0
+    model = ScriptedModel(["blue"])
+    assert cli("run", "Which colour?", "--continue", steps=model).status == 0
+    assert "The sea is blue." in model.requests[0].messages[1].content
+
+
+@pytest.mark.parametrize("name", ["missing.txt", "a.zip"])
+def test_a_refused_attachment_is_reported_and_creates_no_workflow(cli: Cli, tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
+    result = cli("run", "go", "--attach", name, steps=["never"])
+    assert result.status == 2
+    assert name in result.err
+    assert cli("workflows", "list", "--json").json == []
+
+
+def test_piped_input_with_a_prompt_is_an_attachment(cli: Cli) -> None:
+    model = ScriptedModel(["ok"])
+    assert cli("run", "Sum it up", piped="a\nb\n", steps=model).status == 0
+    assert (
+        model.requests[0].messages[-1].content
+        == 'Sum it up\n\n<attached_file name="standard input">\na\nb\n</attached_file>'
+    )
+    model = ScriptedModel(["ok"])
+    assert cli("run", "Sum it up", "--attach", "-", piped="c", steps=model).status == 0
+    assert model.requests[0].messages[-1].content.endswith("\nc\n</attached_file>")
+    model = ScriptedModel(["ok"])
+    assert cli("run", "Sum it up", piped="  \n", steps=model).status == 0
+    assert model.requests[0].messages[-1].content == "Sum it up"
+    assert cli("run", "-", "--attach", "-", piped="x").status == 2
+    assert cli("run", "go", "--attach", "-", piped="\x00\x01").status == 2
 
 
 def test_a_guessed_encoding_is_reported(cli: Cli, tmp_path: Path) -> None:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
+import pytest
+
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
 from tests.cli.test_list_and_edit_commands import talk
+
+ENDLESS = Path("/dev/zero")
 
 
 def test_backups_are_created_verified_and_restored(cli: Cli, tmp_path: Path) -> None:
@@ -34,6 +38,15 @@ def test_backups_are_created_verified_and_restored(cli: Cli, tmp_path: Path) -> 
     assert cli("backup", "restore", "evil.zip").status == 1
     assert not (tmp_path.parent / "evil.txt").exists()
     assert cli("workflows", "show", workflow).status == 0
+
+
+@pytest.mark.skipif(not ENDLESS.exists(), reason="the system has no /dev/zero")
+@pytest.mark.parametrize("action", ["verify", "restore"])
+def test_a_path_that_is_no_file_is_refused_as_a_backup(cli: Cli, tmp_path: Path, action: str) -> None:
+    for path in (ENDLESS, tmp_path):
+        result = cli("backup", action, str(path))
+        assert result.status == 1
+        assert f"{path} is not a backup" in result.err
 
 
 def test_permanently_deleted_data_leaves_the_disk_after_compacting(cli: Cli, tmp_path: Path) -> None:

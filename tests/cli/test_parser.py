@@ -184,7 +184,8 @@ def test_help_and_errors_load_nothing_heavy(argv: list[str]) -> None:
 LISTINGS = ("workflows", "agents", "tools", "models", "providers", "memory", "questions", "approvals", "tasks")
 UNUSED = ("httpx", "numpy", "keyring", "babel", "PySide6", "xllamacpp", "atelier_desk.engine.runs.manager",
           "atelier_desk.engine.run.reducer.reduce", "atelier_desk.knowledge.memory_search",
-          "atelier_desk.engine.services.inspector", "atelier_desk.engine.services.workflow.transcript")  # fmt: skip
+          "atelier_desk.engine.services.sent_request_inspector",
+          "atelier_desk.engine.services.workflow.transcript")  # fmt: skip
 
 
 @pytest.mark.parametrize("noun", LISTINGS)

@@ -11,7 +11,7 @@ import pytest
 
 from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli
@@ -233,3 +233,39 @@ def test_a_missing_folder_is_reported_before_the_turn_in_chat_and_run(cli: Cli, 
     assert gone in chat.err
     latest = cli("workflows", "list", "--json").json[0]
     assert latest["workspace"] == [str(tmp_path / "work"), str(tmp_path / "moved")]
+
+
+def test_quiet_prints_only_the_last_answer(cli: Cli) -> None:
+    first = ChatReply(
+        content="I will look.",
+        tool_calls=tuple(call("CalculatorTool", operation="eval", expression="12*7")),
+        usage=Usage(),
+    )
+    result = cli("run", "go", "--quiet", steps=[first, "84."])
+    assert (result.out, result.err) == ("84.\n", "")
+    failed = cli(
+        "run", "go", "-q", "--max-tokens", "1", steps=[call("CalculatorTool", operation="eval", expression="1"), "x"]
+    )
+    assert failed.status == 4
+    assert "Cancel" not in failed.err
+
+
+def test_system_and_effort_apply_only_to_this_run(cli: Cli) -> None:
+    model = ScriptedModel(["ok"])
+    assert cli("run", "go", "--system", "Speak like a pirate.", "--effort", "high", steps=model).status == 0
+    assert model.requests[0].messages[0].content.startswith("Speak like a pirate.")
+    assert model.requests[0].effort == "high"
+    model = ScriptedModel(["ok"])
+    cli("run", "go", steps=model)
+    assert (model.requests[0].effort, "pirate" in model.requests[0].messages[0].content) == (None, False)
+    assert cli("run", "go", "--system", " ").status == 2
+
+
+def test_continue_uses_the_most_recently_active_workflow(cli: Cli) -> None:
+    assert cli("run", "go", "--continue").status == 2
+    first = cli("run", "one", "--json", steps=["1"]).events[0]["workflow_id"]
+    second = cli("run", "two", "--json", steps=["2"]).events[0]["workflow_id"]
+    assert cli("run", "three", "-c", "--json", steps=["3"]).events[0]["workflow_id"] == second
+    cli("run", "four", "--workflow", first, steps=["4"])
+    assert cli("run", "five", "--continue", "--json", steps=["5"]).events[0]["workflow_id"] == first
+    assert cli("run", "six", "--continue", "--workflow", first).status == 2

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from atelier_desk.domain.form import FieldKind, Form, FormChoice, FormField
+from atelier_desk.domain.elicitation_form import FieldKind, Form, FormChoice, FormField
 from atelier_desk.domain.question import (
     ACCEPT,
     DECLINE,

@@ -1,4 +1,4 @@
-"""The settings in the real window."""
+"""Former settings pages: their names open the pages that took them over."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from atelier_desk.llm.model_catalogue import (
     read,
     store,
 )
-from atelier_desk.llm.presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
+from atelier_desk.llm.provider_presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.scripted_http_server import FakeServer, Request, Response
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImageP
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
-from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from tests.llm.stream_requests import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.ollama import FakeOllama

@@ -39,7 +39,7 @@ OWN = (
     "llm/openai_compatible.py",
     "llm/mistral.py",
     "llm/ollama.py",
-    "llm/presets.py",
+    "llm/provider_presets.py",
 )
 """The files of the kinds: registrations, adapters, and the list of services, which is data."""
 

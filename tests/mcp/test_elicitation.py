@@ -7,7 +7,7 @@ from typing import Any
 import mcp_types as types
 import pytest
 
-from atelier_desk.domain.form import FieldKind, Form
+from atelier_desk.domain.elicitation_form import FieldKind, Form
 from atelier_desk.domain.question import QuestionAnswer, form_answer
 from atelier_desk.mcp import elicitation
 from atelier_desk.presentation import invalid_value_text

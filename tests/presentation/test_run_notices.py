@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.presentation.run_notices import notice_kind, retry_text
-from atelier_desk.presentation.unreadable import unreadable
+from atelier_desk.presentation.unreadable_values import unreadable
 from tests.support.malformed_messages import FORMATS, NOTICES, POISON
 
 

@@ -27,9 +27,9 @@ from atelier_desk.domain.audit import AuditPage
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import MonthUsage
-from atelier_desk.engine.services.keys import KeyStore
+from atelier_desk.engine.services import service_list
+from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.engine.services.service_list import PARTS
-from atelier_desk.engine.services.service_list import SERVICES as CLASSES
 from atelier_desk.workspace.checkpoints.cleaning import KeptRecord
 
 _DEFAULTS: dict[str, Any] = {
@@ -103,8 +103,7 @@ def service_class(name: str) -> type:
         from atelier_desk.engine.runs.manager import RunManager
 
         return RunManager
-    found: type = getattr(import_module(f"atelier_desk.engine.services.{name}"), CLASSES[name])
-    return found
+    return service_list.service_class(name)
 
 
 def checked(key: str) -> str:

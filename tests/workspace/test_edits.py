@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from atelier_desk.tools.files.editing import EditInput, _edited
 from atelier_desk.workspace.edits import rewritten
 from atelier_desk.workspace.patch import applied, parse
-from atelier_desk.workspace.text import Text
+from atelier_desk.workspace.text_files import Text
 
 MIXED = "a\r\nb\nc\r\nd\ne\n"
 LOG = "start\n10%\r20%\r30%\rdone\nnext\n"

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace import atomic_rename, openat, root
-from atelier_desk.workspace.root import ConfinedRoot, problem
+from atelier_desk.workspace import atomic_rename, confined_root, openat
+from atelier_desk.workspace.confined_root import ConfinedRoot, problem
 
 
 def _refused(*_given: object) -> int:
@@ -157,20 +157,20 @@ def test_a_write_by_others_at_the_last_moment_stays(tmp_path: Path, monkeypatch:
                 path.write_text(later)
             return real(folder, one, other)
 
-        monkeypatch.setattr(root, "exchange", late)
+        monkeypatch.setattr(confined_root, "exchange", late)
         assert code_of(lambda: ConfinedRoot(tmp_path).write("a", b"new", expected=digest(b"old"))) == "changed"
         assert tree(tmp_path) == {"a": later or "theirs"}
 
 
 def test_a_file_deleted_before_it_is_replaced_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a").write_text("old")
-    real = root.digest_of
+    real = confined_root.digest_of
 
     def gone(folder: int, name: str) -> str:
         (tmp_path / "a").unlink(missing_ok=True)
         return real(folder, name)
 
-    monkeypatch.setattr(root, "digest_of", gone)
+    monkeypatch.setattr(confined_root, "digest_of", gone)
     assert code_of(lambda: ConfinedRoot(tmp_path).write("a", b"new", expected=digest(b"old"))) == "changed"
     assert tree(tmp_path) == {}
 
@@ -180,13 +180,13 @@ def test_a_name_created_at_the_last_moment_is_not_replaced(
 ) -> None:
     (tmp_path / "folder").mkdir()
     (tmp_path / "mine").write_text("mine")
-    real = root.rename_new
+    real = confined_root.rename_new
 
     def late(source: int, name: str, target: int, new: str) -> None:
         (tmp_path / "a").write_text("theirs")
         real(source, name, target, new)
 
-    monkeypatch.setattr(root, "rename_new", late)
+    monkeypatch.setattr(confined_root, "rename_new", late)
     confined = ConfinedRoot(tmp_path)
     for work in (
         lambda: confined.write("a", b"new", new=True),
@@ -244,7 +244,7 @@ def test_a_move_to_another_disk_is_refused_with_advice(tmp_path: Path, monkeypat
     def across(*_given: object) -> None:
         raise OSError(errno.EXDEV, "Invalid cross-device link")
 
-    monkeypatch.setattr(root, "rename_new", across)
+    monkeypatch.setattr(confined_root, "rename_new", across)
     confined = ConfinedRoot(tmp_path)
     with pytest.raises(ToolError, match="copy it, then delete it") as refused:
         confined.rename("a", confined, "b")
@@ -383,11 +383,11 @@ def test_a_folder_being_moved_is_retried_and_then_reported(tmp_path: Path, monke
         assert len(tries) == (times if code else times + 1)
 
 
-# equivalent: root.py module: `1024` → `1025`
+# equivalent: confined_root.py module: `1024` → `1025`
 #   How much is read at once is a choice: nothing but the number of calls follows from it.
-# equivalent: root.py module: `1024` → `1023`
+# equivalent: confined_root.py module: `1024` → `1023`
 #   As above.
-# equivalent: root.py module: `1024 * 1024` → `1024 // 1024`
+# equivalent: confined_root.py module: `1024 * 1024` → `1024 // 1024`
 #   As above.
 
 

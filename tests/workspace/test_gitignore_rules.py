@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.gitignore_rules import rules_in
 from atelier_desk.workspace.gitignore_walk import Walk
-from atelier_desk.workspace.root import ConfinedRoot
 
 
 def test_an_empty_pattern_does_not_hide_a_folder(tmp_path: Path) -> None:

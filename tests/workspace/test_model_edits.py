@@ -16,7 +16,7 @@ import pytest
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.tools.files.editing import EditInput, _edited
 from atelier_desk.workspace.patch import applied, parse
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.text_files import decode
 
 CORPUS: dict[str, Any] = json.loads((Path(__file__).parent / "data" / "model_edits.json").read_text())
 EXACT = [case for case in CORPUS["edits"] if "after" in case]

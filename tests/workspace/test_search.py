@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.workspace import ripgrep
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.ripgrep import PLAIN
-from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.search import Results, search
 
 PATTERNS = (

@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.structured_files import warning, with_cell
-from atelier_desk.workspace.text import Text
+from atelier_desk.workspace.text_files import Text
 
 NOTEBOOK = {
     "cells": [

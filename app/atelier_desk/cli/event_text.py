@@ -19,7 +19,7 @@ from atelier_desk.presentation.run_notices import (
     too_little,
     unfinished_text,
 )
-from atelier_desk.presentation.unreadable import readable, unreadable
+from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import cost, duration, number
 

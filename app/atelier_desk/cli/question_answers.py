@@ -10,8 +10,8 @@ from atelier_desk.cli.approval_text import lineage
 from atelier_desk.cli.file_arguments import read_text
 from atelier_desk.cli.human_input import Asker
 from atelier_desk.cli.terminal_io import Output
+from atelier_desk.domain.elicitation_form import FieldKind, FormField
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, DECLINE, QuestionType, UserQuestion, form_text
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.presentation import invalid_value_text

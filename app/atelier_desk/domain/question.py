@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import Ancestor
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.form import Form, in_words
+from atelier_desk.domain.elicitation_form import Form, in_words
 
 ACCEPT, DECLINE = "accept", "decline"
 """Options of a server's request; skipping it means ``cancel``."""

@@ -19,7 +19,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +27,7 @@ from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.services.lazy_parts import LazyParts
-from atelier_desk.engine.services.service_list import SERVICES
+from atelier_desk.engine.services.service_list import SERVICES, service_class
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, set_language
 
@@ -95,7 +94,7 @@ class Atelier(LazyParts):
 
                 made: Any = create_default_tool_registry(self.tool_services)
             elif name in SERVICES:
-                made = getattr(import_module(f"atelier_desk.engine.services.{name}"), SERVICES[name])(self)
+                made = service_class(name)(self)
             else:
                 raise AttributeError(f"the engine has no {name!r}, or was opened without starting it")
             setattr(self, name, made)

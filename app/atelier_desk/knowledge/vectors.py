@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atelier_desk.knowledge.vector_sketch import VectorSketch
-from atelier_desk.llm.embedders.blas import limit_to_one_thread
+from atelier_desk.llm.embedders.single_threaded_blas import limit_to_one_thread
 
 if TYPE_CHECKING:
     import numpy as np

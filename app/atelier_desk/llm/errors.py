@@ -16,7 +16,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
-from atelier_desk.llm.overflow import overflow
+from atelier_desk.llm.context_overflow_errors import overflow
 from atelier_desk.llm.secrets import redact
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.readable_text import shorten

@@ -11,14 +11,14 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.http_provider import HttpProvider, counted_tokens
 from atelier_desk.llm.message_order import arguments_object, arrange, function_name
+from atelier_desk.llm.model_assumptions import is_embedder_name, merge_profile
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
 from atelier_desk.llm.network.sse import LineDecoder
 from atelier_desk.llm.openai_compatible import wire_tools
-from atelier_desk.llm.profiles import is_embedder_name, merge_profile
 from atelier_desk.llm.replies.assembly import ReplyAssembler, StreamParser
 from atelier_desk.llm.replies.provider_data import returned
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
-from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.token_and_cost_estimates import estimate_request
 
 DEFAULT_URL = "http://localhost:11434"
 DEFAULT_WINDOW = 8_192

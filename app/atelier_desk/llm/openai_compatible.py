@@ -17,9 +17,9 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name
+from atelier_desk.llm.model_assumptions import is_embedder_name, merge_profile
 from atelier_desk.llm.network.address_correction import is_azure
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
-from atelier_desk.llm.profiles import is_embedder_name, merge_profile
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.chat_completion import CALL_FIELDS, ChatCompletionParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data, returned

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import ValidationError
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.form import MOST_CHOICES, MOST_FIELDS, FieldKind, Form, FormChoice, FormField
+from atelier_desk.domain.elicitation_form import MOST_CHOICES, MOST_FIELDS, FieldKind, Form, FormChoice, FormField
 from atelier_desk.domain.question import (
     ACCEPT,
     DECLINE,

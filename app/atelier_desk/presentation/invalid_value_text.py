@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import urlsplit
 
+from atelier_desk.domain.elicitation_form import Form, FormField
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.form import Form, FormField
 from atelier_desk.support.i18n import N_, _
 
 _PROBLEMS = {

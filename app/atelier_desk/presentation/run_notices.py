@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.model_messages import LOADING, FinishReason
-from atelier_desk.presentation.unreadable import readable, unreadable
+from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import cost_bound, number
 

@@ -16,7 +16,7 @@ import httpcore
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy
-from atelier_desk.web import tunnel
+from atelier_desk.web import proxy_tunnel
 from atelier_desk.web.address import Address, is_own_name, kind_of, number, usual_port
 
 Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -147,7 +147,7 @@ class Dialer(httpcore.AsyncNetworkBackend):
             raise ToolError("{problem}", code="proxy", problem=str(error)) from None
         if proxy is None:
             return await self.network.connect_tcp(ip, port, timeout=timeout)
-        return await tunnel.through(self.network, proxy, at, port, timeout)
+        return await proxy_tunnel.through(self.network, proxy, at, port, timeout)
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)

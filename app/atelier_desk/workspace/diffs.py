@@ -8,7 +8,7 @@ import re
 
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.readable_text import visible
-from atelier_desk.workspace.text import decode, pieces
+from atelier_desk.workspace.text_files import decode, pieces
 
 _MOST_LINES = 20_000
 """Maximum lines compared line by line: difflib takes a second for more."""

@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.text import Text, pieces
+from atelier_desk.workspace.text_files import Text, pieces
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 _NEAR_LINES = 20_000

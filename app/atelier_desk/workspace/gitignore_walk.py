@@ -8,8 +8,8 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.root import ConfinedRoot, FoundFile
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.confined_root import ConfinedRoot, FoundFile
+from atelier_desk.workspace.text_files import decode
 
 if TYPE_CHECKING:
     import pathspec

@@ -20,7 +20,7 @@ from typing import Literal
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.edits import fitted, nearest
-from atelier_desk.workspace.text import Text
+from atelier_desk.workspace.text_files import Text
 
 _ENDS = re.compile(r"\r\n|\n|\r")
 BEGIN, END = "*** Begin Patch", "*** End Patch"

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.gitignore_walk import Walk
 from atelier_desk.workspace.globs import compiled
 from atelier_desk.workspace.ripgrep import PLAIN, Candidates
-from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.text_files import decode
 
 if TYPE_CHECKING:
     import regex

@@ -6,7 +6,7 @@ import json
 import re
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.text import Text, decode
+from atelier_desk.workspace.text_files import Text, decode
 
 MAX_BYTES = 4 * 1024 * 1024
 """Maximum bytes; larger files are not checked."""

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat import text_to_speech
 from atelier_desk.desktop.chat.text_to_speech import Speaker, Voice
-from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.message_base import MessageWidget
+from atelier_desk.desktop.chat.transcript.sent_message_editor import BubbleEditor
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole

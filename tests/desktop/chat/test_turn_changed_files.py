@@ -16,7 +16,7 @@ from atelier_desk.desktop.workspace_folders import undo_file_changes
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
-from atelier_desk.engine.services.files import UndoneChange
+from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
 from atelier_desk.support.i18n import LANGUAGES, _

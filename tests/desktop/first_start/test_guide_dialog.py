@@ -12,7 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.first_start.connection_test import chat_models
+from atelier_desk.desktop.first_start.connection_test_models import chat_models
 from atelier_desk.desktop.first_start.dialog import SIZE, FirstStart
 from atelier_desk.desktop.first_start.service_tile import Tile
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
@@ -25,8 +25,8 @@ from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest
 from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.engine.services.connection_test import try_model
-from atelier_desk.engine.services.keys import KeyStore
 from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.model_files import STARTER
 from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QLineEdit
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import KeyPlace, ProviderConfig
-from atelier_desk.engine.services.keys import KeyStore
+from atelier_desk.engine.services.api_key_storage import KeyStore
 from tests.desktop.settings.conftest import Engine, Find, choose
 from tests.support.fake_bridge import settle
 

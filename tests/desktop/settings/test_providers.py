@@ -17,7 +17,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig, ProviderHealth
-from atelier_desk.engine.services.keys import KeyStore
+from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n

@@ -11,7 +11,7 @@ from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.data import restore_backup
+from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.engine.services.own_tools import OwnToolState
 from atelier_desk.storage.copies import backup_signature
 from tests.engine.conftest import Opener

@@ -22,7 +22,7 @@ from atelier_desk.domain.settings import EmbedderSettings, MediaSettings, Settin
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.importing.imported_data_restrictions import hold
 from atelier_desk.engine.importing.imported_grants import of_provider, of_settings
-from atelier_desk.engine.services.data import restore_backup
+from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage import tables
 from atelier_desk.storage.copies import backup_signature

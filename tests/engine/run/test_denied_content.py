@@ -30,7 +30,7 @@ from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
 
-ATTEMPTS = Path(__file__).with_name("denied.txt")
+ATTEMPTS = Path(__file__).with_name("denied_content_attempts.txt")
 CANARY = "CANARYqzx7"
 TEXT = f"KEY={CANARY}{CANARY}{CANARY}\n"
 RULES = ("read_file(.env)", "read_file(secrets/**)", "search_files(config/prod.yml)", "file_ops(*.pem)",

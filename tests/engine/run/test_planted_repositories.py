@@ -14,7 +14,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.protected_names import all_below, is_protected
 from atelier_desk.mcp.config_import.locations import of_folder, of_user
-from atelier_desk.workspace.instructions import NAMES
+from atelier_desk.workspace.instruction_files import NAMES
 from atelier_desk.workspace.skills import find
 from tests.engine.conftest import Opener
 

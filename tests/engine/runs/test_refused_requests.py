@@ -12,7 +12,7 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.tokens import estimate
+from atelier_desk.llm.token_and_cost_estimates import estimate
 from atelier_desk.presentation.run_notices import continue_text, retry_text, unfinished_text
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
 from tests.support.manual_clock import ManualClock

@@ -17,7 +17,7 @@ from atelier_desk.engine.journal import conversation_before_run
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import Driver
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-from atelier_desk.engine.runs.slots import Slots
+from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.team.sub_agent_runs import Teams
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit

@@ -17,7 +17,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects.worker_client import Reader
 from atelier_desk.knowledge.projects import index_cache
 from atelier_desk.storage.project_graph_rows import project_key
-from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from tests.engine.conftest import Opener
 from tests.engine.services.conftest import STORE, USE
 

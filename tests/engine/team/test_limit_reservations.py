@@ -9,7 +9,7 @@ from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.scripted import Step
-from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, team_rows, worker
 

@@ -22,7 +22,7 @@ from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
-from atelier_desk.engine.team.breakers import AgentBreakers
+from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker, child_id
 from atelier_desk.engine.team.sub_agent_runs import _run_started
 from atelier_desk.policy import budget as budgets

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 from atelier_desk.knowledge.parsing.parse import parse
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 from atelier_desk.knowledge.parsing.relation_resolution import Resolver
 from atelier_desk.knowledge.parsing.symbols import symbols
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from atelier_desk.knowledge.parsing import parse as module
 from atelier_desk.knowledge.parsing.languages import registry
 from atelier_desk.knowledge.parsing.parse import CODE_LIMIT, DEEPEST, ParseError, language_of, parse, parse_image
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 from atelier_desk.knowledge.parsing.relation_resolution import Resolver
 from atelier_desk.knowledge.parsing.symbols import symbols
 

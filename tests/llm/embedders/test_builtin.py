@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.embedders.blas import limit_to_one_thread
 from atelier_desk.llm.embedders.builtin import DIMENSION, BuiltinEmbedder
+from atelier_desk.llm.embedders.single_threaded_blas import limit_to_one_thread
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@ both.
 """
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
-# judges: app/atelier_desk/policy/permissions/pattern.py
+# judges: app/atelier_desk/policy/permissions/rule_pattern.py
 # judges: app/atelier_desk/policy/permissions/decide.py
 from __future__ import annotations
 

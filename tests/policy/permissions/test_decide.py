@@ -3,7 +3,7 @@
 """
 
 # judges: app/atelier_desk/policy/permissions/path_denials.py
-# judges: app/atelier_desk/policy/permissions/pattern.py
+# judges: app/atelier_desk/policy/permissions/rule_pattern.py
 # equivalent: decide.py _first: `return None` → `pass`
 #   The function ends there.
 from __future__ import annotations
@@ -20,7 +20,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, snapshot
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.decide import Level, decide, narrowest
 from atelier_desk.policy.permissions.rule_scope import holds
@@ -272,7 +272,7 @@ def test_the_index_of_rules_by_name_misses_no_matching_rule(
 def _same_as_read_in_line(rules: tuple[PermissionRule, ...], facts: CallFacts, mode: ApprovalMode) -> None:
     level = Level(rules, ApprovalPolicy(mode=mode))
     plain = Level(rules, level.policy)
-    every = [ReadRule(place, rule, pattern.parse(rule.text), "", "") for place, rule in enumerate(rules)]
+    every = [ReadRule(place, rule, rule_pattern.parse(rule.text), "", "") for place, rule in enumerate(rules)]
     plain.__dict__["read"] = SimpleNamespace(
         about=lambda action, _facts: [one for one in every if one.rule.action is action]
     )
@@ -281,7 +281,7 @@ def _same_as_read_in_line(rules: tuple[PermissionRule, ...], facts: CallFacts, m
 
 def _readable(text: str) -> bool:
     try:
-        pattern.parse(text)
+        rule_pattern.parse(text)
     except UsageError:
         return False
     return True

@@ -1,12 +1,12 @@
 """Rules about hosts: with ports, in brackets, with the mark of the private network."""
 
-# judges: app/atelier_desk/policy/permissions/pattern.py
+# judges: app/atelier_desk/policy/permissions/rule_pattern.py
 from __future__ import annotations
 
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 
 
 @pytest.mark.parametrize(
@@ -27,15 +27,15 @@ from atelier_desk.policy.permissions import pattern
     ],
 )
 def test_a_port_in_a_rule_is_compared(argument: str, host: str, covered: bool) -> None:
-    assert pattern.covers_host(argument, host) is covered
+    assert rule_pattern.covers_host(argument, host) is covered
 
 
 def test_the_text_of_a_rule_is_validated() -> None:
     for text in ("fetch_web_page(domain:[::1]:80)", "fetch_web_page(local:*.lan)"):
-        assert pattern.is_about_hosts(pattern.parse(text).argument or "")
+        assert rule_pattern.is_about_hosts(rule_pattern.parse(text).argument or "")
     for text in ("fetch_web_page(local:)", "fetch_web_page(domain:a/b)", "fetch_web_page(local:a b)"):
         with pytest.raises(UsageError):
-            pattern.parse(text)
+            rule_pattern.parse(text)
 
 
 @pytest.mark.parametrize(("argument", "named"), [
@@ -43,4 +43,4 @@ def test_the_text_of_a_rule_is_validated() -> None:
     ("domain:*.x.org:8080", True),
 ])  # fmt: skip
 def test_whether_a_rule_names_a_port(argument: str, named: bool) -> None:
-    assert pattern.is_for_port(argument) is named
+    assert rule_pattern.is_for_port(argument) is named

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Path
 from atelier_desk.policy.permissions.path_denials import bans, denies_reading, denies_writing, held_for
 
@@ -29,7 +29,7 @@ NAMED, TOLD, TAKEN = Path(("/w/a",)), Path(("/w/b",)), Path(("/w/c",))
     ("*(local:nas.lan)", False, False),
 ])  # fmt: skip
 def test_what_a_rule_denies(text: str, reads: bool, writes: bool) -> None:
-    read = pattern.parse(text)
+    read = rule_pattern.parse(text)
     assert (denies_reading(read), denies_writing(read)) == (reads, writes)
     found = bans([PermissionRule(text=text, action=Action.DENY)])
     assert [(ban.rule, ban.line, ban.start, ban.reads, ban.writes) for ban in found] == (
@@ -88,4 +88,4 @@ def test_which_paths_of_a_call_are_compared(
         contained=(TAKEN,),
         commands=(CommandFact(("cat", "a")),) * command,
     )
-    assert held_for(pattern.parse(text), facts) == held
+    assert held_for(rule_pattern.parse(text), facts) == held

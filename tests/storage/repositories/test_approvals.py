@@ -1,4 +1,4 @@
-"""Approval requests, and the requests sent to models."""
+"""Approval requests: listed, stored completely, found by team, and deleted with their run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ from atelier_desk.domain.approval import (
 )
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.model_messages import ToolSpec
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.writing.journal_commit import Commit
@@ -105,18 +103,3 @@ async def test_a_request_is_deleted_with_its_run(repos: Repositories, workflow: 
     await repos.journal.commit(Commit(runs=(run,), approvals=(request,)))
     await repos.workflows.purge(workflow.id)
     assert await repos.approvals.pending() == []
-
-
-async def test_a_frame_is_stored_once_and_read_completely(repos: Repositories, workflow: Workflow) -> None:
-    tool = ToolSpec(
-        name="look", description="Looks.", parameters={"type": "object", "properties": {"à": {"type": "string"}}}
-    )
-    frame = PromptFrame(id="f", workflow_id=workflow.id, system="Sois brève.\n", tools=(tool,))
-    await repos.frames.save(frame)
-    await repos.journal.commit(Commit(frames=(frame,)))
-    assert await repos.frames.get("f") == frame
-    assert await repos.frames.list(workflow.id) == [frame]
-    assert await repos.frames.list("other") == []
-    assert (await repos.store.counts())["prompt_frame"] == 1
-    with pytest.raises(NotFoundError):
-        await repos.frames.get("missing")

@@ -19,8 +19,8 @@ from atelier_desk.workspace import atomic_rename
 from atelier_desk.workspace.checkpoints import store, trash
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import TEMPORARY
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
-from atelier_desk.workspace.root import TEMPORARY
 from tests.chaos.file_kills import kill_writers
 from tests.chaos.link_swap_races import race
 
@@ -64,7 +64,7 @@ def test_an_interrupted_change_is_resolved(
         monkeypatch.setattr(store.CheckpointFiles, "finish", killed)
     else:
         for name in ("write", "rename", "make_folder"):
-            monkeypatch.setattr("atelier_desk.workspace.root.ConfinedRoot." + name, killed)
+            monkeypatch.setattr("atelier_desk.workspace.confined_root.ConfinedRoot." + name, killed)
         monkeypatch.setattr("atelier_desk.workspace.checkpoints.trash.put", killed)
     act = {
         "write": lambda: files.write(AUTHOR, at(ws, "a"), b"new"),
@@ -169,7 +169,7 @@ def test_a_write_at_the_last_moment_is_never_overwritten(
             (ws / "a.new").rename(ws / "a")
         return swaps and atomic_rename.exchange(folder, one, other)
 
-    monkeypatch.setattr("atelier_desk.workspace.root.exchange", late)
+    monkeypatch.setattr("atelier_desk.workspace.confined_root.exchange", late)
     (left,) = undo(files, [change])
     assert isinstance(left.problem, ConflictError)
     assert (ws / "a").read_text() in ("mine 1", "mine 2")
@@ -223,7 +223,7 @@ def test_a_kill_after_the_exchange_restores_what_somebody_else_wrote(
         (ws / one).rename(ws / "kept")  # the writer's own cleanup must not find it, as after a kill
         raise Killed
 
-    monkeypatch.setattr("atelier_desk.workspace.root.exchange", killed)
+    monkeypatch.setattr("atelier_desk.workspace.confined_root.exchange", killed)
     monkeypatch.setattr(store.CheckpointFiles, "drop", lambda self, change: None)
     with pytest.raises(Killed):
         files.write(AUTHOR, at(ws, "a"), b"agent")

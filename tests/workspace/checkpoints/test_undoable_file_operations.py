@@ -21,8 +21,8 @@ from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.checkpoints import undoable_file_operations as module
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import TEMPORARY, ConfinedRoot
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 
 AUTHOR = Author("w", "run", "call", "Ada", command=True)
 
@@ -128,7 +128,7 @@ def test_a_kill_in_the_middle_leaves_no_temporary_file_and_no_change(
         for owner, name in ((module.trash, "put"), (module.file_copying, "delete"), (ConfinedRoot, "rename")):
             patch.setattr(owner, name, _killed)
         for name in ("_replace", "rename_new"):
-            patch.setattr(f"atelier_desk.workspace.root.{name}", _killed)
+            patch.setattr(f"atelier_desk.workspace.confined_root.{name}", _killed)
         if act == "make folder":
             patch.setattr(ConfinedRoot, "make_folder", _killed)
         patch.setattr(files.store, "drop", lambda change: None)

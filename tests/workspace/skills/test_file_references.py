@@ -7,8 +7,8 @@ from pathlib import Path
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.policy.permissions import path_denials
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills.file_references import included
 
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.skills.find import BYTES, FoundSkill, command_name, files, in_project, of_user
 from atelier_desk.workspace.skills.skill_file import command, skill
 

@@ -11,7 +11,7 @@ from atelier_desk.cli.progress import noted_when_slow
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.imported_grant import HeldGrant
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.data import compact_database, restore_backup, verify_backup
+from atelier_desk.engine.services.data_folder_and_backups import compact_database, restore_backup, verify_backup
 from atelier_desk.presentation import imported_permissions_text
 from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text
 from atelier_desk.storage.copies.backup_file import BackupInfo

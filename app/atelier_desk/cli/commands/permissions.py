@@ -18,7 +18,7 @@ from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import PermissionRule, RuleScope, by_last_use
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import input_checks
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.presentation.audit_text import acted, columns, decision, ground, why
 from atelier_desk.presentation.permission_profiles import mode_of
 from atelier_desk.presentation.permission_rule_text import verdict_text
@@ -59,7 +59,7 @@ def _never_matches(text: str, why: str) -> str:
 
 
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
-    pattern.parse(arguments.rule)
+    rule_pattern.parse(arguments.rule)
     if len(arguments.rule) > limits.RULE_TEXT:
         raise LimitError(
             N_("A rule can have at most {most} characters; this one has {length}."),

@@ -16,7 +16,7 @@ from atelier_desk.desktop.chat.text_to_speech import Speaker, no_voice_words
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import shorten
 

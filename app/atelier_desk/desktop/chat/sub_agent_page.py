@@ -19,7 +19,7 @@ from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
-from atelier_desk.desktop.first_start.connection_test import chat_models
+from atelier_desk.desktop.first_start.connection_test_models import chat_models
 from atelier_desk.desktop.first_start.service_tile import TileChoice
 from atelier_desk.desktop.first_start.welcome_and_examples import Step
 from atelier_desk.desktop.panes.time_format import duration
@@ -34,7 +34,7 @@ from atelier_desk.domain.errors import AtelierError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.network.address_correction import doubtful
-from atelier_desk.llm.presets import FIRST, PRESETS, name_for
+from atelier_desk.llm.provider_presets import FIRST, PRESETS, name_for
 from atelier_desk.llm.registry import any_server_type, builtin_type, provider_types
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.readable_text import shorten

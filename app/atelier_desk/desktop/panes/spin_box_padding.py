@@ -1,4 +1,4 @@
-"""Small corrections to Qt's form fields."""
+"""Padding of the text of spin boxes, which the style sheet does not reach."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.project_text import language_word
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import NARROW, percent

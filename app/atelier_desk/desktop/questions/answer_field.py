@@ -12,7 +12,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, fill
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.line_wrapping import TextField
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import _
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible

@@ -32,7 +32,7 @@ from atelier_desk.desktop.widgets import (
     label,
 )
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_, _

@@ -11,7 +11,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
 from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_

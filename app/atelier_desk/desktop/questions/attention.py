@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.screen_reader import announce
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.readable_text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")

@@ -34,7 +34,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.enter_key import handle_enter, is_enter, show_enter, types_text
 from atelier_desk.desktop.widgets.language_theme_bindings import made
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import DECLINE, QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.support.i18n import N_, _

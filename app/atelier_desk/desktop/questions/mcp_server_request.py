@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain import limits
-from atelier_desk.domain.form import FieldKind, FormField
+from atelier_desk.domain.elicitation_form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
 from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import N_, _

@@ -19,7 +19,7 @@ from atelier_desk.support.i18n import N_, _
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
-    from atelier_desk.engine.services.keys import KeyStore
+    from atelier_desk.engine.services.api_key_storage import KeyStore
 
 
 class KeyNote(QWidget):

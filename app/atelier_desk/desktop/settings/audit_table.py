@@ -14,7 +14,7 @@ from atelier_desk.desktop.panes.time_format import date_time
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.table_style import style_table
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.audit import AuditLine, AuditPage
 from atelier_desk.presentation.audit_text import decision, why
 from atelier_desk.support.i18n import N_, _, language

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import blend
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.readable_text import visible
 
 HEIGHT = 180

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, 
 
 from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.presentation.mcp_server_text import HINTS, TOOL_STATES, why_text
 from atelier_desk.support.i18n import N_, _

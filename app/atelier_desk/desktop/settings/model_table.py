@@ -22,7 +22,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.table_style import FramedDelegate, style_table
 from atelier_desk.desktop.widgets.text_matching import fits
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible

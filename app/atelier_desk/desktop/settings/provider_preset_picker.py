@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets import bind_text, control, fill, fit_window, l
 from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import fits
-from atelier_desk.llm.presets import Preset, presets
+from atelier_desk.llm.provider_presets import Preset, presets
 from atelier_desk.llm.registry import find
 from atelier_desk.support.i18n import N_, _
 

@@ -104,13 +104,13 @@ class RuleForm(FormDialog):
 
     def problem(self) -> str:
         from atelier_desk.domain.errors import UsageError
-        from atelier_desk.policy.permissions import pattern
+        from atelier_desk.policy.permissions import rule_pattern
 
         text = self.form.read()["text"]
         if not text:
             return _("Enter a rule.")
         try:
-            pattern.parse(text)
+            rule_pattern.parse(text)
         except UsageError as error:
             return error.localized(_)
         return ""

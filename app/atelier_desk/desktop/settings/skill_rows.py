@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBo
 from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.skill_text import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible

@@ -13,7 +13,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible

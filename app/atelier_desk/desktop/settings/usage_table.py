@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QTab
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.table_style import style_table
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.usage import UsageGroup, UsageSum
 from atelier_desk.presentation.cost_text import cost_text, saved_text
 from atelier_desk.support.i18n import N_, _

@@ -11,7 +11,7 @@ from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, 
 
 from atelier_desk.desktop.widgets.date_format import locale
 from atelier_desk.desktop.widgets.hover_freeze import moved
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.readable_text import visible
 

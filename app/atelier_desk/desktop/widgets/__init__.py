@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import (
     tint,
 )
 from atelier_desk.desktop.widgets.empty_state import EmptyState
-from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.flow_layout import FlowLayout
 from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.spinner import Spinner
 from atelier_desk.desktop.widgets.toast import Toast, ToastHost

@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind, bind_text
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.readable_text import visible
 
 L = TypeVar("L", bound=QBoxLayout)

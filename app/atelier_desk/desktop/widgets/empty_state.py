@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel, fill, label
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind, bind_text
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 
 MARGIN = 24

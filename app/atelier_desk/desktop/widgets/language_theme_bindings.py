@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import visible
 

@@ -45,7 +45,7 @@ from atelier_desk.desktop.widgets.row_paint import (
     quiet,
 )
 from atelier_desk.desktop.widgets.text_matching import found_places
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.readable_text import visible
 
 RowRole = Qt.ItemDataRole.UserRole + 100

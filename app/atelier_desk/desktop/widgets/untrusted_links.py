@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction, QCursor, QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QMenu, QTextBrowser, QToolTip
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _
 
 OPENABLE = {"http", "https", "mailto"}

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.picker import Picker
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.desktop.widgets.untrusted_links import add_address
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import short_path

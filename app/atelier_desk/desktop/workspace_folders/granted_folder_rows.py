@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, tint
-from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.flow_layout import FlowLayout
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.presentation.file_change_text import GONE, trust_text
 from atelier_desk.support.i18n import N_, _

@@ -19,7 +19,7 @@ from atelier_desk.support.i18n import _, ngettext
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.file_change import Change
-    from atelier_desk.engine.services.files import UndoneChange
+    from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 
 SHOWN_AFTER_MS = 800
 """Milliseconds before progress is shown."""

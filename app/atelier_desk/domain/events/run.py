@@ -13,12 +13,15 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.approval import Ancestor, ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
-from atelier_desk.domain.events.approvals_and_teams import *  # noqa: F403
+from atelier_desk.domain.events.approvals import *  # noqa: F403
 from atelier_desk.domain.events.base_event import *  # noqa: F403 - all events can be imported from here
 from atelier_desk.domain.events.base_event import Dispatch, Ended, Event, LimitKind, PauseReason
+from atelier_desk.domain.events.context_changes import *  # noqa: F403
 from atelier_desk.domain.events.mcp_requests import *  # noqa: F403
 from atelier_desk.domain.events.model_requests import *  # noqa: F403
-from atelier_desk.domain.events.tool import *  # noqa: F403
+from atelier_desk.domain.events.paid_side_requests import *  # noqa: F403
+from atelier_desk.domain.events.sub_agents import *  # noqa: F403
+from atelier_desk.domain.events.tool_calls_and_questions import *  # noqa: F403
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.model_messages import ImagePart, TextFile, Usage
 from atelier_desk.domain.permission import PermissionRule

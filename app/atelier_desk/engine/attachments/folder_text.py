@@ -14,8 +14,8 @@ from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.engine.attachments.names_and_decoding import binary, decode, is_secret_name, shown_name
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.support.i18n import N_
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.gitignore_walk import Walk, WalkEntry
-from atelier_desk.workspace.root import ConfinedRoot
 
 SECONDS = 5.0
 """Time limit in seconds for scanning a folder."""

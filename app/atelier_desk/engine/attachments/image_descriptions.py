@@ -14,7 +14,7 @@ from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.llm.registry import picture_limits
-from atelier_desk.llm.tokens import estimate_request
+from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.media.picture_preparation import UnusablePicture
 from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_

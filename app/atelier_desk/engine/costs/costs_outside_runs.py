@@ -17,7 +17,7 @@ from atelier_desk.engine.costs.month_budget import Hold, MonthBudget
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.llm.embedders.remote import EmbeddingUse
 from atelier_desk.llm.registry import find
-from atelier_desk.llm.tokens import estimate, highest_input_price, priced
+from atelier_desk.llm.token_and_cost_estimates import estimate, highest_input_price, priced
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.support.background_tasks import to_the_end
 from atelier_desk.support.i18n import N_

@@ -28,7 +28,7 @@ class ProviderGateway:
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         """See ``ModelGateway.open``."""
         from atelier_desk.llm.dialects import with_dialect
-        from atelier_desk.llm.profiles import dialect_for
+        from atelier_desk.llm.model_assumptions import dialect_for
         from atelier_desk.llm.registry import picture_limits
 
         provider = await self._providers.provider(agent.provider)

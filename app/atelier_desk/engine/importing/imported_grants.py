@@ -21,7 +21,7 @@ def of_provider(config: ProviderConfig) -> tuple[str, ...]:
 
     Empty for an unmodified listed service (``llm.presets``), and for the built-in one.
     """
-    from atelier_desk.llm.presets import at_usual_place
+    from atelier_desk.llm.provider_presets import at_usual_place
     from atelier_desk.llm.registry import find
 
     entry = find(config.kind)
@@ -37,7 +37,7 @@ def of_provider(config: ProviderConfig) -> tuple[str, ...]:
 
 def of_settings(settings: Settings) -> dict[HeldKind, tuple[str, ...]]:
     """Return what needs confirmation for each service named in settings, even if disabled; possibly empty."""
-    from atelier_desk.llm.presets import at_usual_place
+    from atelier_desk.llm.provider_presets import at_usual_place
 
     web, media, embedder = settings.web, settings.media, settings.embedder
     usual = at_usual_place(media.images, media.images_key_env)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
     from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
-    from atelier_desk.engine.services.files import FileService
+    from atelier_desk.engine.services.file_changes_and_trust import FileService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.reports import ReportService

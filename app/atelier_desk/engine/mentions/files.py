@@ -52,8 +52,8 @@ def _read(folder: str, path: str, folders: tuple[str, ...]) -> PreparedAttachmen
 
 
 def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
+    from atelier_desk.workspace.confined_root import ConfinedRoot
     from atelier_desk.workspace.gitignore_walk import Walk
-    from atelier_desk.workspace.root import ConfinedRoot
 
     found: list[Mention] = []
     folders_only, query = query.endswith("/"), query.rstrip("/")

@@ -24,7 +24,7 @@ from atelier_desk.knowledge.projects.entity_texts import embedded_text
 from atelier_desk.storage.project_graph_rows import NO_FILE, Edge, FileState, FileWrite, file_key, project_key
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.confined_root import ConfinedRoot
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex

@@ -9,8 +9,8 @@ from pathlib import Path
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.project import Project
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.confined_root import ConfinedRoot
+from atelier_desk.workspace.text_files import decode
 
 SOURCE_BYTES = 16 * 1024 * 1024
 """Maximum bytes of a source file that is shown."""

@@ -11,8 +11,8 @@ from atelier_desk.domain.project import FILES_MAX, SECRET
 from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.readable_text import is_storable_name
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.gitignore_walk import Walk, WalkEntry
-from atelier_desk.workspace.root import ConfinedRoot
 
 SECONDS = 600.0
 """Time limit in seconds of a scan."""

@@ -34,7 +34,7 @@ from atelier_desk.storage.project_graph_rows import PROJECT_DIGITS, file_key_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.child import Report, serve
 from atelier_desk.support.worker.errors import Refused
-from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.confined_root import ConfinedRoot
 
 FILE = 4 * 1024 * 1024
 """Maximum bytes of a file; ``DOCUMENT`` applies to documents and images."""

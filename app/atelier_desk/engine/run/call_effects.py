@@ -23,7 +23,7 @@ from atelier_desk.engine.run.protected_folder_contents import made_repository, p
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.tainted_file_reads import read_by_call
 from atelier_desk.policy.approval_strictness_and_grouping import risk_of
-from atelier_desk.policy.permissions import pattern, taint_sources
+from atelier_desk.policy.permissions import rule_pattern, taint_sources
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.protected_paths import protected
 from atelier_desk.support.readable_text import shorten
@@ -35,10 +35,10 @@ from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.commands import git_denied_paths, link_resolution
 from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
-from atelier_desk.workspace.commands.packages import installs
+from atelier_desk.workspace.commands.package_installation import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
 from atelier_desk.workspace.denied_files import home_folder, slashed, work_tree
-from atelier_desk.workspace.glob_matching import Patterns, TooManyError
+from atelier_desk.workspace.glob_expansion import Patterns, TooManyError
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.repository_inspection import Repository
 from atelier_desk.workspace.skills.find import folders_of
@@ -102,7 +102,7 @@ def facts(
     about = {Concern.UNPARSED: subjects.command} if unparsed else {}
     if not unparsed and judgement is not None and judgement.asks_always:
         about[Concern.OPAQUE] = next(
-            pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps
+            rule_pattern.command_text(one.command.arguments) for one in judgement.commands if one.wraps
         )
     asks_git = unknown_git_settings.unknown(
         intent.tool, judgement, described.details, state.workspace, findings.repositories

@@ -24,7 +24,7 @@ from atelier_desk.engine.gateways.model_gateway import ModelGateway
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.llm.tokens import Calibration
+from atelier_desk.llm.token_and_cost_estimates import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks

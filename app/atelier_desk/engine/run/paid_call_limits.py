@@ -13,7 +13,7 @@ from atelier_desk.domain.usage import Payment
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-from atelier_desk.llm.tokens import at_most, highest_input_price
+from atelier_desk.llm.token_and_cost_estimates import at_most, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.policy.budget import caps
 from atelier_desk.support.number_format import cost_bound

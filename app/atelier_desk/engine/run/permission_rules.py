@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.policy.permissions import path_denials, pattern
+from atelier_desk.policy.permissions import path_denials, rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.policy.permissions.rule_scope import of_agent
 from atelier_desk.workspace.denied_files import home_folder
@@ -29,7 +29,7 @@ def readable(rules: Iterable[PermissionRule]) -> tuple[PermissionRule, ...]:
 
 def is_readable(text: str) -> bool:
     try:
-        pattern.parse(text)
+        rule_pattern.parse(text)
     except UsageError:
         return False
     return True
@@ -46,9 +46,11 @@ def host_arguments(state: RunState, tool: str, section: str) -> tuple[str, ...]:
     ``domain:nas.lan:80``. Rules for tool names do not count.
     """
     named = CallFacts(tool=tool, section=section)
-    read = (pattern.parse(rule.text) for rule in rules(state) if rule.action is Action.ALLOW)
+    read = (rule_pattern.parse(rule.text) for rule in rules(state) if rule.action is Action.ALLOW)
     return tuple(
-        each.argument for each in read if each.argument and pattern.is_about_hosts(each.argument) and each.names(named)
+        each.argument
+        for each in read
+        if each.argument and rule_pattern.is_about_hosts(each.argument) and each.names(named)
     )
 
 
@@ -65,12 +67,12 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
                 continue
             if not is_readable(rule.text):
                 return action.value
-            read = pattern.parse(rule.text)
+            read = rule_pattern.parse(rule.text)
             if (
                 read.argument
-                and pattern.is_about_hosts(read.argument)
+                and rule_pattern.is_about_hosts(read.argument)
                 and read.names(named)
-                and pattern.covers_host(read.argument, host)
+                and rule_pattern.covers_host(read.argument, host)
             ):
                 return action.value
     return ""

@@ -19,7 +19,7 @@ from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRul
 from atelier_desk.engine.run.call_effects import Disk, DiskFindings, facts, other_spellings, reads_disk
 from atelier_desk.engine.run.permission_rules import denials, is_readable, rules
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, Concern, HostFact
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.decision_record import grounds
@@ -187,7 +187,7 @@ def disclosure_filter(state: RunState, tool: str, section: str) -> Callable[[str
         found = tuple(rule for rule in rules(state) if rule.action is not Action.ALLOW)
         if not all(is_readable(rule.text) for rule in found):
             return None, Disk(()), Denials()
-        about = tuple(rule for rule in found if pattern.parse(rule.text).argument)
+        about = tuple(rule for rule in found if rule_pattern.parse(rule.text).argument)
         return Level(about, state.approvals), Disk(state.workspace), denials(state, found)
 
     @lru_cache(maxsize=4096)

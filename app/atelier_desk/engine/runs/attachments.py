@@ -27,7 +27,7 @@ from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN
+from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN
 from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.support.i18n import language
 

@@ -33,9 +33,9 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.mcp_server_requests import lost
 from atelier_desk.engine.run.reducer.next_step import Done, Wait, next_step
 from atelier_desk.engine.run.reducer.state import RunState, complete
+from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.runs.damaged_run_ending import end_unread, is_damage
 from atelier_desk.engine.runs.live_run import LiveRun
-from atelier_desk.engine.runs.slots import Slots
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.repositories import Repositories

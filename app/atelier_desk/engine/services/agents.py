@@ -236,7 +236,7 @@ class AgentService:
         """
         from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.prompt_size import prompt_cost
-        from atelier_desk.llm.profiles import profile
+        from atelier_desk.llm.model_assumptions import profile
 
         now, lang = self._context.clock.now(), language()
         try:

@@ -22,7 +22,7 @@ from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.approval_strictness_and_grouping import together
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import repository_inspection
@@ -207,7 +207,7 @@ class ApprovalService:
             return ()
         permissions = self._context.permissions
         for text in texts:
-            pattern.parse(text)
+            rule_pattern.parse(text)
         if texts and not await permissions.covers(asked, texts):
             raise UsageError(
                 N_("The rule “{rule}” does not cover this call. One that does: {narrowest}"),

@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.run.request.reply_timeout import watched
-from atelier_desk.llm.tokens import estimate, highest_input_price
+from atelier_desk.llm.token_and_cost_estimates import estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import N_
 

@@ -15,7 +15,7 @@ from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.policy.permissions import pattern, word_patterns
+from atelier_desk.policy.permissions import rule_pattern, word_patterns
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
 from atelier_desk.support.plain_files import open_plain
@@ -116,7 +116,7 @@ class PermissionService:
         """
         from atelier_desk.tools.calls.argument_validation import closest
 
-        read = pattern.parse(text)
+        read = rule_pattern.parse(text)
         registry = self._context.registry
         tools = registry.get_all_tool_names()
         sections = sorted({tool.section for tool in map(registry.get_tool, tools) if tool is not None and tool.section})
@@ -312,7 +312,7 @@ class PermissionService:
         return found
 
     async def _check(self, rule: PermissionRule) -> None:
-        read = pattern.parse(rule.text)
+        read = rule_pattern.parse(rule.text)
         if rule.scope is RuleScope.WORKFLOW:
             await self._context.repos.workflows.get(rule.scope_id)
         if rule.scope is RuleScope.AGENT:
@@ -356,7 +356,7 @@ def _followed(rule: PermissionRule) -> PermissionRule:
     return rule.model_copy(update={"scope_id": resolved_paths([rule.scope_id])[0]})
 
 
-def covers_example(read: pattern.Pattern, example: str) -> bool:
+def covers_example(read: rule_pattern.Pattern, example: str) -> bool:
     """Whether a rule covers an example in the form of its argument.
 
     ``git push origin``, ``src/a.py``, ``python.org``.
@@ -366,11 +366,13 @@ def covers_example(read: pattern.Pattern, example: str) -> bool:
     from atelier_desk.workspace.commands.prefix_rules import spelled_out
 
     argument = read.argument or ""
-    if pattern.is_about_hosts(argument):
-        return pattern.covers_host(argument, example.partition(":")[2] if pattern.is_about_hosts(example) else example)
+    if rule_pattern.is_about_hosts(argument):
+        return rule_pattern.covers_host(
+            argument, example.partition(":")[2] if rule_pattern.is_about_hosts(example) else example
+        )
     root = "/workspace"
     path = Path((example if example.startswith("/") else f"{root}/{example}",), (root,))
-    if pattern.covers_path(argument, path, "/home", strictly=True):
+    if rule_pattern.covers_path(argument, path, "/home", strictly=True):
         return True
     commands = [
         CommandFact(words, one.safe, one.folder, spelled_out(one.command) if one.inside else len(words))
@@ -378,7 +380,7 @@ def covers_example(read: pattern.Pattern, example: str) -> bool:
         for words in (one.command.arguments,)
     ]
     acting = [one for one in commands if not (one.safe and one.words[0] == "cd")] or commands
-    return bool(acting) and all(pattern.covers_command(argument, one, strictly=True) for one in acting)
+    return bool(acting) and all(rule_pattern.covers_command(argument, one, strictly=True) for one in acting)
 
 
 def _place(rule: PermissionRule) -> tuple[str, str, str]:

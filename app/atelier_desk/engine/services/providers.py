@@ -25,7 +25,7 @@ from atelier_desk.engine.importing.imported_grants import not_confirmed, of_prov
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
-from atelier_desk.llm.profiles import merge_profile
+from atelier_desk.llm.model_assumptions import merge_profile
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 from atelier_desk.support.i18n import N_, _
 

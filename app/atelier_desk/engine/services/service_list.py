@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.agents import AgentService
+    from atelier_desk.engine.services.api_key_storage import KeyService
     from atelier_desk.engine.services.approvals import ApprovalService
     from atelier_desk.engine.services.attachments import AttachmentService
     from atelier_desk.engine.services.audit import AuditService
-    from atelier_desk.engine.services.chats import ChatService
-    from atelier_desk.engine.services.commands import CommandService
-    from atelier_desk.engine.services.data import DataService
-    from atelier_desk.engine.services.files import FileService
-    from atelier_desk.engine.services.imported_data import ImportedDataService
-    from atelier_desk.engine.services.inspector import InspectorService
-    from atelier_desk.engine.services.keys import KeyService
+    from atelier_desk.engine.services.background_commands import CommandService
+    from atelier_desk.engine.services.chat_import import ChatService
+    from atelier_desk.engine.services.data_folder_and_backups import DataService
+    from atelier_desk.engine.services.file_changes_and_trust import FileService
+    from atelier_desk.engine.services.imported_data_confirmation import ImportedDataService
     from atelier_desk.engine.services.mcp import McpService
     from atelier_desk.engine.services.mcp_import import McpImportService
     from atelier_desk.engine.services.media import MediaService
     from atelier_desk.engine.services.memories import MemoryService
-    from atelier_desk.engine.services.messages import MessageService
+    from atelier_desk.engine.services.message_pins_and_branches import MessageService
     from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.own_tools import OwnToolService
     from atelier_desk.engine.services.permissions import PermissionService
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.providers import ProviderService
     from atelier_desk.engine.services.questions import QuestionService
     from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.sent_request_inspector import InspectorService
     from atelier_desk.engine.services.settings import SettingsService
     from atelier_desk.engine.services.skills import SkillService
     from atelier_desk.engine.services.stepping import SteppingService
@@ -41,7 +42,9 @@ if TYPE_CHECKING:
 
 
 class Services:
-    """A new service is one line here; its class is in the module of ``engine/services`` with its name."""
+    """A new service is one line here; its class is in the module of ``engine/services`` with its name, or in that of
+    ``MODULES``.
+    """
 
     workflows: WorkflowService
     messages: MessageService
@@ -81,6 +84,18 @@ class Services:
 SERVICES: dict[str, str] = dict(Services.__annotations__)
 """Class name of each service, by name."""
 
+MODULES: dict[str, str] = {
+    "chats": "chat_import",
+    "commands": "background_commands",
+    "data": "data_folder_and_backups",
+    "files": "file_changes_and_trust",
+    "imported_data": "imported_data_confirmation",
+    "inspector": "sent_request_inspector",
+    "keys": "api_key_storage",
+    "messages": "message_pins_and_branches",
+}
+"""Modules of services whose short name does not say what is inside."""
+
 PARTS: dict[str, str] = {
     "runs.answering": "engine.runs.answering.Answering",
     "runs.editing": "engine.runs.pins_and_compaction_undo.ContextEditing",
@@ -94,3 +109,13 @@ PARTS: dict[str, str] = {
     "workflows.exporting": "engine.services.workflow.exporting.WorkflowExport",
 }
 """Further objects called by the window: parts of services and runs, each with its class below ``atelier_desk``."""
+
+
+def service_class(name: str) -> type:
+    """The class of a service, which is loaded by this.
+
+    Raises:
+        KeyError: there is no such service.
+    """
+    found: type = getattr(import_module(f"atelier_desk.engine.services.{MODULES.get(name, name)}"), SERVICES[name])
+    return found

@@ -20,8 +20,8 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.registry.services import OpenedSkill
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.skills import argument_placeholders, file_references, find
 from atelier_desk.workspace.skills.find import FoundSkill
 from atelier_desk.workspace.skills.skill_file import FILE, Text

@@ -15,7 +15,6 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor
 from atelier_desk.domain.errors import NotFoundError, StorageError
-from atelier_desk.domain.events.approvals_and_teams import AnsweredBy
 from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
@@ -32,6 +31,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
     handed_over,
 )
+from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.permission import PermissionRule, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
@@ -41,7 +41,7 @@ from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
 from atelier_desk.engine.run.request.prompt_texts import with_handed
 from atelier_desk.engine.run.tool_results import call_finished
-from atelier_desk.engine.team.breakers import AgentBreakers
+from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker
 from atelier_desk.engine.team.team_interface import NO_ANSWER
 from atelier_desk.policy import approval_strictness_and_grouping, budget

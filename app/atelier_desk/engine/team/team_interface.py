@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from atelier_desk.domain.events.approvals_and_teams import AnsweredBy
 from atelier_desk.domain.events.run import EventBody
+from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.team import ChildState
 from atelier_desk.tools.base import Team
 
 if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import Decide, RunHandle
     from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.team.breakers import AgentBreakers
+    from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 
 NO_ANSWER = (
     "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."

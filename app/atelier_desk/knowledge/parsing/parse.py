@@ -13,7 +13,7 @@ from atelier_desk.knowledge.parsing.charset import decode, is_binary
 from atelier_desk.knowledge.parsing.documents import markdown, notebook, office, pdf, plain_text
 from atelier_desk.knowledge.parsing.errors import ParseError as ParseError
 from atelier_desk.knowledge.parsing.languages import registry
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 from atelier_desk.knowledge.parsing.syntax_captures import Source
 from atelier_desk.support.i18n import N_
 

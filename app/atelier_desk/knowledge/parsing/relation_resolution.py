@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 from atelier_desk.knowledge.parsing.import_targets import Places
 from atelier_desk.knowledge.parsing.name_lookup_tables import CLASSES, FAMILIES, Value
 from atelier_desk.knowledge.parsing.name_resolution import Evaluator
-from atelier_desk.knowledge.parsing.parsed import Reference
+from atelier_desk.knowledge.parsing.parsed_file import Reference
 from atelier_desk.knowledge.parsing.symbols import FileSymbols
 
 MOST_GUESSES = 3

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from atelier_desk.knowledge.parsing.parsed import Parsed, Reference
+from atelier_desk.knowledge.parsing.parsed_file import Parsed, Reference
 
 MENTIONS = 200
 """Maximum code names looked up per section."""

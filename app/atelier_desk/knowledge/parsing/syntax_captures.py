@@ -13,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from atelier_desk.knowledge.parsing.parsed import Binding, Import, Parsed, Reference, Scope
+from atelier_desk.knowledge.parsing.parsed_file import Binding, Import, Parsed, Reference, Scope
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Tree

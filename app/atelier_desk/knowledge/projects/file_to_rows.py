@@ -21,7 +21,7 @@ from atelier_desk.storage.search_terms import words
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
-    from atelier_desk.knowledge.parsing.parsed import Parsed, Scope
+    from atelier_desk.knowledge.parsing.parsed_file import Parsed, Scope
 
 NOT_UNDERSTOOD = N_("Could not be parsed at line {lines}; the rest was read.")
 NO_TEXT = N_("No text was found in it: its pages may be images.")

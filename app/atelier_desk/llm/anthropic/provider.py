@@ -25,8 +25,8 @@ from atelier_desk.llm.anthropic.request_options import (
 from atelier_desk.llm.anthropic.structured_output_schema import closed
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
+from atelier_desk.llm.model_assumptions import merge_profile, profile
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
-from atelier_desk.llm.profiles import merge_profile, profile
 from atelier_desk.llm.registry import is_own
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data

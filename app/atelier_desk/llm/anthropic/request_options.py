@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatRequest
-from atelier_desk.llm.profiles import bare_name
+from atelier_desk.llm.model_assumptions import bare_name
 
 ADAPTIVE, ENABLED, DISABLED = "adaptive", "enabled", "disabled"
 """Types of ``thinking``."""

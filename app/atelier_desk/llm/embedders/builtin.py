@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.llm.embedders.blas import limit_to_one_thread
+from atelier_desk.llm.embedders.single_threaded_blas import limit_to_one_thread
 from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:

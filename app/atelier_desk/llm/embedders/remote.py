@@ -16,9 +16,9 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.http_provider import HttpProvider
-from atelier_desk.llm.profiles import bare_name
+from atelier_desk.llm.model_assumptions import bare_name
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.llm.tokens import estimate
+from atelier_desk.llm.token_and_cost_estimates import estimate
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatRequest
-from atelier_desk.llm.profiles import bare_name
+from atelier_desk.llm.model_assumptions import bare_name
 
 LEVELS = ("minimal", "low", "medium", "high")
 SHARES = {"low": 0.25, "medium": 0.5, "high": 0.75}

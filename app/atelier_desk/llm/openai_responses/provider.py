@@ -9,11 +9,11 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import REFUSAL_STATUSES, HttpProvider
+from atelier_desk.llm.model_assumptions import profile
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
 from atelier_desk.llm.openai_responses import message_conversion
 from atelier_desk.llm.openai_responses.parser import ResponseParser
 from atelier_desk.llm.openai_responses.request_options import reasoning, reasoning_support
-from atelier_desk.llm.profiles import profile
 from atelier_desk.llm.replies.assembly import StreamParser
 from atelier_desk.llm.replies.provider_data import needs_provider_data
 

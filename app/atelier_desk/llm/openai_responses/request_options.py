@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatRequest
-from atelier_desk.llm.profiles import bare_name
+from atelier_desk.llm.model_assumptions import bare_name
 
 EFFORTS = ("none", "minimal", "low", "medium", "high")
 """Efforts that are requested, lowest first."""

@@ -14,7 +14,7 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ToolCal
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.message_order import arguments_text
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import attached
+from atelier_desk.llm.token_and_cost_estimates import attached
 
 _THINKING = r"(redacted_)?thinking(?![ _](budget|level|config))"
 _NAMES = rf"thought[_ ]?signatures?|reasoning_content|reasoning_details|encrypted_content|signature|{_THINKING}"

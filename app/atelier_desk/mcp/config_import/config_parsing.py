@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from atelier_desk.domain import jsonc
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.mcp.config_import import registry
+from atelier_desk.mcp.config_import import registry_server_json
 from atelier_desk.mcp.config_import.entries import entry
 from atelier_desk.mcp.config_import.found_server import FoundServer, rows
 from atelier_desk.support.i18n import N_
@@ -83,8 +83,8 @@ def of_value(value: Any, source: str = "") -> list[FoundServer]:
         return [each for item in value[:MOST] for each in of_value(item, source)]
     if not isinstance(value, Mapping):
         return []
-    if registry.is_server(value):
-        return registry.servers(value)
+    if registry_server_json.is_server(value):
+        return registry_server_json.servers(value)
     inputs = {str(each.get("id")): each for each in rows(value.get("inputs")) if isinstance(each, Mapping)}
     for key in _KEYS:
         inner = value.get(key)

@@ -15,9 +15,9 @@ from functools import cached_property
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
-from atelier_desk.policy.permissions import path_denials, pattern
+from atelier_desk.policy.permissions import path_denials, rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Part, Path, TargetFact
-from atelier_desk.policy.permissions.pattern import Pattern
+from atelier_desk.policy.permissions.rule_pattern import Pattern
 from atelier_desk.policy.permissions.rule_set import ReadRule, RuleSet
 
 VERSION = 4
@@ -160,11 +160,11 @@ def _covers(read: Pattern, part: Part | None, facts: CallFacts, *, strictly: boo
         return True
     match part:
         case HostFact():
-            return pattern.is_about_hosts(read.argument) and pattern.covers_host(read.argument, part.name)
+            return rule_pattern.is_about_hosts(read.argument) and rule_pattern.covers_host(read.argument, part.name)
         case CommandFact():
-            return pattern.covers_command(read.argument, part, facts.home, strictly=strictly)
+            return rule_pattern.covers_command(read.argument, part, facts.home, strictly=strictly)
         case Path():
-            return pattern.covers_path(read.argument, part, facts.home, strictly=strictly)
+            return rule_pattern.covers_path(read.argument, part, facts.home, strictly=strictly)
         case TargetFact():
             return part.name == read.argument if strictly else part.name.casefold() == read.argument.casefold()
         case None:
@@ -179,7 +179,7 @@ def part_text(part: Part | None) -> str:
     """Return a part of a call in displayable words."""
     match part:
         case CommandFact():
-            return pattern.command_text(part.words)
+            return rule_pattern.command_text(part.words)
         case Path():
             return part.spellings[0]
         case HostFact() | TargetFact():
@@ -232,9 +232,9 @@ def narrowest(facts: CallFacts) -> tuple[str, ...]:
             case CommandFact():
                 if part.folder is None or part.spelled_out > len(part.words):
                     return ()
-                text = f"{facts.tool}({pattern.folder_text(part.folder)}{pattern.command_text(part.words)})"
+                text = f"{facts.tool}({rule_pattern.folder_text(part.folder)}{rule_pattern.command_text(part.words)})"
             case Path():
-                text = f"{facts.tool}({pattern.path_text(part, facts.home)})"
+                text = f"{facts.tool}({rule_pattern.path_text(part, facts.home)})"
             case HostFact():
                 text = f"{facts.tool}(domain:{part.name})"
             case TargetFact():

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import pattern, word_patterns
+from atelier_desk.policy.permissions import rule_pattern, word_patterns
 from atelier_desk.policy.permissions.call_facts import CallFacts, Path
-from atelier_desk.policy.permissions.pattern import Pattern
+from atelier_desk.policy.permissions.rule_pattern import Pattern
 
 READING = ("read_file", "search_files")
 WRITING = ("write_file", "edit_file", "delete_path", "move_file", "copy_file", "create_directory")
@@ -33,7 +33,7 @@ def denies_writing(read: Pattern) -> bool:
 
 
 def _about_paths(read: Pattern) -> bool:
-    return bool(read.argument) and not pattern.is_about_hosts(read.argument or "")
+    return bool(read.argument) and not rule_pattern.is_about_hosts(read.argument or "")
 
 
 def _covers(read: Pattern, tools: Iterable[str]) -> bool:
@@ -59,10 +59,10 @@ def bans(rules: Iterable[PermissionRule]) -> tuple[DeniedPattern, ...]:
         if rule.action is not Action.DENY:
             continue
         try:
-            read = pattern.parse(rule.text)
+            read = rule_pattern.parse(rule.text)
         except UsageError:
             continue
         reads, writes = denies_reading(read), denies_writing(read)
-        if (reads or writes) and (placed := pattern.placed(read.argument or "")) is not None:
+        if (reads or writes) and (placed := rule_pattern.placed(read.argument or "")) is not None:
             found.append(DeniedPattern(rule.text, placed.line, placed.start, reads, writes, placed.matches))
     return tuple(found)

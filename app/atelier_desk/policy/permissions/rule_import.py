@@ -15,7 +15,7 @@ from atelier_desk.domain import jsonc
 from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import pattern, word_patterns
+from atelier_desk.policy.permissions import rule_pattern, word_patterns
 from atelier_desk.support.i18n import N_
 
 LINES = 5_000
@@ -202,7 +202,7 @@ def _rules(source: str, action: Action, texts: list[str]) -> Line:
     rules: list[PermissionRule] = []
     for text in texts:
         try:
-            pattern.parse(text)
+            rule_pattern.parse(text)
             rules.append(PermissionRule(text=text, action=action))
         except AtelierError as error:
             return Line(source, problem=CallText(text=error.template, params=dict(error.params)))

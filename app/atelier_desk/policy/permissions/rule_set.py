@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.policy.permissions import path_denials, pattern
+from atelier_desk.policy.permissions import path_denials, rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts
-from atelier_desk.policy.permissions.pattern import Pattern
+from atelier_desk.policy.permissions.rule_pattern import Pattern
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +42,10 @@ class RuleSet:
         self._patterns: dict[Action, list[ReadRule]] = {action: [] for action in Action}
         self._bans: list[ReadRule] = []
         for index, rule in enumerate(rules):
-            read = pattern.parse(rule.text)
+            read = rule_pattern.parse(rule.text)
             prefix, star, _rest = read.name.partition("*")
             argument = read.argument or ""
-            one = ReadRule(index, rule, read, prefix, pattern.program(argument), pattern.folder(argument))
+            one = ReadRule(index, rule, read, prefix, rule_pattern.program(argument), rule_pattern.folder(argument))
             if rule.action is Action.DENY and (path_denials.denies_reading(read) or path_denials.denies_writing(read)):
                 self._bans.append(one)
             if star:
@@ -63,11 +63,13 @@ class RuleSet:
         if action is Action.DENY and self._bans and (facts.paths or facts.revealed or facts.contained):
             found = list({one.place: one for one in (*found, *self._bans)}.values())
         if facts.commands and not (facts.revealed or facts.contained or facts.paths or facts.hosts or facts.agents):
-            programs = {program for command in facts.commands for program in pattern.last_names(command)}
+            programs = {program for command in facts.commands for program in rule_pattern.last_names(command)}
             found = [one for one in found if one.program in programs or not one.program]
         elif facts.paths and not (facts.commands or facts.hosts or facts.agents):
             folders = {
-                folder for path in (*facts.paths, *facts.revealed, *facts.contained) for folder in pattern.folders(path)
+                folder
+                for path in (*facts.paths, *facts.revealed, *facts.contained)
+                for folder in rule_pattern.folders(path)
             }
             found = [one for one in found if one.folder in folders or not one.folder]
         return sorted(found, key=lambda one: one.place)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.storage.data_folder.conversation_snapshots import SnapshotFiles
 from atelier_desk.storage.data_folder.datadir import DataDir
-from atelier_desk.storage.repositories.approvals import ApprovalRepository, PromptFrameRepository
+from atelier_desk.storage.repositories.approvals import ApprovalRepository
 from atelier_desk.storage.repositories.audit import AuditRepository
 from atelier_desk.storage.repositories.configuration import (
     AgentRepository,
@@ -22,6 +22,7 @@ from atelier_desk.storage.repositories.history_search import HistoryRepository, 
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
+from atelier_desk.storage.repositories.prompt_frames import PromptFrameRepository
 from atelier_desk.storage.repositories.prompts import PromptRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository

@@ -25,7 +25,7 @@ from atelier_desk.workspace.edits import appended, replaced, with_lines
 from atelier_desk.workspace.patch import FilePatch, applied, parse
 from atelier_desk.workspace.path_resolution import PATH, WorkspacePath
 from atelier_desk.workspace.structured_files import with_cell
-from atelier_desk.workspace.text import Text
+from atelier_desk.workspace.text_files import Text
 
 TEXT = 200_000
 EDITS = 50

@@ -21,12 +21,12 @@ from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.registry.sections import FILES
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE, Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.globs import plain_start
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE, WorkspacePath, first_outside, place
-from atelier_desk.workspace.root import ConfinedRoot
 from atelier_desk.workspace.structured_files import warning
-from atelier_desk.workspace.text import Text, decode
+from atelier_desk.workspace.text_files import Text, decode
 
 SEEN = "file_ops.seen"
 """State key for the hashes of files that a run has read, shared by all tools of the section."""

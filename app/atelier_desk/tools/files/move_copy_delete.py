@@ -20,9 +20,9 @@ from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import ChangingTool, FilePath, author, changed, seen
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.workspace.checkpoints.move_copy_checks import copyable, movable
+from atelier_desk.workspace.confined_root import ConfinedRoot, FoundFile
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import ConfinedRoot, FoundFile
 
 _DIFFED = 1024 * 1024
 """Maximum bytes of a deleted file whose text is shown."""

@@ -25,10 +25,10 @@ from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.document_text import PAGES, document_text, pdf_pages
 from atelier_desk.tools.files.file_tool_base import FilePath, FileTool, near_names, seen
 from atelier_desk.tools.registry.builtin import builtin
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.text import Text, decode, is_binary
+from atelier_desk.workspace.text_files import Text, decode, is_binary
 
 LINES = 2_000
 LINE = 2_000

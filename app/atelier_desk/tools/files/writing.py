@@ -21,7 +21,7 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.edits import rewritten
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.text import Text, decode
+from atelier_desk.workspace.text_files import Text, decode
 
 
 class WriteInput(Input):

@@ -24,7 +24,7 @@ from atelier_desk.policy.permissions.protected_paths import protected
 from atelier_desk.workspace.checkpoints.protected_files import protected_in
 from atelier_desk.workspace.commands import git_safety
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
-from atelier_desk.workspace.glob_matching import Patterns, TooManyError
+from atelier_desk.workspace.glob_expansion import Patterns, TooManyError
 from atelier_desk.workspace.processes import environment, git_pointer_files
 
 _JOINED = re.compile(r"[=:,@]")

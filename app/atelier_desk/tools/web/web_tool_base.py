@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.policy.permissions import pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.tools.base import Effect, Risk, ToolContext
 from atelier_desk.tools.definition.tool_description import DescribedTool
 from atelier_desk.tools.registry.sections import WEB
@@ -62,7 +62,7 @@ def own_network(context: ToolContext) -> Callable[[str, int], bool]:
     def allowed(host: str, port: int) -> bool:
         said = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         plain = number(host) is not None or is_own_name(host)
-        covering = (each for each in arguments if pattern.covers_host(each, said))
-        return any(each.startswith("local:") or (plain and pattern.is_for_port(each)) for each in covering)
+        covering = (each for each in arguments if rule_pattern.covers_host(each, said))
+        return any(each.startswith("local:") or (plain and rule_pattern.is_for_port(each)) for each in covering)
 
     return allowed

@@ -16,10 +16,10 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.readable_text import is_storable_name, readable_name
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import FoundFile
 from atelier_desk.workspace.diffs import file_change
 from atelier_desk.workspace.gitignore_walk import Walk
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import FoundFile
 
 ONE_BYTES = 1024 * 1024
 ALL_BYTES = 32 * 1024 * 1024

@@ -10,8 +10,8 @@ from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.support.readable_text import readable_name
 from atelier_desk.workspace.checkpoints.held_files import in_the_way
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE, Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import ConfinedRoot
 
 
 def accept(files: WorkspaceFiles, workflow_id: str, id: str) -> Change | None:

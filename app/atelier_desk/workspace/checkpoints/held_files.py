@@ -27,8 +27,8 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.atomic_rename import rename_new
 from atelier_desk.workspace.checkpoints.records import UnreadRecord, delete_tree, listed, read_folder, write_record
+from atelier_desk.workspace.confined_root import ConfinedRoot, temporary_name
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 
 _CONTENT = "content"
 _NOBODY = "-"

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.workspace.confined_root import ConfinedRoot, FoundFile
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import ConfinedRoot, FoundFile
 
 RootOf = Callable[[Path], ConfinedRoot]
 """The granted folder of a path, confined."""

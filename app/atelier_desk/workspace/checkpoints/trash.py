@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.workspace import file_copying
 from atelier_desk.workspace.atomic_rename import rename_new
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
-from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.confined_root import ConfinedRoot
 
 CONTENT = "content"
 """Name of the deleted file in the change's own trash folder."""

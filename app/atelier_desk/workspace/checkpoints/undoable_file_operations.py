@@ -30,9 +30,9 @@ from atelier_desk.workspace.checkpoints.held_files import HeldFiles
 from atelier_desk.workspace.checkpoints.move_copy_checks import copyable, missing_folders, movable
 from atelier_desk.workspace.checkpoints.store import CheckpointFiles
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.confined_root import ConfinedRoot, temporary_name
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from atelier_desk.workspace.root import ConfinedRoot, temporary_name
 
 log = logging.getLogger(__name__)
 

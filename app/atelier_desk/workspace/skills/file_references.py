@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.workspace.root import ConfinedRoot
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.confined_root import ConfinedRoot
+from atelier_desk.workspace.text_files import decode
 
 if TYPE_CHECKING:
     from atelier_desk.workspace.path_restrictions import Denials

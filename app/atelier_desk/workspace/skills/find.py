@@ -17,10 +17,10 @@ from typing import Literal
 from atelier_desk.domain.errors import AtelierError, ToolError, UsageError
 from atelier_desk.domain.skill import Scope, SkillUse
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.root import ConfinedRoot
+from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.skills import skill_file
 from atelier_desk.workspace.skills.skill_file import Text
-from atelier_desk.workspace.text import decode
+from atelier_desk.workspace.text_files import decode
 
 Kind = Literal["skill", "command"]
 

@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.presentation.unreadable import unreadable
+from atelier_desk.presentation.unreadable_values import unreadable
 from tests.support.malformed_messages import NOTHING, NOTICES, POISON
 
 

@@ -15,7 +15,7 @@ from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import EntryKind, inherited_context
 from atelier_desk.engine.run.request import context, prompt_texts
 from atelier_desk.engine.run.request.context import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, estimate_request
+from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate_request
 from tests.support.run_events import Script, agent, call, finished, reply, started
 
 

@@ -22,7 +22,7 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.tool_modes import Toolset
 from tests.engine.conftest import Opener
-from tests.engine.services.test_inspector import assert_exact, conversation_requests, inspected
+from tests.engine.services.test_sent_request_inspector import assert_exact, conversation_requests, inspected
 from tests.support.run_events import Script, agent, call, finished, reply, started
 
 SMALL = 8_192

@@ -15,7 +15,7 @@ from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.maintenance.housekeeping import once_a_day
-from atelier_desk.engine.services.data import restore_backup
+from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.engine.conftest import Opener

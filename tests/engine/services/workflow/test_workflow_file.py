@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile, to_json, to_markdown
-from atelier_desk.presentation.unreadable import unreadable
+from atelier_desk.presentation.unreadable_values import unreadable
 from tests.support.malformed_messages import NOTICES, POISON
 
 

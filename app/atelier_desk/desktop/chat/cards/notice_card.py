@@ -20,7 +20,7 @@ from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets import FlowLayout, bind, control, label
 from atelier_desk.presentation.run_notices import LIMITS, notice_kind, retry_text, too_little
-from atelier_desk.presentation.unreadable import readable, unreadable
+from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration, tokens
 

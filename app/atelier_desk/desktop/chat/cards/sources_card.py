@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.desktop.widgets.tips import wrapped_tip
+from atelier_desk.desktop.widgets.tool_tips import wrapped_tip
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.presentation.web_source_text import words

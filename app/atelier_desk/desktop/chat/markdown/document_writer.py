@@ -35,7 +35,7 @@ from PySide6.QtGui import (
 from atelier_desk.desktop.chat.markdown.draw_process import EM
 from atelier_desk.desktop.chat.markdown.formula import formulas
 from atelier_desk.desktop.theme import Theme, theme
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.markdown.syntax_extensions import ALERTS
 from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import visible

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from atelier_desk.presentation.unreadable import unreadable
+from atelier_desk.presentation.unreadable_values import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,7 @@ from atelier_desk.desktop.chat.compose.attachment_chips import ICONS, SOURCES, o
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import number, size
 from atelier_desk.support.readable_text import visible

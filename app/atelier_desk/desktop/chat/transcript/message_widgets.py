@@ -19,7 +19,6 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.sent_text_files import AttachedFiles
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
-from atelier_desk.desktop.chat.transcript.bubble_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, leave_out_unreadable
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.json_answer import as_code
@@ -28,6 +27,7 @@ from atelier_desk.desktop.chat.transcript.message_base import BodyMessage, Messa
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.search_target import CALL, HEAD, QUESTION, THOUGHTS, TranscriptPosition
+from atelier_desk.desktop.chat.transcript.sent_message_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.sub_agent_message import AgentMessage
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
@@ -36,7 +36,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, bind, bind_text, control
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.date_format import short_moment
-from atelier_desk.presentation.unreadable import readable
+from atelier_desk.presentation.unreadable_values import readable
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

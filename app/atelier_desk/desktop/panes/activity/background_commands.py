@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, tint
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.background_command import RunningCommand
 from atelier_desk.support.i18n import N_, _

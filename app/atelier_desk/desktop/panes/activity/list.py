@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.tool_call_texts import informative_arguments
 from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.desktop.panes.time_format import clock_time, duration, number
-from atelier_desk.desktop.panes.two_line import style_list
+from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
 from atelier_desk.desktop.team.agent_state_labels import RUN_WORDS
 from atelier_desk.desktop.theme import mark
@@ -19,12 +19,12 @@ from atelier_desk.desktop.theme.icons import known
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
-from atelier_desk.presentation.unreadable import readable, unreadable
+from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
 from atelier_desk.support.readable_text import shorten, visible, visible_json

@@ -26,7 +26,7 @@ from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.panes.context.turn_picker import TurnPicker
 from atelier_desk.desktop.panes.lazy_pane import SeenPane
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.panes.two_line import style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import (

@@ -14,12 +14,12 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent
 from PySide6.QtWidgets import QTreeWidget, QTreeWidgetItem, QWidget
 
 from atelier_desk.desktop.panes.time_format import ago
-from atelier_desk.desktop.panes.two_line import KeyRole, style_list
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.file_change import Change
 from atelier_desk.presentation.file_change_text import ACTIONS, mark_text, path_text, state_text
 from atelier_desk.support.i18n import _, ngettext

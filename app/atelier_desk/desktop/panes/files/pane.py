@@ -46,7 +46,7 @@ from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.files import UndoneChange
+    from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 
 SHOWN = 60_000
 """Maximum characters shown of a diff."""

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.panes.menu_position import menu_place
 from atelier_desk.desktop.panes.time_format import ago, clock_minutes, decimal
-from atelier_desk.desktop.panes.two_line import style_list
+from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.date_format import day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.readable_text import visible

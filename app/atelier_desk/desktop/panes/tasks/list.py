@@ -20,11 +20,11 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.panes.menu_position import menu_place
 from atelier_desk.desktop.panes.tasks.order import TaskRow, moved
-from atelier_desk.desktop.panes.two_line import style_list
+from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.support.i18n import N_, _

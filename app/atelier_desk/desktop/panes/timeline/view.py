@@ -27,7 +27,7 @@ from atelier_desk.desktop.panes.timeline.paint import names_width, paint_timelin
 from atelier_desk.desktop.replay.span_titles import STATUS_WORDS, span_title
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible

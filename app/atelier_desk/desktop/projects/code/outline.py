@@ -15,13 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.panes.two_line import KeyRole, style_list, two_line_item
+from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.projects.entity_icons import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.project import Entity, EntityKind
 from atelier_desk.presentation.project_text import describe, kind_word, place_word, title_word
 from atelier_desk.support.i18n import N_, _

@@ -22,7 +22,7 @@ from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.paint import LARGER, GraphPainter, View, radius, sizes
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.desktop.widgets.tips import plain_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.project_text import describe
 from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.readable_text import visible

@@ -218,7 +218,7 @@ class DataPage(RowsPage):
 
         ``from_elsewhere``: the backup may be of another data folder.
         """
-        from atelier_desk.engine.services.data import restore_backup
+        from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 
         def done(info: Any) -> str:
             text = _("Restored: {counts}.", counts=_counts(info))
@@ -237,7 +237,7 @@ class DataPage(RowsPage):
 
     def compact(self) -> None:
         """Close the engine, compact its database, open the engine again."""
-        from atelier_desk.engine.services.data import compact_database
+        from atelier_desk.engine.services.data_folder_and_backups import compact_database
 
         self._while_closed(
             self.compact_busy,

@@ -20,7 +20,7 @@ from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.flow import FlowLayout
+from atelier_desk.desktop.widgets.flow_layout import FlowLayout
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed

@@ -32,7 +32,7 @@ from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.llm.tokens import message_tokens
+from atelier_desk.llm.token_and_cost_estimates import message_tokens
 from atelier_desk.policy.budget import BudgetUse
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 

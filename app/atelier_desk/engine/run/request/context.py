@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, T
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, model_key, renumbered
 from atelier_desk.engine.run.request.compaction import CUT_MARK, shortened
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
+from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
 from atelier_desk.support.i18n import N_
 
 SAFETY = 0.95

@@ -71,7 +71,7 @@ from atelier_desk.llm.network import retry
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, highest_input_price, priced
+from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, at_most, estimate, highest_input_price, priced
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.support.i18n import N_, _

@@ -18,7 +18,7 @@ from atelier_desk.domain.model_messages import (
     Usage,
 )
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.tokens import BYTES_PER_TOKEN, at_most, estimate, priced
+from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, at_most, estimate, priced
 from atelier_desk.support.i18n import N_
 
 MANY_TIMES = 20

@@ -13,8 +13,8 @@ from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import visible
-from atelier_desk.llm.profiles import profile
-from atelier_desk.llm.tokens import definition_tokens
+from atelier_desk.llm.model_assumptions import profile
+from atelier_desk.llm.token_and_cost_estimates import definition_tokens
 from atelier_desk.tools.registry.tool_modes import Search, Toolset
 from atelier_desk.tools.skills import activate
 from atelier_desk.tools.skills.activate import ActivateSkillTool

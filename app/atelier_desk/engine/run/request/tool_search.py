@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.engine.run.reducer.state import EntryKind, RunState
-from atelier_desk.llm.tokens import definition_tokens, estimate
+from atelier_desk.llm.token_and_cost_estimates import definition_tokens, estimate
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.control.invoke_tool import InvokeTool
 from atelier_desk.tools.control.search_tools import NAME

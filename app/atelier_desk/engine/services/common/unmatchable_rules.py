@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.policy.permissions import pattern, word_patterns
+from atelier_desk.policy.permissions import rule_pattern, word_patterns
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Tool
 from atelier_desk.tools.registry.access_groups import COMMANDS, PAGES
@@ -42,7 +42,7 @@ _HOME = re.compile(r"\$HOME(?![A-Za-z0-9_])|\$\{HOME\}|(?<!\S)~(?=/|\s|$)")
 def unmatchable(text: str, tools: Iterable[Tool]) -> CallText | None:
     """Return why a rule cannot cover any call of these tools; None if it may. Invalid rules give None."""
     try:
-        rule = pattern.parse(text)
+        rule = rule_pattern.parse(text)
     except UsageError:
         return None
     if rule.name == RULE:
@@ -57,7 +57,7 @@ def unmatchable(text: str, tools: Iterable[Tool]) -> CallText | None:
     return None if any(reason is None for reason in reasons) else reasons[0]
 
 
-def _names(rule: pattern.Pattern, tool: Tool) -> bool:
+def _names(rule: rule_pattern.Pattern, tool: Tool) -> bool:
     if rule.section:
         return tool.section == rule.section
     server = rule.name.startswith("mcp__") and tool.name.startswith(f"{rule.name}__")
@@ -69,7 +69,7 @@ def _reason(argument: str, tool: Tool) -> CallText | None:
         return CallText(
             text=N_("calls of a server's tools are not distinguished by their arguments: leave the brackets out")
         )
-    about_hosts = pattern.is_about_hosts(argument)
+    about_hosts = rule_pattern.is_about_hosts(argument)
     if tool.name in COMMANDS:
         no_host = CallText(text=N_("a command has no host: write the rule for {tool}"), params={"tool": PAGE_READER})
         return no_host if about_hosts else _of_command(argument)
@@ -90,8 +90,8 @@ def _reason(argument: str, tool: Tool) -> CallText | None:
 
 
 def _of_command(argument: str) -> CallText | None:
-    text = pattern.in_its_folder(argument).removesuffix(pattern.PREFIX)
-    if pattern.PREFIX in text:
+    text = rule_pattern.in_its_folder(argument).removesuffix(rule_pattern.PREFIX)
+    if rule_pattern.PREFIX in text:
         return CallText(text=N_("“:*” is allowed only at the end of a rule; elsewhere write a star"))
     try:
         line = read(_HOME.sub("/home", text).replace("*", "x"), "/home")
@@ -115,7 +115,7 @@ def _of_command(argument: str) -> CallText | None:
 
 
 def _of_path(argument: str) -> CallText | None:
-    if pattern.placed(argument) is None:
+    if rule_pattern.placed(argument) is None:
         return CallText(text=N_("it names no path"))
     if argument != argument.strip():
         return CallText(text=N_("a space at its beginning or end belongs to the name"))

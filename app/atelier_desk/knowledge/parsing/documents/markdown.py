@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from atelier_desk.knowledge.parsing.documents.sections import Outline
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -9,7 +9,7 @@ from typing import Any
 
 from atelier_desk.knowledge.parsing.documents import markdown
 from atelier_desk.knowledge.parsing.errors import ParseError
-from atelier_desk.knowledge.parsing.parsed import Parsed, Section
+from atelier_desk.knowledge.parsing.parsed_file import Parsed, Section
 from atelier_desk.support.i18n import N_
 
 CELLS = 5_000

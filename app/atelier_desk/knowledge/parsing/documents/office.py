@@ -8,7 +8,7 @@ from __future__ import annotations
 from atelier_desk.domain.document_formats import READER, not_read
 from atelier_desk.knowledge.parsing.documents import markdown
 from atelier_desk.knowledge.parsing.errors import ParseError
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_in_thread
 

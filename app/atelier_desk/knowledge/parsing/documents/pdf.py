@@ -10,7 +10,7 @@ from typing import Any
 
 from atelier_desk.domain.document_formats import PDF, READER, not_read
 from atelier_desk.knowledge.parsing.errors import ParseError
-from atelier_desk.knowledge.parsing.parsed import Parsed, Section
+from atelier_desk.knowledge.parsing.parsed_file import Parsed, Section
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_in_thread
 

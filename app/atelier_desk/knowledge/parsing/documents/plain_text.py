@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from atelier_desk.knowledge.parsing.documents.sections import Outline
-from atelier_desk.knowledge.parsing.parsed import Parsed
+from atelier_desk.knowledge.parsing.parsed_file import Parsed
 
 _UNDERLINE = re.compile(r"([=\-~^\"'`*+#.:_])\1{2,}\s*$")
 _MARKED = re.compile(r"(={1,6}|\*{1,6})\s+(\S.{0,200}?)\s*$")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from atelier_desk.knowledge.parsing.parsed import Link, Parsed, Section
+from atelier_desk.knowledge.parsing.parsed_file import Link, Parsed, Section
 
 GROUP = 2_000
 """Characters of paragraphs grouped into one section where there are no headings."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.llm.overflow import Overflow, overflow
+from atelier_desk.llm.context_overflow_errors import Overflow, overflow
 
 SAID = {
     "Anthropic": (400, "prompt is too long: 208310 tokens > 200000 maximum", Overflow(200_000, 208_310)),

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.chaos.kill_harness import World
-from tests.chaos.paid_worker import MOST_TOKENS, PRICE, TOKENS
+from tests.chaos.paid_service_worker import MOST_TOKENS, PRICE, TOKENS
 from tests.chaos.side_request_worker import KINDS
 from tests.support.sample_images import png
 from tests.support.servers.threaded_http import Handler, serving
@@ -121,7 +121,7 @@ class Paying(World):
 def test_the_month_after_a_kill(
     services: Services, tmp_path: Path, point: str, count: int, searches: int, pictures: int, lost: int
 ) -> None:
-    world = Paying(tmp_path, "tests.chaos.paid_worker")
+    world = Paying(tmp_path, "tests.chaos.paid_service_worker")
     if point.startswith("asked:"):
         process = world.start()
         services.at, services.kill = point.removeprefix("asked:"), process
@@ -147,7 +147,7 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
     """What the server would have said it used is not known then: it counts as the most that it may have used, and again
     when it is sent again.
     """
-    world = Paying(tmp_path, "tests.chaos.paid_worker")
+    world = Paying(tmp_path, "tests.chaos.paid_service_worker")
     if point == "asked:model":
         process = world.start()
         assert process.stdout is not None

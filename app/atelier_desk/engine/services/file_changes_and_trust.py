@@ -29,7 +29,7 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import Workspac
 from atelier_desk.workspace.diffs import file_change
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.root import ConfinedRoot
+    from atelier_desk.workspace.confined_root import ConfinedRoot
 
 log = logging.getLogger(__name__)
 
@@ -198,7 +198,7 @@ class FileService:
         from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.checkpoints.protected_files import settle_all
         from atelier_desk.workspace.denied_files import home_folder
-        from atelier_desk.workspace.instructions import instructions
+        from atelier_desk.workspace.instruction_files import instructions
         from atelier_desk.workspace.path_restrictions import Denials
 
         await self.missing(folders)
@@ -316,7 +316,7 @@ class FileService:
 
 
 def _instruction_files(root: ConfinedRoot) -> builtins.list[str]:
-    from atelier_desk.workspace.instructions import paths
+    from atelier_desk.workspace.instruction_files import paths
     from atelier_desk.workspace.skills.find import in_project
 
     return [*paths(root), *(found.path for found in in_project(root))]

@@ -1,7 +1,7 @@
 """Search by description: functions found by their docstring, which was removed before indexing.
 
-    python -m tests.bench.bench_descriptions [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N] [--json
-    FILE]
+    python -m tests.bench.bench_description_search [--repository FOLDER ...] [--whole] [--model FOLDER] [--misses N]
+        [--json FILE]
 
 150 functions of each repository are drawn (``docstring_questions`` says which docstrings are questions). Each is
 searched for twice: ``sentence`` is the first sentence of its docstring, ``docstring`` all of it but its examples.

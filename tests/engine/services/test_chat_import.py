@@ -189,7 +189,7 @@ async def test_an_import_stopped_in_the_middle_loses_nothing_and_can_be_complete
 async def test_a_half_written_chat_is_completed(
     atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
+    monkeypatch.setattr("atelier_desk.engine.services.chat_import.TURNS_AT_ONCE", 1)
     append, calls = atelier.journal.append_together, 0
 
     async def once(*args: Any, **more: Any) -> bool:
@@ -212,7 +212,7 @@ async def test_a_half_written_chat_is_completed(
 async def test_the_journal_is_not_read_again_for_each_part_of_a_long_chat(
     atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atelier_desk.engine.services.chats.TURNS_AT_ONCE", 1)
+    monkeypatch.setattr("atelier_desk.engine.services.chat_import.TURNS_AT_ONCE", 1)
     of_type, reads = atelier.repos.journal.of_type, 0
 
     async def counted(*args: Any, **more: Any) -> Any:

@@ -29,7 +29,7 @@ from atelier_desk.engine.services.request.sent_request_data import (
     SentRequest,
 )
 from atelier_desk.engine.services.workflow.transcript import lineage
-from atelier_desk.llm.tokens import IMAGE_TOKENS, estimate, message_tokens
+from atelier_desk.llm.token_and_cost_estimates import IMAGE_TOKENS, estimate, message_tokens
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import ToolResult
 

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.llm.tokens import (
+from atelier_desk.llm.token_and_cost_estimates import (
     IMAGE_TOKENS,
     Calibration,
     cost,

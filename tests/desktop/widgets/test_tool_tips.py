@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.widgets import IconButton, PlainLabel, bind_text, label
 from atelier_desk.desktop.widgets.list_rows import ListRow, show_row
 from atelier_desk.desktop.widgets.message_box import MessageBox
-from atelier_desk.desktop.widgets.tips import plain_tip, wrapped_tip
+from atelier_desk.desktop.widgets.tool_tips import plain_tip, wrapped_tip
 
 POISON = [
     "<b>Approved</b> by you",

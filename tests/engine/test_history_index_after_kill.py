@@ -20,7 +20,7 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 
-ROOT = Path(__file__).resolve().parents[4]
+ROOT = Path(__file__).resolve().parents[2]
 IMPORTED = 6
 AGENT = AgentConfig(name="Ada", provider="p", model="m")
 

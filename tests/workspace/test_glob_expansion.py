@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace import glob_matching
-from atelier_desk.workspace.glob_matching import Patterns, TooManyError
+from atelier_desk.workspace import glob_expansion
+from atelier_desk.workspace.glob_expansion import Patterns, TooManyError
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_too_many_matches_are_reported(tree: Path) -> None:
 def test_a_search_through_the_disk_is_abandoned_and_limits_apply_to_the_line(
     tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(glob_matching, "MAX_STEPS", 5)
+    monkeypatch.setattr(glob_expansion, "MAX_STEPS", 5)
     patterns = Patterns(str(tree), 10)
     assert patterns.names("a/*x") == []
     with pytest.raises(TooManyError):

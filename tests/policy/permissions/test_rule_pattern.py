@@ -1,6 +1,6 @@
 """Texts that are not valid rules. What a rule covers is in ``rule_coverage.txt``."""
 
-# equivalent: pattern.py last_names: `1` → `2`
+# equivalent: rule_pattern.py last_names: `1` → `2`
 #   More programs than the command's own only let more rules be looked at, which do not cover it.
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.policy.permissions.call_facts import CommandFact, Path
-from atelier_desk.policy.permissions.pattern import covers_command, covers_path, folder, folders, parse
+from atelier_desk.policy.permissions.rule_pattern import covers_command, covers_path, folder, folders, parse
 
 
 @pytest.mark.parametrize(

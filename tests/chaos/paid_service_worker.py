@@ -1,7 +1,7 @@
 """The process that is killed while it uses paid services: one run that searches, orders an image and answers,
 resumed until it has ended.
 
-    python -m tests.chaos.paid_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
+    python -m tests.chaos.paid_service_worker DATA_DIR EFFECTS_FILE [FAULT_POINT COUNT]
 
 ``ATELIER_PAID`` has the address of the services. It prints ``sends`` when the model gets a request.
 """

@@ -299,7 +299,7 @@ async def test_a_request_of_an_older_version_is_reconstructed_and_marked(
         async def stored(*_: Any) -> list[Any]:
             return old
 
-        monkeypatch.setattr("atelier_desk.engine.services.inspector.run_events", stored)
+        monkeypatch.setattr("atelier_desk.engine.services.sent_request_inspector.run_events", stored)
         for summary, recorded in zip(await atelier.inspector.requests(run_id), model.requests, strict=True):
             assert not summary.exact
             request = await atelier.inspector.request(run_id, summary.seq)

@@ -8,9 +8,9 @@ import pytest
 
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import path_denials
-from atelier_desk.workspace.instructions import FILE, IMPORTED, IMPORTS, TOTAL, instructions, paths
+from atelier_desk.workspace.confined_root import ConfinedRoot
+from atelier_desk.workspace.instruction_files import FILE, IMPORTED, IMPORTS, TOTAL, instructions, paths
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.root import ConfinedRoot
 
 
 @pytest.fixture

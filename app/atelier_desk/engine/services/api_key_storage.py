@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.provider import KeyPlace, KeyState
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.llm.presets import preset_of
+from atelier_desk.llm.provider_presets import preset_of
 from atelier_desk.support.i18n import N_
 
 

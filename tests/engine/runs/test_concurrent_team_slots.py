@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from atelier_desk.engine.runs.slots import Slots
+from atelier_desk.engine.runs.concurrent_team_slots import Slots
 
 
 async def test_slots_are_assigned_in_the_order_of_requests() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.llm.model_assumptions import dialect_for, is_embedder_name, merge_profile, profile
 from atelier_desk.llm.prices import price_of
-from atelier_desk.llm.profiles import dialect_for, is_embedder_name, merge_profile, profile
 from atelier_desk.llm.registry import provider_type
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
+from atelier_desk.workspace.confined_root import TEMPORARY, ConfinedRoot
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
-from atelier_desk.workspace.root import TEMPORARY, ConfinedRoot
 
 SECRET = b"secret of somebody else\n"
 AUTHOR = Author("workflow")
