@@ -299,8 +299,8 @@ def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
     """The time pill and its tool tip."""
     rounded = max(0, round(seconds))
     words = {
-        OnTimeout.REJECT: _("Then it is rejected."),
-        OnTimeout.APPROVE: _("Then it is allowed."),
-        OnTimeout.ASK_AGAIN: _("Then you are asked again."),
+        OnTimeout.REJECT: _("After that, the call is rejected."),
+        OnTimeout.APPROVE: _("After that, the call is allowed."),
+        OnTimeout.ASK_AGAIN: _("After that, you are asked again."),
     }
     return _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"), words[then]

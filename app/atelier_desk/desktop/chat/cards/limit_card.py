@@ -95,7 +95,7 @@ class LimitButtons(QWidget):
             QPushButton(self),
             "notice-finish",
             N_("Finish now"),
-            tip=N_("Get a final answer from what was done so far"),
+            tip=N_("Get a final answer from what has been done so far"),
             on=lambda: self._resume({"finish": True}),
         )
         self.stop = control(
