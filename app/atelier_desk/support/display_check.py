@@ -55,8 +55,8 @@ def desktop_problem(environ: Mapping[str, str] | None = None) -> Problem | None:
         return Problem(
             "library",
             N_(
-                "A system library that windows need is missing: {library}. Install it with your system's package "
-                "manager."
+                "A system library needed to show windows is missing: {library}. Install it with your "
+                "system's package manager."
             ),
             {"library": library},
         )

@@ -193,7 +193,7 @@ async def test_deleting_names_what_is_deleted_and_asks(window: ProjectsWindow, f
     assert isinstance(box, QMessageBox)
     assert box.text() == "Delete the project notes?"
     assert "9 entities, 9 relations, 6 embeddings" in box.informativeText()
-    assert "/home/me/notes and its files are not touched" in box.informativeText()
+    assert "/home/me/notes and its files will not be touched" in box.informativeText()
     yes = box.findChild(QPushButton, "confirm-yes")
     assert yes is not None
     yes.click()
@@ -282,7 +282,7 @@ async def test_a_project_is_shown_before_its_statistics(atelier: FakeAtelier, qt
     window.delete()
     box = window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
-    assert box.informativeText().startswith("Its index is deleted. The folder"), "no figures before they are known"
+    assert box.informativeText().startswith("Its index will be deleted. The folder"), "no figures before they are known"
     box.reject()
     counted.set()
     await window.jobs.settled()

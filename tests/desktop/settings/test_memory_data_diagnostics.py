@@ -141,7 +141,7 @@ async def test_the_page_explains_why_there_are_no_embeddings(
     window.show_page("memory")
     await settle()
     page: Any = window.page("memory")
-    assert page.busy.text.text() == "The embedder has not been reached yet: searches match words only."
+    assert page.busy.text.text() == "The embedder has not responded yet: searches match words only."
     atelier.set("memories", "reembed_progress", (20, 80))
     atelier.set("memories", "reembed_state", state | {"state": "running"})
     bridge.changed.emit("memory", "reembed")
@@ -272,7 +272,7 @@ async def test_restore_confirms_closes_the_engine_and_reopens_it(
     assert done == [(tmp_path / "b.zip", tmp_path, True, not own)]
     assert reopened == [True]
     assert page.backup_busy.text.text().startswith("Restored: 5 workflows, 120 messages")
-    assert ("rules under Permissions" in page.backup_busy.text.text()) is not own
+    assert ("rules under “Permissions”" in page.backup_busy.text.text()) is not own
 
 
 async def test_compacting_confirms_closes_the_engine_and_reopens_it(

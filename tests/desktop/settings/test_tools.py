@@ -167,13 +167,13 @@ async def test_every_tool_expands_to_its_description_and_parameters(page: Any, f
     head = find("tool-fold-CalculatorTool")
     assert head.accessibleName() == "Calculator · CalculatorTool, collapsed"
     head.click()
-    assert head.accessibleName() == "Calculator · CalculatorTool, open"
+    assert head.accessibleName() == "Calculator · CalculatorTool, expanded"
     shown = texts(head.parentWidget())
     assert atelier.registry.get_tool("CalculatorTool").description.strip() in shown
     assert "operation *" in shown
     switch_language("fr")
     switch_language("en")
     await settle()
-    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, open"
+    assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, expanded"
     find("tool-fold-CalculatorTool").click()
     assert find("tool-fold-CalculatorTool").accessibleName() == "Calculator · CalculatorTool, collapsed"

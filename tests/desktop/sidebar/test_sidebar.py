@@ -159,7 +159,7 @@ async def test_folders_are_above_the_days_and_the_archive_is_at_the_end(qtbot: Q
     await column.sidebar.load()
     model, view = column.sidebar.model, column.sidebar.list
     assert rows(model) == ["Pinned", "v", "Art", "y", "Nature", "x", "Today", "a", "b", "Archived"]
-    assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Art, 1 workflow, open"
+    assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Art, 1 workflow, expanded"
     view.setCurrentIndex(model.index(2))
     qtbot.keyClick(view, Qt.Key.Key_Left)
     assert rows(model)[2:4] == ["Art", "Nature"]

@@ -114,7 +114,7 @@ class ChatHeader(QWidget):
             Pill("", "warn", self),
             "run-state",
             N_("interrupted"),
-            tip=N_("This turn is not running. Choose Continue to pick it up again."),
+            tip=N_("This turn is not running. Choose “Continue” to pick it up again."),
         )
         self.state.hide()
         self.answering = AnswerSelect(self)

@@ -111,7 +111,7 @@ COMMANDS = (
     MessageAction(
         "undo-files",
         N_("Undo file changes from here…"),
-        N_("Undo file changes since the message"),
+        N_("Undo file changes since this message"),
         "undo-2",
         "undo_files",
         _is_stored,
@@ -371,7 +371,10 @@ class MessageCommands(QObject):
             await self._reload(workflow_id)
 
         jobs = self._bridge.jobs
-        self.deleted.emit(_("Branch deleted."), lambda: jobs.once(("undo-delete-branch", run_id), bring_back))
+        self.deleted.emit(
+            _("Answer deleted, with everything after it."),
+            lambda: jobs.once(("undo-delete-branch", run_id), bring_back),
+        )
 
     async def _reload(self, workflow_id: str) -> None:
         if self._pages.workflow_id == workflow_id:

@@ -65,7 +65,7 @@ class QuickAsk(QWidget):
         self._text = ""
         self._over = True
         self.field = control(
-            QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter sends)"), name=N_("Your question")
+            QLineEdit(self), "quick-field", hint=N_("Ask something… (Enter to send)"), name=N_("Your question")
         )
         self.field.setMaxLength(limits.MESSAGE)
         self.field.returnPressed.connect(self.send)

@@ -246,7 +246,7 @@ class StartPage(QScrollArea):
         grant.setAutoDefault(False)
         hint = bind_text(
             label("", "small", box, wrap=True),
-            N_("Agents can read and change files in it. You can also drop a folder on the window."),
+            N_("Agents can read and change files in the folder. You can also drop a folder on the window."),
         )
         heading = bind_text(label("", "heading", box), N_("Folder"))
         line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)

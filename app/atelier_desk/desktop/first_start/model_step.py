@@ -77,7 +77,7 @@ class ModelStep(Step):
         self._grid.setSpacing(8)
         self._panel = QVBoxLayout()
         self.starter = self._add(
-            TileChoice("starter", N_("Starter, offline"), STARTER_ABOUT, self, config=None, proposed=STARTER),
+            TileChoice("starter", N_("Starter (offline)"), STARTER_ABOUT, self, config=None, proposed=STARTER),
             show=False,
         )
         for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
@@ -208,7 +208,7 @@ class ModelStep(Step):
             self._in_use = None
         self._server_in_use = agent.provider
         if not own and agent.model:
-            about = _("In use, from {provider}.", provider=agent.provider)
+            about = _("In use, provided by {provider}.", provider=agent.provider)
             self._in_use = self._add(
                 TileChoice("in-use", agent.model, about, self, config=None, proposed=agent.model), 0, show=False
             )
@@ -315,7 +315,7 @@ class ModelStep(Step):
             self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
-        shown = _("Starter, offline") if choice is self.starter else model
+        shown = _("Starter (offline)") if choice is self.starter else model
         self.busy.note(
             _(
                 "{model} answered in {time}: “{text}”",

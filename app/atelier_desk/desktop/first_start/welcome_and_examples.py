@@ -43,8 +43,8 @@ FACTS = (
         "hard-drive",
         N_("Private and local"),
         N_(
-            "Everything stays on this computer unless you connect a remote model server. An API key is sent only to "
-            "its own service."
+            "Everything stays on this computer unless you connect a remote model server. An API key is sent "
+            "only to the service it belongs to."
         ),
     ),
 )
@@ -134,7 +134,9 @@ class WelcomeStep(Step):
         self.language.activated.connect(lambda _index: switch_language(self.language.currentData()))
         self.theme.activated.connect(lambda _index: theme().set_mode(self.theme.currentData()))
         bind_text(self.title, N_("Welcome to Atelier"))
-        bind_text(self.intro, N_("A workbench where agents plan, use tools, ask you and remember."))
+        bind_text(
+            self.intro, N_("A workbench where agents plan, use tools, ask you questions and remember what matters.")
+        )
 
     def show_settings(self, settings: Settings, only: str = "") -> None:
         """Show the stored settings; ``only`` in one of the boxes, as the other may have an unsaved selection."""

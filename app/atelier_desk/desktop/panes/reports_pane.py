@@ -240,7 +240,7 @@ class ReportsPane(Pane):
         self._save.setEnabled(not over)
         self._error.setVisible(over)
         self._error.setText(
-            _("Too long: {length} of {limit} characters", length=number(length), limit=number(limits.REPORT))
+            _("Too long: {length} characters (limit: {limit})", length=number(length), limit=number(limits.REPORT))
             if over
             else ""
         )

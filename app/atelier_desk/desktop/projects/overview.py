@@ -50,7 +50,7 @@ FIGURES = (
     ("read", N_("Last indexed")),
 )
 SWITCHES = (
-    ("loaded", N_("Searched by agents"), N_("Agents and searches across all projects use it.")),
+    ("loaded", N_("Searched by agents"), N_("Used by agents and by searches across all projects.")),
     ("watched", N_("Watch for changes"), N_("Changed files are re-indexed automatically.")),
     ("embedded", N_("Search by meaning"), N_("Computes embeddings; without them, search matches words only.")),
 )

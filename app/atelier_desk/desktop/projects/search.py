@@ -53,7 +53,7 @@ class SearchPage(QWidget):
         self.field = control(
             SearchField(self),
             "project-search-field",
-            hint=N_("Search by name or by what it does"),
+            hint=N_("Search by name or purpose"),
             name=N_("Search in projects"),
         )
         self.field.setClearButtonEnabled(True)

@@ -375,10 +375,10 @@ class ProjectsWindow(QWidget):
         ]
         shown = self.overview.project
         if self.overview.counted and shown is not None and shown.id == project.id:
-            read = _("Its index is deleted: {things}.", things=", ".join(targets))
+            read = _("Its index will be deleted: {things}.", things=", ".join(targets))
         else:  # it was just selected and is being counted
-            read = _("Its index is deleted.")
-        note = _("The folder {path} and its files are not touched.", path=project.root) if project.root else ""
+            read = _("Its index will be deleted.")
+        note = _("The folder {path} and its files will not be touched.", path=project.root) if project.root else ""
         details = " ".join(filter(None, (read, note)))
 
         async def work() -> None:

@@ -80,7 +80,7 @@ class ApprovalCard(ApprovalFrame):
             self.reason.editor,
             "approval-reason",
             name=N_("Reason for rejecting; the agent sees it"),
-            about=N_("Enter rejects with this reason, Shift+Enter starts a new line"),
+            about=N_("Enter to reject with this reason, Shift+Enter for a new line"),
         )
         bind(self.reason.set_placeholder, lambda: _("Reason for rejecting (optional)"))
         self.reason.changed.connect(self._note_changed)

@@ -114,7 +114,7 @@ def title(request: ApprovalRequest) -> str:
         return _("{agent} wants to {action}", agent=agent, action=described)
     if request.server:
         tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence mentions it
-        return _("{agent} wants to use {tool} of the server {server}", agent=agent, tool=tool, server=request.server)
+        return _("{agent} wants to use {tool} from the server {server}", agent=agent, tool=tool, server=request.server)
     return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
 
 
@@ -233,7 +233,7 @@ def _in_run(request: ApprovalRequest, name: str) -> str:
         if request.details.get("sub_agent_name"):
             return _("Allow sub-agents of {agent}", agent=agent)
         if request.subjects.command:
-            return _("Allow all commands of {agent}", agent=agent)
+            return _("Allow all commands from {agent}", agent=agent)
         return _("Allow {tool} for {agent}", tool=name, agent=agent)
     if request.details.get("sub_agent_name"):
         return _("Allow sub-agents in this run")
@@ -299,8 +299,8 @@ def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:
     """The time pill and its tool tip."""
     rounded = max(0, round(seconds))
     words = {
-        OnTimeout.REJECT: _("Then it is rejected."),
-        OnTimeout.APPROVE: _("Then it is allowed."),
-        OnTimeout.ASK_AGAIN: _("Then you are asked again."),
+        OnTimeout.REJECT: _("After that, the call is rejected."),
+        OnTimeout.APPROVE: _("After that, the call is allowed."),
+        OnTimeout.ASK_AGAIN: _("After that, you are asked again."),
     }
     return _("{time} left", time=f"{rounded // 60}:{rounded % 60:02d}"), words[then]

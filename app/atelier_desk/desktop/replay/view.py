@@ -121,7 +121,7 @@ class ReplayView(QWidget):
 
     def _build_top(self) -> QHBoxLayout:
         self._title = control(label("", "title", self), "", N_("Replay"))
-        self._pill = control(Pill("", "accent", self), "", N_("read only"))
+        self._pill = control(Pill("", "accent", self), "", N_("read-only"))
         self._whose = control(ElidedLabel("", self), look="muted")
         self.close_button = control(
             IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc"

@@ -89,12 +89,12 @@ class KeyNote(QWidget):
             return
         path = self._store.file
         if self._store.place is KeyPlace.FILE:
-            details = _("Keys are then kept only until Atelier closes.")
+            details = _("Keys will then be kept only until Atelier closes.")
             confirm(self, _("Delete {path}?", path=path), details, _("Delete"), lambda: self._switch(False))
             return
         details = _(
-            "Keys will be stored unencrypted in {path}. Only your user account can read it; backups, exports and logs "
-            "leave it out. You can delete it here at any time.",
+            "Keys will be stored unencrypted in {path}. Only your user account can read it; it is not "
+            "included in backups, exports or logs. You can delete it here at any time.",
             path=path,
         )
         confirm(self, _("Keep keys in a file?"), details, _("Keep in a file"), lambda: self._switch(True))

@@ -141,7 +141,7 @@ FIELDS: tuple[Field, ...] = (
     Line("client_id", N_("OAuth client ID"), example=N_("none: registered automatically")),
     Secret("client_secret", N_("OAuth client secret")),
     Line("scopes", N_("OAuth scopes"), example=N_("server default")),
-    Toggle("sandbox", N_("Sandbox"), N_("It can write only in its folder and cannot read secrets.")),
+    Toggle("sandbox", N_("Sandbox"), N_("The server can write only in its folder and cannot read secrets.")),
     Toggle(
         "older_protocol",
         N_("Older protocol"),

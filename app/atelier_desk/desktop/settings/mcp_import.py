@@ -44,8 +44,9 @@ class McpImportDialog(QDialog):
         self.setWindowTitle(_("Add an MCP server"))
         self._found: list[tuple[str, FoundServer]] = []
         about = label(
-            _("Paste a server's configuration: JSON of any program, a server.json, an install link, an address or "
-"a command."),
+            _(
+                "Paste a server's configuration: JSON from any program, a server.json, an install link, an "
+                "address or a command."),
             "muted", self, wrap=True,
         )  # fmt: skip
         self.text = control(TextField(self), "mcp-import-text", look="mono", name=N_("Configuration"))

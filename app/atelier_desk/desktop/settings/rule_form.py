@@ -37,9 +37,9 @@ FIELDS: tuple[Field, ...] = (
                     "section:web_ops"
                 ),
                 _(
-                    "A command rule applies in the workspace folder; for another folder, write run_command(cd vendor "
-                    "&& "
-                    "make). :* matches any arguments, except options that run another program."
+                    "A command rule applies in the workspace folder; for another folder, write "
+                    "run_command(cd vendor && make). “:*” matches any arguments, except options that run "
+                    "another program."
                 ),
             )
         ),

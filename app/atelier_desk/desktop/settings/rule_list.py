@@ -93,7 +93,9 @@ class RuleList(RowList):
         facts = label(self._facts(rule), "small", row, wrap=True)
         texts = fill(QVBoxLayout(), text, facts, spacing=0)
         if rule_text.unused(rule) and not repository:
-            old = control(label(_("Never matched in 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}")
+            old = control(
+                label(_("No matches in the last 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}"
+            )
             texts.addWidget(old)
         if rule.text in self._never:
             never = _("Never matches: {reason}", reason=self._never[rule.text])

@@ -23,7 +23,11 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible
 from atelier_desk.workspace.commands.safe_command_list import Does, SafeCommand, safe_commands
 
-DOES = {Does.READS: N_("Only reads"), Does.WRITES: N_("Writes the files it names"), Does.DELETES: N_("Deletes (asks)")}
+DOES = {
+    Does.READS: N_("Only reads"),
+    Does.WRITES: N_("Writes the files it names"),
+    Does.DELETES: N_("Deletes (asks first)"),
+}
 ROWS = 8
 NAME, KIND = 110, 150
 """Column widths at 100 %; the description takes the rest."""

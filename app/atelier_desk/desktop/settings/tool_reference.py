@@ -92,7 +92,7 @@ class ToolFold(QWidget):
         picture = "chevron-down" if self.opened else "chevron-right"
         self._chevron.setPixmap(style.pixmap(picture, "muted", style.px(14), self.devicePixelRatioF()))
         self._icon.setPixmap(style.pixmap(known(self.info.icon), "muted", style.px(14), self.devicePixelRatioF()))
-        state = _("open") if self.opened else _("collapsed")
+        state = _("expanded") if self.opened else _("collapsed")
         self.head.setAccessibleName(f"{self._title()}, {state}")
         self.head.setAccessibleDescription(visible(self._summary()))
 

@@ -184,7 +184,7 @@ class DeletedDialog(QDialog):
                 "database in Settings → Data and diagnostics."
             )
         else:
-            text = ngettext("Delete it permanently?", "Delete these {n} permanently?", len(ids))
+            text = ngettext("Delete this item permanently?", "Delete these {n} items permanently?", len(ids))
             more = _(
                 "They cannot be restored afterwards. Their text remains in the database files until you compact the "
                 "database in Settings → Data and diagnostics."

@@ -336,7 +336,7 @@ def _spoken(row: Row) -> str:
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)
-    state = _("collapsed") if row.closed else _("open")
+    state = _("collapsed") if row.closed else _("expanded")
     return f"{row.heading}, {count}, {state}"
 
 

@@ -298,7 +298,7 @@ class WorkflowActions(QObject):
             ask_folder(self._widget, _("Export to a folder"), lambda folder: start(self.export_all(found, folder)))
         elif found:
             [workflow] = found
-            own = _("Atelier, can be imported")
+            own = _("Atelier format, can be imported again")
             kinds = f"{KINDS};;{own} (*.json)"
 
             def then(path: Path) -> None:
@@ -367,7 +367,7 @@ class WorkflowActions(QObject):
         old = (await workflows.get(workflow_id)).name
         named = await engine.runs.titles.suggest(workflow_id)
         if named.name == old:
-            self._toasts.show(_("No better title found than “{name}”", name=old))
+            self._toasts.show(_("No better title than “{name}” was found", name=old))
         else:
             undo = self._bridge.jobs.start
             self._toasts.offer_undo(

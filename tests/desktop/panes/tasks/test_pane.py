@@ -185,7 +185,7 @@ async def test_a_person_enters_how_long_a_completed_task_took(pane: TaskPane, at
     atelier.set("tasks", "edit", PLAN[1])
     dialog = pane.window().findChild(TaskDialog)
     assert not dialog.duration.isEnabled()
-    assert dialog.duration.text() == "measured from its start"
+    assert dialog.duration.text() == "measured from the start of the task"
     dialog.status.setCurrentIndex(list(TaskStatus).index(TaskStatus.COMPLETED))
     dialog.duration.setValue(90)
     dialog.findChild(QPushButton, "form-submit").click()

@@ -95,7 +95,7 @@ class LimitButtons(QWidget):
             QPushButton(self),
             "notice-finish",
             N_("Finish now"),
-            tip=N_("Get a final answer from what was done so far"),
+            tip=N_("Get a final answer from what has been done so far"),
             on=lambda: self._resume({"finish": True}),
         )
         self.stop = control(
@@ -105,7 +105,9 @@ class LimitButtons(QWidget):
             QPushButton(self),
             "notice-allow-unpriced",
             N_("Allow this month"),
-            tip=N_("Send requests without a known price until the month ends; they do not count toward the limit"),
+            tip=N_(
+                "Send requests without a known price until the end of the month; they do not count toward the limit"
+            ),
             on=lambda: self._resume({"raise_limits": {"unpriced": 1.0}}),
         )
         self.price = control(

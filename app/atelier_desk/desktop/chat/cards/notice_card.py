@@ -134,9 +134,9 @@ class NoticeCard(EntryWidget):
 _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}
 """Codes of errors caused by Atelier or its database, not by a model or server."""
 _ENDED = {
-    "command": N_("The command that showed this run ended. Everything up to this point is saved."),
+    "command": N_("The command that was showing this run has ended. Everything up to this point is saved."),
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
-    "next_start": N_("Atelier was closed during this run. It continues at the next start."),
+    "next_start": N_("Atelier was closed during this run. The run continues at the next start."),
     "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
     "damaged": N_("Data that controls what agents may do is damaged. Everything up to this point is saved."),
 }

@@ -46,7 +46,7 @@ class TeamCard(ToolCard):
         self._making.timeout.connect(self._make_more)
         self._holder = QWidget(self)
         self._line = Line(self._holder)
-        self.bar = control(QProgressBar(self._holder), "team-progress", name=N_("Progress of the batch"))
+        self.bar = control(QProgressBar(self._holder), "team-progress", name=N_("Batch progress"))
         self.bar.setTextVisible(False)
         self._box.insertWidget(1, self._holder)
         host.team.changed.connect(self._on_changed)

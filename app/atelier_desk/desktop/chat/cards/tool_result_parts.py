@@ -149,7 +149,7 @@ class PartView(QWidget):
         self.button.setEnabled(can and not (isinstance(self._part, ArtefactPart) and self._host.bridge is None))
         if isinstance(self.body, QLabel):
             self.body.setAccessibleName(self.words())
-            self.body.setToolTip(_("Double-click to enlarge. Drag it out or right-click to save it."))
+            self.body.setToolTip(_("Double-click to enlarge. Drag the image out or right-click to save it."))
 
     def _press(self) -> None:
         if isinstance(self._part, ArtefactPart):

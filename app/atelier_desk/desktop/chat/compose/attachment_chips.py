@@ -185,7 +185,7 @@ class Chip(QFrame):
         bind_text(
             self,
             name=lambda: item.problem or _("Attached: {name}, {facts}", name=item.name, facts=item.facts()),
-            tip=lambda: item.problem or _("{name}\nEnter opens it, Delete removes it", name=item.name),
+            tip=lambda: item.problem or _("{name}\nEnter to open, Delete to remove", name=item.name),
         )
         bind(self.refresh)
 

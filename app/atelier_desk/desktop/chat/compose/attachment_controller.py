@@ -66,7 +66,7 @@ class AttachmentController(QObject):
         for image in images[: self._room(len(images))]:
             if image.isNull() or image.width() * image.height() > PICTURE_PIXELS:
                 self._bridge.failed.emit(
-                    _("The image is too large: at most {most} million pixels.", most=PICTURE_PIXELS // 10**6)
+                    _("The image is too large: the limit is {most} million pixels.", most=PICTURE_PIXELS // 10**6)
                 )
                 continue
             self._begin(_("Image"), self._read_image(image))
@@ -158,7 +158,9 @@ class AttachmentController(QObject):
         secrets = [item.name for item in items if item.secret]
         if secrets:
             names = ", ".join(secrets)
-            warnings.append(_("{names}: may contain secrets. It would be sent to the model's server.", names=names))
+            warnings.append(
+                _("{names}: may contain secrets. The content would be sent to the model's server.", names=names)
+            )
         for item in items:
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
@@ -172,8 +174,8 @@ class AttachmentController(QObject):
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(
-                "{model} cannot see images: it only learns that {n} was attached.",
-                "{model} cannot see images: it only learns that {n} were attached.",
+                "{model} cannot see images: it is only told that {n} was attached.",
+                "{model} cannot see images: it is only told that {n} were attached.",
                 pictures,
                 model=info.label or info.name,
             )
@@ -190,8 +192,8 @@ class AttachmentController(QObject):
         elif characters > room:
             warnings.append(
                 _(
-                    "The attached texts have {count} characters: the model receives excerpts of about {room}, and "
-                    "can read the rest.",
+                    "The attached texts have {count} characters: the model receives excerpts of about {room} "
+                    "characters in total, and can read the rest.",
                     count=number(characters),
                     room=number(room),
                 )

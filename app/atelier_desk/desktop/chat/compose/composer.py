@@ -240,7 +240,7 @@ class Composer(QFrame):
         names = self._strategy_names()
         self._hint.cut = too_long
         if too_long:
-            self._hint.setText(_("Too long: {length} of {most} characters", length=len(text), most=MAX_LENGTH))
+            self._hint.setText(_("Too long: {length} characters (limit: {most})", length=len(text), most=MAX_LENGTH))
         elif self._running:
             self._hint.setText(names[self.strategy][1])
         else:

@@ -42,7 +42,7 @@ class GivenMemory:
         """The reason in one line."""
         found = [f"{_(name)} {decimal(value, 2)}" for name, value in self.parts]
         return " · ".join(
-            [_("searched for “{words}”", words=self.asked) if self.asked else _("read by its agent"), *found]
+            [_("searched for “{words}”", words=self.asked) if self.asked else _("read by the agent"), *found]
         )
 
 

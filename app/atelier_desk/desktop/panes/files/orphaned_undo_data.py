@@ -107,7 +107,7 @@ class Leftovers(QWidget):
         keys = {item.data(KeyRole) for item in self.list.selectedItems()}
         chosen = [each for each in self._leftovers if each.key in keys] or list(self._leftovers)
         text = _("Delete this undo data permanently ({size})?", size=size(sum(each.size for each in chosen)))
-        details = _("Deleted files and earlier versions in it cannot be restored afterwards.")
+        details = _("The deleted files and earlier versions it contains cannot be restored afterwards.")
         self.question = confirm(
             self, text, details, _("Delete"), lambda: self.deleting.emit([each.key for each in chosen])
         )

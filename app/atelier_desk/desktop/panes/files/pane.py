@@ -293,7 +293,7 @@ class FilesPane(Pane):
             menu.addAction(theme().icon("eye"), _("Show the change"), partial(self.open, first.id))
         for name, words, found in (
             ("own", ngettext("Undo this change", "Undo these {n} changes", len(alive)), alive),
-            ("run", _("Undo all changes of this run ({n})", n=number(len(run))), run if len(runs) == 1 else []),
+            ("run", _("Undo all changes from this run ({n})", n=number(len(run))), run if len(runs) == 1 else []),
             ("since", _("Undo everything since this change ({n})", n=number(len(since))), since),
         ):
             if found:

@@ -66,12 +66,11 @@ class MarkedFiles(QWidget):
         count = len(marks)
         self._heading.setText(
             ngettext(
-                "{n} file was written after reading from untrusted sources. Until you mark it as read, an agent that "
-                "reads it asks "
-                "before it sends data out or writes outside the workspace.",
-                "{n} files were written after reading from untrusted sources. Until you mark them as read, an agent "
-                "that reads one "
-                "asks before it sends data out or writes outside the workspace.",
+                "{n} file was written by an agent that had read from untrusted sources. Until you mark it as "
+                "read, an agent that reads it asks before it sends data out or writes outside the workspace.",
+                "{n} files were written by agents that had read from untrusted sources. Until you mark them "
+                "as read, an agent that reads one asks before it sends data out or writes outside the "
+                "workspace.",
                 count,
             )
         )

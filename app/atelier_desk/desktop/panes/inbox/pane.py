@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 _Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard | StoppedCard
 _Waits = tuple[datetime, str, str]
 _News = tuple[Sequence["Workflow"], ...]
-NOTHING = (N_("Nothing is waiting for you"), N_("Questions, approvals, and what finished or failed appear here."))
+NOTHING = (
+    N_("Nothing is waiting for you"),
+    N_("Questions, approvals, and workflows that finished or failed appear here."),
+)
 SECTIONS = (N_("Waiting for you"), N_("Failed or interrupted"), N_("Finished"))
 NEWEST = 200
 """Number of most recently changed workflows searched for unseen ends."""

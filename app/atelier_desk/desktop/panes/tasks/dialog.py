@@ -75,7 +75,7 @@ class TaskDialog(FormDialog):
         self.duration.setDecimals(1)
         self.duration.setSingleStep(5)
         self.duration.setGroupSeparatorShown(True)
-        self.duration.setSpecialValueText(_("measured from its start"))
+        self.duration.setSpecialValueText(_("measured from the start of the task"))
         pad(self.duration)
         if task is None:
             self.duration.hide()

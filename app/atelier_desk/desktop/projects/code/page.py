@@ -70,7 +70,7 @@ class CodePage(QWidget):
         self.callers = PlaceList("code-callers", N_("Called by"), self)
         self.callees = PlaceList("code-callees", N_("Calls"), self)
         self.empty = EmptyState(
-            "braces", N_("No source open"), N_("Open a source from the search or the graph."), parent=self
+            "braces", N_("No source file open"), N_("Open a source file from the search or the graph."), parent=self
         )
         self.side = QWidget(self)
         fill(QVBoxLayout(self.side), (self.outline, 1), self.callers, self.callees, margins=(10, 0, 0, 0), spacing=8)
@@ -112,7 +112,7 @@ class CodePage(QWidget):
             QPushButton(self),
             "code-editor",
             N_("Open in editor"),
-            tip=N_("In the system editor"),
+            tip=N_("Opens the file in the system editor"),
             on=self.open_in_editor,
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)

@@ -72,7 +72,7 @@ class GraphPage(QWidget):
         self._show_state()
 
     def _build_top(self) -> QHBoxLayout:
-        about = N_("All files with their contents and imports; Expand shows the next level")
+        about = N_("All files with their contents and imports; “Expand” shows the next level")
         self.whole_project = control(
             QPushButton(self), "graph-whole", N_("Whole project"), tip=about, on=self.show_project_graph
         )
@@ -293,7 +293,7 @@ class GraphPage(QWidget):
         else:
             self.empty.set_texts(
                 N_("Graph is empty"),
-                N_("Start from a search result, from a source, or from the whole project."),
+                N_("Start from a search result, a source file or the whole project."),
                 N_("Whole project"),
             )
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
 CONFIRM = N_(
-    "Confirm what you trust: rules under Permissions, your tools under Tools, servers under MCP servers, "
-    "trusted folders in the Files pane, everything else here under From another installation."
+    "Confirm what you trust: rules under “Permissions”, your tools under “Tools”, servers under “MCP "
+    "servers”, trusted folders in the “Files” pane, everything else here under “From another installation”."
 )
 """Shown after importing data from elsewhere, whose permissions are disabled."""
 
@@ -79,14 +79,14 @@ class DataPage(RowsPage):
         self.action_row(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
         about = N_("Verify its checksums, open it and count its contents.")
         self.action_row(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
-        about = N_("Your current data is saved in the folder “backups”.")
+        about = N_("Your current data is first saved in the “backups” folder.")
         self.action_row(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
         move = self.section(N_("Export and import"))
         about = N_("A folder of plain JSON lines that other programs can read.")
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
-        about = N_("Requires a data folder without workflows or memories. Its settings are replaced.")
+        about = N_("Requires a data folder without workflows or memories. Its settings will be replaced.")
         self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
         about = N_(
             "Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP)."
@@ -200,15 +200,16 @@ class DataPage(RowsPage):
     async def _question(self, path: Path) -> None:
         """Confirm a restore; a backup from another data folder is mentioned as such."""
         own = await self.bridge.engine.data.backup_is_own(path)
-        words = _("Running agents are paused, and your current data is saved in the folder “backups”.")
+        words = _("Running agents will be paused, and your current data will be saved in the “backups” folder.")
         if own:
             title, action = _("Replace your data with {name}?", name=path.name), _("Restore")
         else:
             title, action = _("Restore {name} from another installation?", name=path.name), _("Restore")
             about = _(
                 "It was made by an earlier version or another installation, or has been changed since. Its "
-                "permission rules, tools, MCP servers, folders and service addresses stay disabled until you confirm "
-                "each of them, and its unfinished runs are ended. Restore it only if you trust its source."
+                "permission rules, tools, MCP servers, folders and service addresses will stay disabled "
+                "until you confirm each of them, and its unfinished runs will be stopped. Restore it only if "
+                "you trust its source."
             )
             words = f"{about}\n\n{words}"
         confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
@@ -232,7 +233,9 @@ class DataPage(RowsPage):
         )
 
     def _ask_compact(self) -> None:
-        words = _("Running agents are paused while this runs. The disk needs space for a second copy of the database.")
+        words = _(
+            "Running agents will be paused until it is done. The disk needs space for a second copy of the database."
+        )
         confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
 
     def compact(self) -> None:

@@ -33,7 +33,7 @@ WAYS = {
 def tray_words() -> str:
     """What the icon does, or why there is none."""
     if there_is_a_tray():
-        return _("Click it for quick ask; its menu can show the window, start a workflow or quit.")
+        return _("Click the icon for quick ask; its menu can show the window, start a workflow or quit.")
     return _("This desktop has no notification area: the icon cannot be shown here.")
 
 

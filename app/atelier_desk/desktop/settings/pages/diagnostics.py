@@ -93,7 +93,7 @@ class DiagnosticsPage(SettingsPage):
         self._versions = label("", "mono", self, wrap=True)
         self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
         card.body.addWidget(self._versions)
-        log = self.section(N_("LOG"))
+        log = self.section(N_("Log"))
         self.log = control(TextField(self), "log-tail", look="mono", name=N_("End of the log"))
         self.log.setReadOnly(True)
         self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)

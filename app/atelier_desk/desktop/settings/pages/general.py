@@ -131,8 +131,8 @@ class GeneralPage(RowsPage):
                 "fsync",
                 N_("Sync every step to disk"),
                 N_(
-                    "Turning this off is faster; data survives a crash of the program but not a power cut. Applies "
-                    "at the next start."
+                    "Atelier is faster with this off, but data then survives only a crash of the program, "
+                    "not a power cut. Applies at the next start."
                 ),
             ),
         ),

@@ -146,7 +146,7 @@ class McpPage(ListFormPage["McpStatus"]):
             lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders))
         )
         self._roots_card.body.addWidget(self.roots)
-        self._log_card = self.section(N_("LOG"))
+        self._log_card = self.section(N_("Log"))
         self.log = list_of_lines(self, "mcp-log", N_("Log"))
         self._log_card.body.addWidget(self.log)
         self.test = control(QPushButton(self), "mcp-test", N_("Test"), on=self.run_test)
@@ -386,7 +386,7 @@ class McpPage(ListFormPage["McpStatus"]):
         confirm(
             self,
             text,
-            _("It is stopped and its secrets are deleted."),
+            _("It will be stopped and its secrets will be deleted."),
             _("Remove"),
             lambda: self.jobs.once("remove", job),
         )

@@ -55,8 +55,8 @@ REMEMBERED = Section(
         "memories_ask",
         N_("Ask me at the end of a run"),
         N_(
-            "Until you approve them in the card that asks, memories that an agent proposes for all workflows apply "
-            "only to its own workflow."
+            "Memories that an agent proposes for all workflows apply only to its own workflow until you "
+            "approve them in the card that asks you."
         ),
         "memory-ask",
     ),
@@ -192,7 +192,7 @@ class MemoryPage(RowsPage):
         possible = install_sentence_transformers.can_install()
         self.install.setVisible(possible)
         hint = _(
-            "Not installed. With PyTorch, {size} MB are downloaded from the package index.",
+            "Not installed. Including PyTorch, {size} MB will be downloaded from the package index.",
             size=number(install_sentence_transformers.DOWNLOAD_MB),
         )
         self._install_row.set_texts(
@@ -284,7 +284,7 @@ class MemoryPage(RowsPage):
                 )
             )
         elif now == "unreached":
-            self.busy.note(_("The embedder has not been reached yet: searches match words only."), "warn")
+            self.busy.note(_("The embedder has not responded yet: searches match words only."), "warn")
         elif now == "waiting" and left and before is None:
             text = ngettext("{n} memory waits for an embedding.", "{n} memories wait for an embedding.", left)
             self.busy.note(text, "warn")

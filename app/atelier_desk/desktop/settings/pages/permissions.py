@@ -116,7 +116,7 @@ TIMES = (
 )
 DAYS = Number(
     "audit_days",
-    N_("Show decisions from the last"),
+    N_("Decisions to show"),
     N_("Older ones are hidden, not deleted; 0 shows all."),
     "audit-days",
     suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
@@ -215,8 +215,9 @@ class ApprovalsPage(RowsPage):
         self.trail.opened.connect(self._show_call)
         self.commands = SafeCommands(self)
         hint = N_(
-            "These run without asking inside your workspace folders: read-only ones in Ask, ones that write the "
-            "files they name in Edit. Other options, folders and commands need approval."
+            "These run without asking inside your workspace folders: in Ask, read-only commands; in Edit, "
+            "also those that write only the files they name. Other options, folders and commands need "
+            "approval."
         )
         fill(
             self.section(N_("Safe commands")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands

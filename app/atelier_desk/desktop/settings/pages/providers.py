@@ -447,7 +447,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
         if config.has_key or "" in config.headers.values():
             text = _("Remove {name} and its key?", name=config.name)
-            confirm(self, text, _("The key is deleted too."), _("Remove"), remove)
+            confirm(self, text, _("The key will be deleted too."), _("Remove"), remove)
         else:
             remove()
 

@@ -105,8 +105,8 @@ class UsagePage(SettingsPage):
         self.limit.setKeyboardTracking(False)
         self.limit.valueChanged.connect(self._save_limit)
         about = N_(
-            "The budget per month for all requests together, in addition to the limits per run. Agents stop there and "
-            "ask you; a warning appears at 80%. 0 means no limit."
+            "The budget per month for all requests together, in addition to the limits per run. When it is "
+            "reached, agents stop and ask you; a warning appears at 80%. 0 means no limit."
         )
         self.row(section, self.limit, N_("Monthly cost limit"), about)
         self.month = control(label("", "muted", self, wrap=True), "usage-month")
@@ -117,8 +117,8 @@ class UsagePage(SettingsPage):
             QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow
         )
         about = N_(
-            "When a limit is set, Atelier does not send requests without a known price. You can allow them until "
-            "the month ends; they do not count toward the limit."
+            "When a limit is set, Atelier does not send requests without a known price. You can allow them "
+            "until the end of the month; they do not count toward the limit."
         )
         self.row(section, self.unpriced, N_("Requests without a known price"), about)
 

@@ -96,7 +96,7 @@ class WebPage(FormPage):
         pages = self.section(N_("Fetched pages"))
         self.stats = control(label("", "muted", self, wrap=True), "web-stats", self._counts)
         pages.body.addWidget(self.stats)
-        hint = N_("Web pages are cached for a week. Pages of your own network are never cached.")
+        hint = N_("Web pages are cached for a week. Pages from your own network are never cached.")
         self.clear = self.action_row(pages, N_("Clear cache"), hint, N_("Clear"), self._clear, "web-clear")
         self.build_foot()
         self.end()
