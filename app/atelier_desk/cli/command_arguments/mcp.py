@@ -46,7 +46,7 @@ def register(add: AddCommands) -> None:
     of_one("login", _("sign in to a server in the browser"))
     of_one("logout", _("sign out of a server"))
     of_one("give", _("give all tools of a server to an agent")).add_argument("agent")
-    of_one("take", _("take a server's tools from an agent")).add_argument("agent")
+    of_one("take", _("remove a server's tools from an agent")).add_argument("agent")
     group.command("serve", _("run as an MCP server over standard input and output"))
     mcp_import.register(group)
 
