@@ -62,7 +62,7 @@ def _register_add(group: AddCommands) -> None:
         nargs=argparse.REMAINDER,
         help=_("the program and its arguments; must be the last option"),
     )
-    how.add_argument("--url", metavar="U", help=_("the address of a server over HTTP"))
+    how.add_argument("--url", metavar="U", help=_("the address of a server reached over HTTP"))
     added.add_argument(
         "--env",
         metavar="NAME=VALUE",

@@ -208,7 +208,7 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _none_listed(name: str) -> Note:
-    return Note(_("None listed yet. To see them: atelier mcp test {name}", name=name))
+    return Note(_("Nothing is listed yet. To see what the server offers: atelier mcp test {name}", name=name))
 
 
 async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
