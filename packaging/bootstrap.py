@@ -70,7 +70,8 @@ FAILURES = (
             "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection "
             "(broken|refused|reset)|IncompleteRead|HASH"
         ),
-        "The package registry could not be reached, or a download broke off. Check the network, then start again.",
+        "The package registry could not be reached, or a download was interrupted. Check the network, then start "
+        "again.",
     ),
     (
         "ResolutionImpossible",

@@ -50,6 +50,7 @@ BANNED = {
         r"\bcorpus\b": "project",
     },
     "fr": {
+        r" (?=[:;?!»](?:\s|$))|« ": "a no-break space",
         r"\bserviable": "utile",
         r"\bSans confiance\b": "Consignes du dossier ignorées",
         r"\bnuire\b": "dangereux",
@@ -62,7 +63,8 @@ BANNED = {
         r"\bRecalculer les vecteurs\b": "Réindexer",
     },
 }
-"""Private or overly technical words in messages, and their everyday replacements: regular expressions by language."""
+"""Private or overly technical words and breakable spaces in messages, and their replacements: regular expressions by
+language."""
 
 
 def banned_words(language: str, text: str) -> Iterator[str]:

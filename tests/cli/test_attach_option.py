@@ -185,4 +185,4 @@ def test_a_document_is_sent_as_text_and_a_refused_one_stops_the_message(cli: Cli
     assert "## Sheet: Ventes\n\n| Mois | Total |" in model.requests[0].messages[-1].content
     refused = cli("run", "Sum up", "--attach", "sales.xlsx", "--attach", "locked.docx", steps=model)
     assert (refused.status, len(model.requests)) == (2, 1)
-    assert "locked.docx has a password or copy protection. Save it without one" in refused.err
+    assert "locked.docx has a password or copy protection. Save it without protection" in refused.err

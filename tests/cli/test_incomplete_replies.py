@@ -83,7 +83,7 @@ def test_in_a_chat_the_next_message_continues(cli: Cli) -> None:
 
 def test_help_explains_the_status(cli: Cli) -> None:
     shown = " ".join(cli("run", "--help").out.split())
-    assert "0 completed, 1 failed, 2 wrong usage" in shown
+    assert "0 completed, 1 failed, 2 usage error" in shown
     assert "finish_reason" in shown
 
 

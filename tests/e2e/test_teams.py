@@ -356,7 +356,7 @@ def test_a_finished_run_is_replayed_and_forked(open_app: OpenApp, server: ModelS
         events.append(
             (rendered(app.find("replay-event")), "Eve" in rendered(view), rendered(view).count("running") > 1)
         )
-    assert ("Reply of Ada", False, False) in events
+    assert ("Reply from Ada", False, False) in events
     assert ("Eve · Calculator ended", True, True) in events
     assert ("Eve is done", True, False) in events
     while rendered(app.find("replay-event")) != "Eve · Calculator ended":

@@ -47,6 +47,8 @@ def test_a_complete_catalogue_has_no_problems(script: ModuleType, template: Cata
         ({"one": "{m} fichier"}, "placeholders differ: ['m']"),
         ({"save": "Clé API"}, "write 'clé d’accès'"),
         ({"one": "un fichier serviable"}, "write 'utile'"),
+        ({"save": "Enregistrer ?"}, "write 'a no-break space'"),
+        ({"save": "«\u00a0Enregistrer »"}, "write 'a no-break space'"),
     ],
 )
 def test_bad_translations_are_reported(

@@ -176,7 +176,7 @@ def died(server: str, ended: Ended) -> McpError:
         message = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
         return McpError(message, code="noise", server=server, detail=detail)
     if ended.why:
-        message = N_("The program of the MCP server {server} was ended because it used too much ({why}): {detail}")
+        message = N_("The program of the MCP server {server} was stopped because it used too much ({why}): {detail}")
         return McpError(message, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
     message = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
     return McpError(message, code="died", recoverable=True, server=server, status=ended.status, detail=detail)

@@ -138,10 +138,5 @@ def _length(kind: str, field: str, value: Any, context: Mapping[str, Any], numbe
     length = len(value) if hasattr(value, "__len__") else int(context["actual_length"])
     shown = {"field": field, "length": number(length), "most": number(most)}
     if kind == "too_long":
-        return _("{field} has too many entries: {length} of {most}", **shown)
-    return ngettext(
-        "{field} is too long: {length} of {most} character",
-        "{field} is too long: {length} of {most} characters",
-        most,
-        **shown,
-    )
+        return _("{field} has too many entries: {length}; the maximum is {most}", **shown)
+    return _("{field} is too long: {length} characters; the maximum is {most}", **shown)

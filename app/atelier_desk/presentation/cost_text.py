@@ -62,7 +62,7 @@ def embedding_offer_text(offer: EmbeddingOffer) -> str:
 def warning_text(month: MonthUsage) -> str:
     """Warning that most of the limit is used."""
     share = percent(month.spent / month.limit) if month.limit else ""
-    return _("{percent} of this month’s cost limit of {limit} is used.", percent=share, limit=cost(month.limit))
+    return _("{percent} of this month's cost limit of {limit} is used.", percent=share, limit=cost(month.limit))
 
 
 def cost_text(total: UsageSum, *, short: bool = False) -> str:

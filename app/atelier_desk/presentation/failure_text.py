@@ -18,7 +18,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.BAD_NOTEBOOK: N_("This is not a readable notebook."),
     FailureCode.NO_CELL: N_("The notebook has no such cell."),
     FailureCode.BINARY: N_("The file is not text."),
-    FailureCode.CONFLICT: N_("There is already one with this name."),
+    FailureCode.CONFLICT: N_("This name is already taken."),
     FailureCode.BARRED: N_("The page leads to a host that a rule forbids."),
     FailureCode.BROWSER: N_("The browser did not show the page."),
     FailureCode.DAMAGED: N_("The stored copy of the file is damaged."),
@@ -44,7 +44,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.LANGUAGE: N_("Only French and English text can be read."),
     FailureCode.INVALID: N_("The file does not contain what is expected."),
     FailureCode.INVALID_ARGUMENTS: N_("The arguments are not valid for this tool."),
-    FailureCode.MAKING: N_("The service could not generate it."),
+    FailureCode.MAKING: N_("The service could not generate the file."),
     FailureCode.MEMORY_OFF: N_("Memory is turned off for this workflow."),
     FailureCode.NEEDS_USER: N_(
         "After reading untrusted content, an agent cannot delete what applies to other workflows; only you can."
@@ -94,7 +94,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.UNKNOWN_HOST: N_("There is no server with this name, or the network is down."),
     FailureCode.UNKNOWN_TOOL: N_("There is no such tool."),
     FailureCode.UNSAFE_REPOSITORY: N_("The repository would make git run other programs, so git was not run."),
-    FailureCode.UNSUPPORTED: N_("This system does not support it."),
+    FailureCode.UNSUPPORTED: N_("This is not supported here."),
     FailureCode.WEB_TIMEOUT: N_("The server did not answer in time."),
     FailureCode.WEB_UNREACHABLE: N_("The server cannot be reached."),
     FailureCode.WHOLE: N_("The workspace folder itself cannot be moved or deleted."),
@@ -102,12 +102,12 @@ _BY_CODE: dict[str, str] = {
 }
 """By error code. The English text for the model is more specific, so these replace it in other languages only."""
 _ENDED = {
-    "processes": N_("The command was ended: it started too many processes."),
-    "memory": N_("The command was ended: it needed too much memory."),
-    "output": N_("The command was ended: it printed too much."),
-    "disk": N_("The command was ended: the disk was nearly full."),
-    "unknown": N_("The command was ended: its processes could no longer be tracked."),
-    "repositories": N_("The command was ended: it kept changing git hooks and settings, or created too many files."),
+    "processes": N_("The command was stopped: it started too many processes."),
+    "memory": N_("The command was stopped: it needed too much memory."),
+    "output": N_("The command was stopped: it printed too much."),
+    "disk": N_("The command was stopped: the disk was nearly full."),
+    "unknown": N_("The command was stopped: its processes could no longer be tracked."),
+    "repositories": N_("The command was stopped: it kept changing git hooks and settings, or created too many files."),
     "stopped": N_("The command was stopped."),
 }
 """By cause of an early end of a command."""
@@ -166,9 +166,9 @@ def _command(result: dict[str, object]) -> str:
     status, duration = result.get("exit_status"), result.get("duration_ms")
     if result.get("code") == "exit_status" and isinstance(status, int):
         if status > 128:
-            return _("The command was ended by signal {number}.", number=status - 128)
+            return _("The command was terminated by signal {number}.", number=status - 128)
         return _("The command ended with exit status {number}.", number=status)
     if result.get("code") == "timeout" and isinstance(duration, int):
-        return _("The command was ended after {seconds} s.", seconds=round(duration / 1000))
+        return _("The command was stopped after {seconds} s.", seconds=round(duration / 1000))
     by = str(result.get("ended_by", ""))
     return _(_ENDED[by]) if by in _ENDED else ""

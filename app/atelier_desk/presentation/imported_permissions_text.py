@@ -28,5 +28,5 @@ def title(grant: HeldGrant) -> str:
 def about(grant: HeldGrant) -> str:
     """Subject of a confirmation: an address and what is sent there, or folders, one a line."""
     if grant.kind is HeldKind.CONTENTS:
-        return _("Agents that read one are treated as having read untrusted content.")
+        return _("Agents that read these texts are treated as having read untrusted content.")
     return "\n".join(grant.about)

@@ -20,7 +20,7 @@ def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
         return (
             _("It answers, and has {model}.", model=model)
             if found.known
-            else _("It answers, but lists no model {model}.", model=model)
+            else _("It answers, but does not list the model {model}.", model=model)
         )
     if found.balance is None:
         return _("It answers and accepts the key.")

@@ -24,7 +24,7 @@ def changed_text(calls: int) -> str:
     if not calls:
         return ""
     return ngettext(
-        "{n} call in the earlier answer changed something. The change is kept and may be repeated.",
-        "{n} calls in the earlier answer changed something. The changes are kept and may be repeated.",
+        "{n} call in the earlier answer changed something. The change is kept, and the new answer may repeat it.",
+        "{n} calls in the earlier answer changed something. The changes are kept, and the new answer may repeat them.",
         calls,
     )

@@ -50,8 +50,8 @@ DAMAGED_ROWS = N_(
 )
 
 LEFT_OUT = N_(
-    "These rows are not in it, and neither is what came after them in their run: the data folder is "
-    "damaged there. To recover them, restore a backup: atelier backup restore FILE"
+    "These rows were left out, and so was what came after them in their run: the data folder is damaged there. To "
+    "recover them, restore a backup: atelier backup restore FILE"
 )
 """Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(

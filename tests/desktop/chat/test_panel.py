@@ -362,7 +362,7 @@ async def test_regenerating_a_turn_warns_of_changes_its_calls_made(
     )
     harness.panel.host.resend_requested.emit("r1", "m1", "Better question")
     await settle(30)
-    text = "1 call in the earlier answer changed something. The change is kept and may be repeated."
+    text = "1 call in the earlier answer changed something. The change is kept, and the new answer may repeat it."
     assert messages == [text] * warnings
 
 

@@ -50,7 +50,11 @@ def test_json_is_returned_unchanged() -> None:
     ("tool", "arguments", "problem"),
     [
         ("TodoTool", {"operation": "create", "name": "x"}, ""),
-        ("TodoTool", {"operation": "create", "name": "x" * 2000}, "name is too long: 2,000 of 128 characters."),
+        (
+            "TodoTool",
+            {"operation": "create", "name": "x" * 2000},
+            "name is too long: 2,000 characters; the maximum is 128.",
+        ),
         ("TodoTool", {"operation": "create", "name": "x", "colour": 1}, "colour is not a known field."),
         ("TodoTool", {"name": "x"}, "operation is missing."),
         ("TodoTool", {"operation": "create", "name": "x", "priority": "high"}, "priority must be a whole number."),

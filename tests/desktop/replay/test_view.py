@@ -64,7 +64,7 @@ async def test_a_replay_opens_at_the_end_with_agents_and_tasks(view: ReplayView)
     assert agents(view) == ["Ada", "Helper"]
     assert view.side.tasks.topLevelItem(0).text(0) == "Read"
     assert scrubber(view).maximum() == 6
-    assert event_words(view) == "Reply of Helper"
+    assert event_words(view) == "Reply from Helper"
 
 
 async def test_the_slider_moves_back_and_forward(view: ReplayView) -> None:

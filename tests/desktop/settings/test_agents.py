@@ -191,7 +191,7 @@ async def test_errors_are_shown_under_their_fields(page: Any, find: Find, atelie
     await settle()
     assert atelier.calls("agents.save") == []
     assert find("agent-error-name").text() == "must not be blank"
-    assert find("agent-error-system-prompt").text() == "is too long: 100,001 characters (limit: 100,000)"
+    assert find("agent-error-system-prompt").text() == "is too long: 100,001 characters; the maximum is 100,000"
     assert page.busy.isVisible()
     find("agent-name").setText("Researcher")
     find("agent-system-prompt").setPlainText("Be brief.")

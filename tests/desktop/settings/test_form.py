@@ -99,7 +99,7 @@ def test_errors_are_shown_under_their_fields_until_corrected(form: Form) -> None
     form.fields["name"].show(form.controls["name"], "too long")
     assert form.checked() is None
     assert form.wrong(form.values()) == ("name",)
-    assert form.errors["name"].text() == "is too long: 8 characters (limit: 4)"
+    assert form.errors["name"].text() == "is too long: 8 characters; the maximum is 4"
     assert not form.errors["url"].text()
     form.fields["name"].show(form.controls["name"], "ok")
     assert form.checked() == Thing(name="ok")

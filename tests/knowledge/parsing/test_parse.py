@@ -58,7 +58,7 @@ def test_a_file_that_is_not_parsed_has_a_reason(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ParseError, match="not a text file"):
         parse("a.py", b"\0\1\2")
     monkeypatch.setattr(module, "TEXT_LIMIT", 1 << 20)
-    with pytest.raises(ParseError, match="has 2 MB; the maximum is 1 MB"):
+    with pytest.raises(ParseError, match="is 2 MB; the maximum is 1 MB"):
         parse("a.txt", b"a" * (2 << 20))
 
 

@@ -51,7 +51,7 @@ def test_claude_settings() -> None:
     ]
     assert found["deny: mcp__shop"] == ["deny mcp__shop"]
     assert found["deny: Frobnicate"] == "no tool here corresponds to it"
-    assert found["deny: Bash(rm"] == "its bracket is not closed"
+    assert found["deny: Bash(rm"] == "its parenthesis is not closed"
     assert found["deny: 7"] == "not text"
     assert "only go down" in found["deny: Read(../x)"]
 

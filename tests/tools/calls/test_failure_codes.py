@@ -117,7 +117,7 @@ NEXT_STEPS = {
     "no_team": "Do the work yourself",
     "outside": "paths relative to the first folder",
     "elsewhere": "Fetch that address",
-    "encrypted": "without one",
+    "encrypted": "without protection",
     "not_a_page": "Fetch a page with text",
     "no_cell": "It has",
     "skipped": "sensible assumption",

@@ -181,7 +181,7 @@ async def test_a_paragraph_above_the_line_limit_is_read_completely(call: Calls, 
     ("name", "data", "code", "says"),
     [
         ("b.docx", b"PK\x03\x04 broken", "broken", "save it again"),
-        ("b.xlsx", COMPOUND + "EncryptedPackage".encode("utf-16-le"), "encrypted", "Save it without one"),
+        ("b.xlsx", COMPOUND + "EncryptedPackage".encode("utf-16-le"), "encrypted", "Save it without protection"),
         ("b.xls", COMPOUND, "old_format", "Save it as .xlsx"),
         ("b.msg", COMPOUND, "old_format", "Save it as .eml"),
     ],

@@ -12,7 +12,7 @@ SCOPES = ("once", "run", "always")
 def register(add: AddCommands) -> None:
     group = add.group("approvals")
     listing = group.command("list", _("waiting calls, oldest first"), needs=DATABASE)
-    add_id(listing, "--workflow", "workflow", help=_("of this workflow only"))
+    add_id(listing, "--workflow", "workflow", help=_("only this workflow"))
     flag(listing, "--all", _("with --workflow: decided ones too"))
     show = group.command("show", _("a call with all its arguments, and what was decided"), needs=DATABASE)
     add_id(show, "id", "approval")

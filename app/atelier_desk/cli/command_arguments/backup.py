@@ -27,7 +27,7 @@ def register(add: AddCommands) -> None:
         restore,
         "--from-elsewhere",
         _(
-            "also accept a backup of another installation or one that was changed: its permission rules, tools, "
+            "also accept a backup from another installation, or one that was changed: its permission rules, tools, "
             "MCP servers, folders and service addresses stay disabled until you confirm each"
         ),
     )

@@ -26,12 +26,15 @@ def register(add: AddCommands) -> None:
         flag(command, "--all", _("all held files of the workflow"))
     marked = group.command("marked", _("files written after reading untrusted content"))
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
-    read = group.command("mark-read", _("mark such files as read, or all of them in given folders"))
+    read = group.command(
+        "mark-read",
+        _("mark files written after reading untrusted content as read, one by one or a whole folder"),
+    )
     read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
     group.command("kept", _("size of the undo data"))
     group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
-    delete = group.command("delete-leftovers", _("permanently delete such undo data"))
+    delete = group.command("delete-leftovers", _("permanently delete leftover undo data"))
     delete.add_argument("leftover", nargs="*", help=_("ids as the list of leftovers shows them"))
     flag(delete, "--all", _("all leftovers"))
     for name, words in (

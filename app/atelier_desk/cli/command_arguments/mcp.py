@@ -46,7 +46,7 @@ def register(add: AddCommands) -> None:
     of_one("login", _("sign in to a server in the browser"))
     of_one("logout", _("sign out of a server"))
     of_one("give", _("give all tools of a server to an agent")).add_argument("agent")
-    of_one("take", _("take a server's tools from an agent")).add_argument("agent")
+    of_one("take", _("remove a server's tools from an agent")).add_argument("agent")
     group.command("serve", _("run as an MCP server over standard input and output"))
     mcp_import.register(group)
 
@@ -62,7 +62,7 @@ def _register_add(group: AddCommands) -> None:
         nargs=argparse.REMAINDER,
         help=_("the program and its arguments; must be the last option"),
     )
-    how.add_argument("--url", metavar="U", help=_("the address of a server over HTTP"))
+    how.add_argument("--url", metavar="U", help=_("the address of a server reached over HTTP"))
     added.add_argument(
         "--env",
         metavar="NAME=VALUE",

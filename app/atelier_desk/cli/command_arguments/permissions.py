@@ -67,7 +67,7 @@ def register(add: AddCommands) -> None:
     )
     safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
     audit = group.command("audit", _("decisions on the agents' calls, newest first"), needs=DATABASE)
-    add_id(audit, "--workflow", "workflow", help=_("of this workflow only"))
+    add_id(audit, "--workflow", "workflow", help=_("only this workflow"))
     audit.add_argument("--agent", metavar="AGENT", default="", help=_("calls by the agent with this name or id"))
     audit.add_argument("--tool", metavar="TOOL", default="", help=_("calls of this tool"))
     audit.add_argument("--decision", choices=DECISIONS, help=_("decisions with this outcome"))

@@ -19,7 +19,9 @@ def register(add: AddCommands) -> None:
     ):
         command = group.command(name, help)
         add_id(command, "workflow", "workflow")
-        command.add_argument("number", metavar="N", type=number(int, least=1), help=_("its position in queue list"))
+        command.add_argument(
+            "number", metavar="N", type=number(int, least=1), help=_("its position, as shown by `queue list`")
+        )
         if name == "edit":
             command.add_argument("text")
         elif name == "move":

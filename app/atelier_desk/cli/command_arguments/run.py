@@ -14,10 +14,10 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     ends = _(
-        "Exit status: 0 completed, 1 failed, 2 wrong usage, 3 abandoned by the agent, 4 limit reached, 5 "
-        "waiting for an answer or an approval, 130 cancelled. If the last reply was cut off, filtered or "
-        "empty, the exit status is also 0; standard error and finish_reason (length, content_filter, empty) "
-        "in the events message and workflow_complete report it."
+        "Exit status: 0 completed, 1 failed, 2 usage error, 3 abandoned by the agent, 4 limit reached, 5 waiting "
+        "for an answer or an approval, 130 cancelled. If the last reply was cut off, filtered or empty, the exit "
+        "status is also 0; standard error and finish_reason (length, content_filter, empty) in the events message "
+        "and workflow_complete report it."
     )
     form = _(
         "With --schema, the event workflow_complete of --json has the parsed object under answer. If the "

@@ -62,7 +62,7 @@ def register(add: AddCommands) -> None:
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
     delete = group.command("delete", what)
     add_id(delete, "id", "workflow")
-    flag(delete, "--for-good", _("delete permanently, also an already deleted one"))
+    flag(delete, "--for-good", _("delete permanently, even if already deleted"))
     deleted = group.command("deleted", _("list deleted workflows that can be restored"), needs=DATABASE)
     limit(deleted, 100)
     restore = group.command("restore", _("restore a deleted workflow"))

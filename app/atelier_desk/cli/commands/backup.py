@@ -48,9 +48,9 @@ async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
     async with noted_when_slow(out, _("Checking the backup…")):
         info = await restore_backup(path, arguments.data_root, from_elsewhere=arguments.from_elsewhere)
     elsewhere = _(
-        "It is from another installation: its permission rules, tools, MCP servers, folders and service "
-        "addresses are disabled, and its unfinished runs were ended. Review and confirm each: atelier "
-        "permissions list, tools own list, mcp list, files trust DIR, backup held."
+        "It is from another installation: its permission rules, tools, MCP servers, folders and service addresses "
+        "are disabled, and its unfinished runs were stopped. Review and confirm each: atelier permissions list, "
+        "tools own list, mcp list, files trust DIR, backup held."
     )
     return _described(
         info,

@@ -208,7 +208,7 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 def _none_listed(name: str) -> Note:
-    return Note(_("None listed yet. To see them: atelier mcp test {name}", name=name))
+    return Note(_("Nothing is listed yet. To see what the server offers: atelier mcp test {name}", name=name))
 
 
 async def calls(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -269,7 +269,7 @@ async def login(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Exit status 0 when the server is connected afterwards."""
 
     def told(url: str) -> None:
-        out.note(_("Sign in in your browser. If it does not open: {url}", url=url))
+        out.note(_("Use your browser to sign in. If it does not open: {url}", url=url))
 
     return _verdict(arguments.name, await atelier.mcp.sign_in(arguments.name, told))
 

@@ -39,7 +39,7 @@ async def pins(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def pin(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    return Result(message, _("Pinned") if message.pinned else _("Unpinned"))
+    return Result(message, _("Message pinned") if message.pinned else _("Message unpinned"))
 
 
 async def branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -51,8 +51,8 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     state = await atelier.models.list_state()
     if state.old:
         say = N_(
-            "The list of hosted models is {days} days old: newer models and prices may be missing. atelier models "
-            "refresh fetches it."
+            "The list of hosted models is {days} days old: newer models and prices may be missing. To update it: "
+            "atelier models refresh"
         )
         out.note(_(say, days=state.age), "warn")
     return models_table(models, FAILED if arguments.provider and failed else OK)

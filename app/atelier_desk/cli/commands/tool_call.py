@@ -32,7 +32,7 @@ async def call(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
     if arguments.workflow:
         workflow = await atelier.workflows.get(arguments.workflow)
     else:
-        workflow = await atelier.workflows.create(_("Call of {tool}", tool=tool.name), workspace=folders)
+        workflow = await atelier.workflows.create(_("Call to {tool}", tool=tool.name), workspace=folders)
     names = atelier.registry.get_all_tool_names() if tool.hands_on else []
     others = tuple(name for name in names if name != tool.name)
     renderer = _Result(tool.name)

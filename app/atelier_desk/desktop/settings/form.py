@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _MESSAGES = {
     "string_too_short": N_("must not be blank"),
     "value_error": N_("must not be blank"),
-    "string_too_long": N_("is too long: {length} characters (limit: {max_length})"),
+    "string_too_long": N_("is too long: {length} characters; the maximum is {max_length}"),
     "greater_than_equal": N_("must be at least {ge}"),
     "less_than_equal": N_("must be at most {le}"),
 }

@@ -25,7 +25,7 @@ class ModelReplied(Event):
     """
 
     type: Literal["model_replied"] = "model_replied"
-    label: ClassVar[str] = N_("Reply of {name}")
+    label: ClassVar[str] = N_("Reply from {name}")
     message_id: str = Field(default_factory=new_id)
     reply: ChatReply
     provider: str = ""

@@ -161,9 +161,7 @@ def _inside(path: Path, granted: tuple[str, ...]) -> str:
 def _picture(name: str, content: bytes, picture: Picture, source: str, path: str) -> PreparedAttachments:
     if picture.width * picture.height > limits.PICTURE_PIXELS:
         raise LimitError(
-            N_(
-                "The image {name} has {width} × {height} pixels; images of at most {most} million pixels can be opened."
-            ),
+            N_("The image {name} is {width} × {height} pixels; images of at most {most} million pixels can be opened."),
             name=name,
             width=number(picture.width),
             height=number(picture.height),

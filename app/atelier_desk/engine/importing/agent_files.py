@@ -188,7 +188,7 @@ def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...
     narrowed = [name for name in (*found.words("tools"), *found.words("disallowedTools")) if "(" in name]
     if narrowed:
         notes.add(
-            N_("Text in brackets is not imported; use permission rules for that: {names}"),
+            N_("Text in parentheses is not imported; use permission rules for that: {names}"),
             names=", ".join(narrowed)[:500],
         )
     return tuple(dict.fromkeys(name for name in wanted if name not in refused))

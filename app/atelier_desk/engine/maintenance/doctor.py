@@ -289,7 +289,9 @@ async def _own_tools(atelier: Opened) -> Check:
     changed = [each.file for each in found if each.state == "changed"]
     if not changed:
         message = ngettext(
-            "{n} file, unchanged since it was confirmed.", "{n} files, none changed since it was confirmed.", len(found)
+            "{n} file, unchanged since it was confirmed.",
+            "{n} files, all unchanged since they were confirmed.",
+            len(found),
         )
         return Check(name="own_tools", title=title, status="ok", message=message)
     return Check(

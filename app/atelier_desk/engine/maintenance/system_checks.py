@@ -125,7 +125,7 @@ def command_sandbox() -> Check:
         if sandbox.holds_signals() or sandbox.has_processes():
             return Check(name="sandbox", title=title, status="ok", message=message_text)
         message_text += " " + _(
-            "A command can end your other programs: without namespaces, only Linux 6.12 and later prevent that."
+            "A command can stop your other programs: without namespaces, only Linux 6.12 and later prevent that."
         )
         fix = _("Allow user namespaces, or update the system.")
         return Check(name="sandbox", title=title, status="warn", message=message_text, fix=fix)
@@ -164,7 +164,7 @@ def _namespaces() -> list[str]:
             )
         ]
     if sandbox.has_processes() and not sandbox.holds_signals():
-        found.append(_("Those that only read could end your other programs: only Linux 6.12 and later prevent that."))
+        found.append(_("Those that only read could stop your other programs: only Linux 6.12 and later prevent that."))
     if not sandbox.has_mounts():
         found.append(
             _(

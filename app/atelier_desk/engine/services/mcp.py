@@ -361,7 +361,7 @@ class McpService:
             if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):
                 # A model was tricked into sending one: a server only gets the secrets its owner gave it.
                 message = N_(
-                    "The call of {tool} was not made: its arguments contain a secret that the MCP server {server} "
+                    "The call to {tool} was not made: its arguments contain a secret that the MCP server {server} "
                     "must not receive."
                 )
                 raise McpError(message, code="secret_sent", server=server, tool=tool)

@@ -119,7 +119,7 @@ def parse(path: str, data: bytes) -> Parsed:
         raise ParseError(N_("This is not a text file."), code="binary")
     if len(data) > TEXT_LIMIT:
         raise ParseError(
-            N_("The file has {size} MB; the maximum is {most} MB."),
+            N_("The file is {size} MB; the maximum is {most} MB."),
             code="too_large",
             size=len(data) >> 20,
             most=TEXT_LIMIT >> 20,

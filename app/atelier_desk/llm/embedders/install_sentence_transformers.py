@@ -51,7 +51,10 @@ _FAILURES = (
             "NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|timed out|Connection "
             "(broken|refused|reset)|IncompleteRead|HASH"
         ),
-        N_("The package index could not be reached, or a download broke off. Check the network, then install again."),
+        N_(
+            "The package index could not be reached, or a download was interrupted. Check the network, then install "
+            "again."
+        ),
     ),
     (
         "externally-managed-environment|Permission denied|Read-only file system|Errno (13|30)",

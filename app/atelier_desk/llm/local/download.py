@@ -201,7 +201,7 @@ class Downloads:
                 await self._receive(entry, response, part, received)
         except httpx.TimeoutException as error:
             raise ProviderError(
-                N_("The server stopped sending. Start the download again to continue."),
+                N_("The server stopped sending data. Start the download again to continue."),
                 code="timeout",
                 recoverable=True,
             ) from error

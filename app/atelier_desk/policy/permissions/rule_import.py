@@ -131,7 +131,7 @@ def _claude(found: dict[str, object]) -> Iterator[Line]:
 def _line(source: str, action: Action, entry: str) -> Line:
     name, bracket, rest = entry.strip().partition("(")
     if bracket and not rest.endswith(")"):
-        return _nothing(source, N_("its bracket is not closed"))
+        return _nothing(source, N_("its parenthesis is not closed"))
     argument = rest[:-1] if bracket else None
     if name.startswith("mcp__"):
         return _rules(source, action, [entry.strip()])

@@ -96,7 +96,7 @@ def _check(rule: str, argument: str) -> None:
         )
     if argument.strip() in ("", PREFIX):
         raise UsageError(
-            N_("“{rule}” has nothing between its brackets. Leave them out to cover every call of the tool."),
+            N_("“{rule}” has nothing between its parentheses. Leave them out to cover every call of the tool."),
             rule=rule,
         )
 

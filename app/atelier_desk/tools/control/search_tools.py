@@ -49,7 +49,7 @@ class SearchTools(ControlTool):
 
     name: ClassVar[str] = NAME
     title: ClassVar[str] = N_("Search tools")
-    purpose: ClassVar[str] = N_("Finds tools that are too many to list")
+    purpose: ClassVar[str] = N_("Finds tools when there are too many to list")
     icon: ClassVar[str] = "search"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for tools: {query}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Looked for tools: {query}")}

@@ -211,8 +211,8 @@ class SearchFilesTool(FileTool):
     title: ClassVar[str] = N_("Search in files")
     purpose: ClassVar[str] = N_("Searches the text of files")
     icon: ClassVar[str] = "search"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search {pattern}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Searched {pattern}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search for {pattern}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Searched for {pattern}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = SearchInput

@@ -207,7 +207,7 @@ class GenerateMultiview(_ByService):
         for target in targets:
             await in_tool_thread(self.check, target, context)
         for number, (side, target) in enumerate(zip(SIDES, targets, strict=True)):
-            context.progress(25 * number, _("Picture {number} of {count}", number=number + 1, count=len(SIDES)))
+            context.progress(25 * number, _("Image {number} of {count}", number=number + 1, count=len(SIDES)))
             words = f"{input.prompt}. {side} view of the whole object, centred, plain white background. {input.style}"
             data = await self.maker.picture(words.strip(), "1:1", self.paying(context))
             parts += await in_tool_thread(self.save, target, data, context)

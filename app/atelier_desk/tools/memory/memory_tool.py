@@ -52,7 +52,7 @@ class MemoryTool(DescribedTool):
         "search": N_("Search its memories: {query}"),
         "update": N_("Change a memory"),
         "delete": N_("Delete a memory"),
-        "clear_by_type": N_("Delete all of type {type}"),
+        "clear_by_type": N_("Delete all memories of type {type}"),
         "describe": N_("Count the memories"),
         "activate_workflow": N_("Use another workflow's memories"),
         "activate_general": N_("Use only the general memories"),
@@ -64,7 +64,7 @@ class MemoryTool(DescribedTool):
         "search": N_("Searched its memories: {query}"),
         "update": N_("Changed a memory"),
         "delete": N_("Deleted a memory"),
-        "clear_by_type": N_("Deleted all of type {type}"),
+        "clear_by_type": N_("Deleted all memories of type {type}"),
         "describe": N_("Counted the memories"),
     }
     category: ClassVar[ToolCategory] = ToolCategory.COMMON

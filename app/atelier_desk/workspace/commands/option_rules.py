@@ -90,7 +90,7 @@ def parse_options(rules: Rules, arguments: tuple[str, ...]) -> ParsedOptions:
         else:
             _short(rules, word, waiting, options, files)
     if rules.most is not None and len(operands) > rules.most:
-        raise UnknownOptionError(N_("it has more arguments than are known to be harmless"), operands[rules.most])
+        raise UnknownOptionError(N_("some of its arguments are not known to be harmless"), operands[rules.most])
     return ParsedOptions(tuple(options), tuple(files), tuple(operands))
 
 

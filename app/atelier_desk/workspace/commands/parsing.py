@@ -216,7 +216,7 @@ class _Reader:
             return [self.command(node)], []
         if node.type == "redirected_statement":
             return self.redirected(node)
-        raise self.refuse(node, N_("it runs or expands something before it runs"))
+        raise self.refuse(node, N_("it runs or expands something before the command itself"))
 
     def redirected(self, node: Node) -> tuple[list[Simple], list[str]]:
         """Assign a redirection to the last command, as bash does; the grammar assigns it to all commands before it."""
@@ -256,7 +256,7 @@ class _Reader:
             elif child.is_named and words:
                 words.append(self.word(child))
             else:
-                raise self.refuse(child, N_("it runs or expands something before it runs"))
+                raise self.refuse(child, N_("it runs or expands something before the command itself"))
         if not words or words[0].globs or not words[0].text:
             raise self.refuse(node, N_("the name of its program is not plain text"))
         if words[0].text in _KEYWORDS or "=" in words[0].text:
@@ -286,17 +286,17 @@ class _Reader:
             for index, child in enumerate(node.children):
                 found += self.pieces(child, first=first and index == 0)
             if self._gaps(node):
-                raise self.refuse(node, N_("it runs or expands something before it runs"))
+                raise self.refuse(node, N_("it runs or expands something before the command itself"))
             return found
         if node.type in ("word", "number"):
             if node.child_count:
-                raise self.refuse(node, N_("it runs or expands something before it runs"))
+                raise self.refuse(node, N_("it runs or expands something before the command itself"))
             return self.unquoted(node, text, first=first)
         if node.type == "raw_string" and len(text) >= 2 and text[0] == text[-1] == "'":
             return [(text[1:-1], False)]
         if node.type == "string":
             return [(self.in_quotes(node, text), False)]
-        raise self.refuse(node, N_("it runs or expands something before it runs"))
+        raise self.refuse(node, N_("it runs or expands something before the command itself"))
 
     def _gaps(self, node: Node) -> bool:
         """Whether there are gaps between the parts of a word."""
@@ -319,7 +319,7 @@ class _Reader:
                     raise self.refuse(node, N_("it ends with a backslash"))
                 pieces.append((escaped, False))
             elif character in "{}$`!~\"'()<>|&;\n\t #" and not (character in "#~!" and pieces):
-                raise self.refuse(node, N_("it runs or expands something before it runs"))
+                raise self.refuse(node, N_("it runs or expands something before the command itself"))
             else:
                 pieces.append((character, character in GLOB or character == "]"))
         return pieces
@@ -330,7 +330,7 @@ class _Reader:
         A backslash is removed only before ``$``, a backquote, a quote or itself.
         """
         if any(child.is_named and child.type != "string_content" for child in node.children) or len(text) < 2:
-            raise self.refuse(node, N_("it runs or expands something before it runs"))
+            raise self.refuse(node, N_("it runs or expands something before the command itself"))
         inner, pieces = text[1:-1], []
         index = 0
         while index < len(inner):
@@ -340,7 +340,7 @@ class _Reader:
                 index += 2
                 continue
             if character in '$`"':
-                raise self.refuse(node, N_("it runs or expands something before it runs"))
+                raise self.refuse(node, N_("it runs or expands something before the command itself"))
             pieces.append(character)
             index += 1
         return "".join(pieces)

@@ -259,7 +259,7 @@ def _problem(error: ToolError) -> AtelierError:
         case "outside":
             return _OUTSIDE
         case "too_large":
-            message = N_("The file has {size} bytes; the maximum is {most}.")
+            message = N_("The file is {size} bytes; the maximum is {most}.")
             return UsageError(message, code="too_large", size=error.params.get("size", 0), most=BYTES)
         case "closed":
             return UsageError(N_("It is part of Atelier's own data."), code="closed")
