@@ -36,7 +36,8 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import Journal, RunHandle
-from atelier_desk.engine.run.reducer.state import ContextEntry, inherited_context
+from atelier_desk.engine.run.reducer.conversation_entries import NO_HISTORY
+from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.garbage_collection import THRESHOLDS
 
@@ -76,7 +77,7 @@ async def fill(atelier: Atelier, turns: int, short: bool) -> str:
     """A workflow with this many turns; returns its id."""
     workflow_id = (await atelier.workflows.create(name=f"{turns} turns")).id
     journal = Journal(atelier.repos, atelier.bus, atelier.repos.store.clock)
-    history: tuple[ContextEntry, ...] = ()
+    history = NO_HISTORY
     previous = None
     for number in range(turns):
         handle = RunHandle(run_id=new_id(), workflow_id=workflow_id, history=history)

@@ -30,21 +30,25 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ImagePart
+from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import conversation_snapshots
 from atelier_desk.engine.journal.conversation_before_run import Conversations, load
 from atelier_desk.engine.journal.journal import RunHandle, run_events
-from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import (
+from atelier_desk.engine.run.reducer.conversation_entries import (
+    NO_HISTORY,
     ContextEntry,
     EntryKind,
-    RunState,
+    History,
     attachments_of,
     complete,
-    inherited_context,
     without_replaced,
 )
+from atelier_desk.engine.run.reducer.reduce import fold
+from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.state import RunState, inherited_context
+from atelier_desk.engine.run.request.context import plan
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
@@ -64,6 +68,21 @@ def file(name: str) -> Attachment:
     )
 
 
+def assert_sent_as_if_counted_anew(state: RunState) -> None:
+    """What turns keep of their conversation changes no request, to whatever model it goes."""
+    fresh = evolve(
+        state, history=History(map(replace, state.history)), entries=tuple(replace(entry) for entry in state.entries)
+    )
+    for model in (state.agent.model, "other"):
+        switched = state.agent.model_copy(update={"model": model})
+        for sees, blind in ((True, False), (False, False), (False, True)):
+            kept, anew = (
+                plan(evolve(each, agent=switched), system="s", tools=(), window=50_000, sees=sees, blind=blind)
+                for each in (state, fresh)
+            )
+            assert kept == anew
+
+
 class Story:
     """A workflow built through its journal, and what each turn must inherit, computed from all events."""
 
@@ -72,10 +91,10 @@ class Story:
         self.head: str | None = None
         self.turns: list[str] = []
 
-    async def full_history(self, run_id: str | None) -> tuple[ContextEntry, ...]:
+    async def full_history(self, run_id: str | None) -> History:
         """The conversation after a run, computed the slow way."""
         if run_id is None:
-            return ()
+            return NO_HISTORY
         row = await self.atelier.repos.runs.get(run_id)
         state = fold(await run_events(self.atelier.repos, run_id), await self.full_history(row.previous_run_id))
         assert state is not None
@@ -91,9 +110,14 @@ class Story:
         state = await journal.append(
             handle, started, UserMessage(content=f"question {number}", message_id=new_id(), **message), *more
         )
+        assert_sent_as_if_counted_anew(state)
         for body in then(state):
-            await journal.append(handle, body)
-        reply = ChatReply(content=f"answer {number}", reasoning="hm", finish_reason=FinishReason.STOP)
+            state = await journal.append(handle, body)
+            assert_sent_as_if_counted_anew(state)
+        data = ProviderData.pack("local", "scripted", {"reasoning_content": "hm"}) if number % 3 == 1 else None
+        reply = ChatReply(
+            content=f"answer {number}", reasoning="hm", finish_reason=FinishReason.STOP, provider_data=data
+        )
         await journal.append(
             handle, ModelReplied(message_id=new_id(), reply=reply), RunFinished(status=RunStatus.COMPLETED)
         )
@@ -178,6 +202,7 @@ async def test_with_snapshots_a_conversation_equals_that_from_all_events(
             assert without_replaced(before.history) == without_replaced(expected)
             assert (await Conversations(atelier.repos).before(told.head, whole=True)).history == expected
             assert attachments_of(before.history) == attachments_of(expected)
+            assert attachments_of(before.history.with_more) == attachments_of(expected)
     assert any(used)
 
 

@@ -31,7 +31,8 @@ from atelier_desk.engine.run.permissions import (
     refusal,
     unreachable,
 )
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.tools.base import Call
 from atelier_desk.tools.registry.default import create_default_tool_registry

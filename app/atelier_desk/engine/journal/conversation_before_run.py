@@ -13,8 +13,9 @@ from atelier_desk.domain.events.run import CompactionUndone, RunEvent
 from atelier_desk.engine.journal import conversation_snapshots
 from atelier_desk.engine.journal.conversation_snapshots import InheritedState
 from atelier_desk.engine.journal.journal import RunHandle, run_events
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, History, complete
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import ContextEntry, RunState, complete, inherited_context
+from atelier_desk.engine.run.reducer.state import RunState, inherited_context
 from atelier_desk.storage.damage_report import MISSING, Damage, damaged
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.runs import Turn
@@ -158,7 +159,7 @@ async def load(repos: Repositories, conversations: Conversations, run_id: str) -
     events = await run_events(repos, run_id)
     if not events:
         raise damaged([Damage(row.workflow_id, run_id, "run_event", "", 1, MISSING)])
-    history: tuple[ContextEntry, ...] = ()
+    history = History()
     if row.parent_run_id is None:
         history = (await conversations.before(row.previous_run_id)).history
         if needs_full_history(events, history):

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 
 from pydantic import TypeAdapter
 
-from atelier_desk.engine.run.reducer.state import ContextEntry, without_replaced
+from atelier_desk.engine.run.reducer.conversation_entries import NO_HISTORY, ContextEntry, History, without_replaced
 from atelier_desk.storage.repositories.runs import Turn
 
 FORM = 2
@@ -42,7 +42,7 @@ class InheritedState:
         since: turns folded since there is a snapshot.
     """
 
-    history: tuple[ContextEntry, ...] = ()
+    history: History = NO_HISTORY
     tainted: tuple[str, ...] = ()
     folded: bytes | None = b""
     since: int = 0
@@ -84,7 +84,7 @@ def decode(data: bytes, turns: Sequence[Turn]) -> tuple[int, InheritedState] | N
         count = next((number for number, turn in enumerate(turns, 1) if turn.id == head["run"]), 0)
         if not count or _rows(turns[:count]).hex() != head["turns"]:
             return None
-        before = InheritedState(_entries.validate_json(text), tuple(head["tainted"]))
+        before = InheritedState(History(_entries.validate_json(text)), tuple(head["tainted"]))
     except (ValueError, KeyError, TypeError):
         return None
     return count, replace(before, folded=_folded(turns[:count]))

@@ -48,8 +48,9 @@ from atelier_desk.engine.journal.branch_tasks import tasks_of
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.projection.event_projection import project, project_task
+from atelier_desk.engine.run.reducer.conversation_entries import NO_HISTORY, History
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
-from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.storage.repositories import Repositories
@@ -100,7 +101,7 @@ class RunHandle:
 
     run_id: str
     workflow_id: str
-    history: tuple[ContextEntry, ...] = ()
+    history: History = NO_HISTORY
     state: RunState | None = None
     row: Run | None = None
     stale: bool = False

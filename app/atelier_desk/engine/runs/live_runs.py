@@ -31,8 +31,9 @@ from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.driver import CANCEL, CANCELLED, Driver, Stop, closing_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.mcp_server_requests import lost
+from atelier_desk.engine.run.reducer.conversation_entries import complete
 from atelier_desk.engine.run.reducer.next_step import Done, Wait, next_step
-from atelier_desk.engine.run.reducer.state import RunState, complete
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.runs.damaged_run_ending import end_unread, is_damage
 from atelier_desk.engine.runs.live_run import LiveRun

@@ -312,7 +312,7 @@ class RunManager:
         trusted, instructions = await self.env.folder_instructions(row.workspace, approvals.rules)
         skills = await self.env.skills.catalogue(row.workspace)
         before = await self.live.conversations.before(previous)
-        uses = used_folders(before.history, (message, *then, *after))
+        uses = used_folders(before.history.with_more, (message, *then, *after))
         lost = await self.env.skills.withdrawn(uses, row.workspace) if uses else ()
         message, *waiting = (without_called_skill(each, lost) for each in (message, *then, *after))
         marks = self.env.marks

@@ -13,8 +13,9 @@ from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine.journal.conversation_before_run import Conversations
 from atelier_desk.engine.journal.journal import run_events
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import compaction, context, prompt_texts, tool_definitions, tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.services.common.service_context import ServiceContext

@@ -59,8 +59,8 @@ class UsageService:
         ]
 
     async def reading(self) -> tuple[int, int] | None:
-        """How many of how many workflows were read, while ``rows`` first reads those that are new to the index; None
-        when it has all.
+        """How many of how many workflows were read, while ``rows`` or a search in history first reads those that are
+        new to the index; None when it has all.
         """
         return self._context.repos.history.reading
 

@@ -38,7 +38,8 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
 from atelier_desk.engine.run import sub_agent_state
-from atelier_desk.engine.run.reducer.state import EntryKind, RunState
+from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.prompt_texts import with_handed
 from atelier_desk.engine.run.tool_results import call_finished
 from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers

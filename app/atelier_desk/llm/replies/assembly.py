@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NoReturn, Protocol
 
 from atelier_desk.domain.base_model import new_id
@@ -95,7 +96,7 @@ class ReplyAssembler:
         self._reasoning: list[str] = []
         self._calls: list[_Call] = []
         self._at: dict[int, int] = {}
-        self._used = {call.id for message in request.messages for call in message.tool_calls}
+        self._request = request
         self._make_id = make_id
         self._source = (provider, request.model)
         self.extra: dict[str, Any] = {}
@@ -189,6 +190,11 @@ class ReplyAssembler:
             error=error,
             provider_data=storable(*self._source, call.extra),
         )
+
+    @cached_property
+    def _used(self) -> set[str]:
+        """Ids of calls in the conversation and in this reply so far. Most replies of a chat call nothing."""
+        return {call.id for message in self._request.messages for call in message.tool_calls}
 
     def _unique(self, id: str) -> str:
         while not id or id in self._used:

@@ -11,15 +11,17 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.search import search_everywhere
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.chat.search.search_everywhere_rows import who
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
+from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.test_panel import PanelHarness
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CALL = Presentation(
@@ -148,3 +150,32 @@ async def test_the_result_count_follows_the_language(search: SearchEverywhere) -
     switch_language("fr")
     QCoreApplication.sendPostedEvents()
     assert count.text() == "4 résultats"
+
+
+async def test_a_search_that_first_reads_the_history_shows_how_far_it_is(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_everywhere, "SLOW_S", 0.0)
+    results = DelayedResult(HITS)
+    window = QWidget()
+    qtbot.addWidget(window)
+    engine = FakeAtelier(workflows={"search": results}, usage={"reading": None})
+    search = SearchEverywhere(FakeBridge(engine), window)
+    await find(search)
+    assert search._count.text() == "Searching…"
+    engine.answers["usage.reading"] = (3, 12)
+    await settle()
+    assert search._count.text() == "Reading the history: 3 of 12 workflows…"
+    await results.release()
+    await settle()
+    assert search._count.text() == "4 results"
+
+
+async def test_a_failed_search_does_not_go_on_saying_that_it_searches(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    search = SearchEverywhere(
+        FakeBridge(FakeAtelier(workflows={"search": StorageError("no full-text search")})), window
+    )
+    await find(search)
+    assert search._count.text() == ""

@@ -29,6 +29,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
 from atelier_desk.engine.run.reducer.next_step import (
     Append,
     BeginCalls,
@@ -42,7 +43,6 @@ from atelier_desk.engine.run.reducer.next_step import (
     next_step,
 )
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW
-from atelier_desk.engine.run.reducer.state import EntryKind
 from tests.support.run_events import Script, agent, call, finished, interpret, reply, started
 
 

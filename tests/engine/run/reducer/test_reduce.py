@@ -45,8 +45,9 @@ from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionT
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
-from atelier_desk.engine.run.reducer.state import ContextEntry, Ending, EntryKind, inherited_context
+from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
 from tests.support.run_events import Script, advance, agent, call, finished, interpret, reply, started
 

@@ -13,8 +13,9 @@ from atelier_desk.domain.events.run import (
     Injected,
     UserMessage,
 )
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, inherited_context
+from atelier_desk.engine.run.reducer.state import RunState, inherited_context
 from atelier_desk.engine.run.request import compaction, context
 from tests.support.run_events import Script, advance, call, finished, reply, started
 

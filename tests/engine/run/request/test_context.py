@@ -11,8 +11,9 @@ from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
 from atelier_desk.domain.model_messages import Role, ToolSpec
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
+from atelier_desk.engine.run.reducer.conversation_entries import EntryKind, History
 from atelier_desk.engine.run.reducer.replace_fields import evolve
-from atelier_desk.engine.run.reducer.state import EntryKind, inherited_context
+from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.engine.run.request import context, prompt_texts
 from atelier_desk.engine.run.request.context import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate_request
@@ -125,11 +126,11 @@ def test_the_learned_factor_is_applied() -> None:
 
 def test_dangling_call_gets_a_result_and_orphan_result_is_skipped() -> None:
     script = Script().add(reply("", call("a"), call("b")), started("a"), finished("a"))
-    sent = messages(script.state.entries)
+    sent = messages(script.state.conversation)
     assert [m.tool_call_id for m in sent if m.role is Role.TOOL] == ["a", "b"]
     assert "cut off" in sent[-1].content
     orphan = [entry for entry in script.state.entries if entry.kind is EntryKind.RESULT]
-    assert messages(tuple(orphan)) == []
+    assert messages(History(orphan)) == []
 
 
 def test_groups_keep_a_reply_with_its_results() -> None:

@@ -15,6 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_result_list import SearchList
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import SearchHit
 
 _DELAY_MS = 220
+SLOW_S = 1.0
+"""Seconds after which a search says what it waits for."""
 
 
 class SearchEverywhere(QDialog):
@@ -94,10 +97,27 @@ class SearchEverywhere(QDialog):
         self._task = self._bridge.jobs.start(self._search(self.field.text().strip()))
 
     async def _search(self, needle: str) -> None:
-        if needle:
-            self._count.setText(_("Searching…"))
-        self._hits = await self._bridge.engine.workflows.search(needle) if needle else ()
+        self._hits = await self._found(needle) if needle else ()
         self._show(needle)
+
+    async def _found(self, needle: str) -> Sequence[SearchHit]:
+        """Query the engine, and show how much of the history it has read when it must first read it, as after an
+        upgrade.
+        """
+        engine = self._bridge.engine
+        self._count.setText(_("Searching…"))
+        found = asyncio.ensure_future(engine.workflows.search(needle))
+        try:
+            while not (await asyncio.wait({found}, timeout=SLOW_S))[0]:
+                if (read := await engine.usage.reading()) is not None:
+                    text = _("Reading the history: {done} of {total} workflows…", done=read[0], total=read[1])
+                    self._count.setText(text)
+            return found.result()
+        except AtelierError:
+            self._count.clear()
+            raise
+        finally:
+            found.cancel()
 
     def _show(self, needle: str) -> None:
         """Show a heading per workflow with its results."""

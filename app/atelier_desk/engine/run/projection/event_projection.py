@@ -58,8 +58,9 @@ from atelier_desk.engine.run.projection.projector_registry import (
     projectors,
     waiting_or,
 )
+from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE
-from atelier_desk.engine.run.reducer.state import EntryKind, RunState
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.presentation.run_notices import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 

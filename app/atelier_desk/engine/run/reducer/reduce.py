@@ -46,13 +46,12 @@ from atelier_desk.domain.result_parts import PicturePart, SourcePart
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer import reduce_approvals_teams, reduce_mcp_requests  # noqa: F401 - they register their parts
+from atelier_desk.engine.run.reducer.conversation_entries import NO_HISTORY, ContextEntry, EntryKind, History
 from atelier_desk.engine.run.reducer.handler_registry import handlers, on, origin_of, runnable_calls, with_call
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import (
     CallState,
-    ContextEntry,
     Ending,
-    EntryKind,
     RunState,
     TaskMark,
     model_key,
@@ -76,9 +75,7 @@ HANDED_OVER = ("report", "result")
 """Types of output that a sub-agent passes to its parent; messages and progress are for viewers."""
 
 
-def fold(
-    events: Iterable[RunEvent], history: tuple[ContextEntry, ...] = (), state: RunState | None = None
-) -> RunState | None:
+def fold(events: Iterable[RunEvent], history: History = NO_HISTORY, state: RunState | None = None) -> RunState | None:
     """Fold events onto a state; ``history`` is the conversation of earlier runs and matters only for a run's first
     event.
     """
@@ -87,7 +84,7 @@ def fold(
     return state
 
 
-def reduce(state: RunState | None, event: RunEvent, history: tuple[ContextEntry, ...] = ()) -> RunState:
+def reduce(state: RunState | None, event: RunEvent, history: History = NO_HISTORY) -> RunState:
     """Return the state after one more event.
 
     Raises:
@@ -147,7 +144,7 @@ def _open_status(state: RunState) -> RunStatus:
     return RunStatus.PROCESSING
 
 
-def _started(event: RunEvent, body: RunStarted, history: tuple[ContextEntry, ...]) -> RunState:
+def _started(event: RunEvent, body: RunStarted, history: History) -> RunState:
     return RunState(
         run_id=event.run_id,
         workflow_id=event.workflow_id,
@@ -173,7 +170,7 @@ def _started(event: RunEvent, body: RunStarted, history: tuple[ContextEntry, ...
         started_at=event.time,
         last_seq=event.seq,
         last_time=event.time,
-        history=without_skills(history, body.skills_withdrawn) if body.skills_withdrawn else history,
+        history=History(without_skills(history, body.skills_withdrawn)) if body.skills_withdrawn else history,
         steps=0 if body.mode == "stepping" else None,
     )
 

@@ -32,6 +32,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.permission import Action, snapshot
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run import sub_agent_state
+from atelier_desk.engine.run.reducer.conversation_entries import History
 from atelier_desk.engine.run.reducer.handler_registry import on, with_call
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import RunState, without_called_skill, without_skills
@@ -146,7 +147,7 @@ def _rights_narrowed(state: RunState, body: RightsNarrowed, event: RunEvent) -> 
         instructions=tuple(each for each in state.instructions if each.folder not in silent),
         skills=tuple(each for each in state.skills if each.folder not in lost),
         skills_withdrawn=state.skills_withdrawn | lost,
-        history=without_skills(state.history, lost),
+        history=History(without_skills(state.history, lost)),
         entries=without_skills(state.entries, lost),
         queued=tuple(without_called_skill(each, lost) for each in state.queued),
         silent=tuple(without_called_skill(each, lost) for each in state.silent),

@@ -6,8 +6,6 @@ import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
-from functools import cached_property
 from typing import Any, Literal
 
 from atelier_desk.domain.agent import AgentConfig, SearchScope
@@ -23,8 +21,7 @@ from atelier_desk.domain.events.run import (
     UserMessage,
 )
 from atelier_desk.domain.folder_instructions import FolderInstructions
-from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, TextFile, ToolCall, Usage
-from atelier_desk.domain.opaque_provider_data import ProviderData
+from atelier_desk.domain.model_messages import FinishReason, ImagePart, TextFile, ToolCall, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import Sampling, UserQuestion
 from atelier_desk.domain.result_parts import SourcePart
@@ -32,106 +29,19 @@ from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.domain.team import ChildPlan, ChildState, Spending, TeamCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.llm.token_and_cost_estimates import message_tokens
+from atelier_desk.engine.run.reducer.conversation_entries import (
+    NO_HISTORY,
+    ContextEntry,
+    EntryKind,
+    History,
+    attachments_of,
+    without_reasoning,
+)
 from atelier_desk.policy.budget import BudgetUse
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool
 
 NO_USAGE = Usage()
 DEFAULT_POLICY = ApprovalPolicy()
-
-
-class EntryKind(StrEnum):
-    USER = "user"
-    REPLY = "reply"
-    RESULT = "result"
-    NOTE = "note"
-    SUMMARY = "summary"
-
-
-@dataclass(frozen=True)
-class ContextEntry:
-    """One entry of the conversation for the model. What follows from it alone is computed once: turns share entries.
-
-    Attributes:
-        seq: number of its event in its own run; events of a run name entries by ``RunState.numbers``.
-        cut: the text was shortened to make room; ``full`` is the original, ``cut_by`` the newest compaction that did
-            it.
-        origin: permanent id of the entry, also in later runs: run and number of its event, joined by a colon (and
-            ``#n`` for the nth of several).
-        pinned: a person wants it always sent in full.
-        skill: the skill whose instructions it contains: shortened only as a last resort.
-        message_id: the transcript message that shows it; empty if none does.
-        provider_data: data that the model's server sent with a reply and expects back.
-        attachments: attachments of a message; its text contains the part given to the model.
-        refused: models (``provider/model``) whose server did not accept the images: they are not sent to it again.
-        replaced: for a summary, the entries it replaces; ``order``: origins of the whole conversation before it. Both
-            are missing in a conversation from a snapshot; see ``complete``.
-        earlier: for a summary, non-image attachments of those entries.
-    """
-
-    seq: int
-    kind: EntryKind
-    text: str
-    reasoning: str = ""
-    provider_data: ProviderData | None = None
-    calls: tuple[ToolCall, ...] = ()
-    call_id: str = ""
-    tool: str = ""
-    success: bool = True
-    images: tuple[ImagePart, ...] = ()
-    cut: bool = False
-    full: str = ""
-    cut_by: str = ""
-    origin: str = ""
-    pinned: bool = False
-    skill: SkillUse | None = None
-    message_id: str = ""
-    replaced: tuple[ContextEntry, ...] = ()
-    earlier: tuple[Attachment, ...] = ()
-    attachments: tuple[Attachment, ...] = ()
-    order: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
-
-    @property
-    def held(self) -> bool:
-        """Whether it is exempt from cutting and summarising."""
-        return self.pinned or self.skill is not None
-
-    @cached_property
-    def tokens(self) -> int:
-        """The estimated tokens of its text, calls, and data sent back to the server."""
-        return message_tokens(self.text, self.calls, self.provider_data)
-
-    @cached_property
-    def message(self) -> ChatMessage:
-        """The chat message that it is for the model."""
-        if self.kind is EntryKind.RESULT:
-            return ChatMessage(
-                role=Role.TOOL,
-                content=self.text,
-                tool_call_id=self.call_id,
-                name=self.tool,
-                success=self.success,
-                images=self.shown_images,
-            )
-        if self.kind is EntryKind.REPLY:
-            return ChatMessage(
-                role=Role.ASSISTANT,
-                content=self.text,
-                reasoning=self.reasoning,
-                tool_calls=self.calls,
-                provider_data=self.provider_data,
-            )
-        if self.kind is EntryKind.SUMMARY:
-            return ChatMessage(role=Role.USER, content=f"[Summary of the conversation so far]\n{self.text}")
-        if self.kind is EntryKind.NOTE:
-            return ChatMessage(role=Role.USER, content=f"[Note from the program]\n{self.text}")
-        return ChatMessage(role=Role.USER, content=self.text, images=self.images)
-
-    @property
-    def shown_images(self) -> tuple[ImagePart, ...]:
-        """The images to send: a shortened result has lost them."""
-        return () if self.cut and self.kind is EntryKind.RESULT else self.images
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +187,7 @@ class RunState:
     last_seq: int = 0
     last_time: datetime | None = None
     status: RunStatus = RunStatus.PROCESSING
-    history: tuple[ContextEntry, ...] = ()
+    history: History = NO_HISTORY
     numbered: tuple[int, ...] | None = None
     restored: bool = False
     entries: tuple[ContextEntry, ...] = ()
@@ -333,9 +243,14 @@ class RunState:
     error: str = ""
 
     @property
-    def conversation(self) -> tuple[ContextEntry, ...]:
+    def conversation(self) -> History:
         """History and own entries, oldest first."""
-        return self.history + self.entries
+        return self.history.followed_by(self.entries)
+
+    @property
+    def with_more(self) -> list[ContextEntry]:
+        """The entries of the conversation that are more than a text."""
+        return self.history.with_more + History(self.entries).with_more
 
     @property
     def numbers(self) -> tuple[int, ...]:
@@ -349,7 +264,7 @@ class RunState:
     @property
     def attachments(self) -> dict[str, Attachment]:
         """Return the attached texts it may read, by hash, newest last: those handed down to it, then its own."""
-        return {each.text_sha256: each for each in self.handed_down} | attachments_of(self.conversation)
+        return {each.text_sha256: each for each in self.handed_down} | attachments_of(self.with_more)
 
     @property
     def has_more_to_read(self) -> bool:
@@ -359,9 +274,8 @@ class RunState:
     @property
     def skills_used(self) -> tuple[SkillUse, ...]:
         """Return the distinct skills whose complete instructions are in the conversation."""
-        return tuple(
-            dict.fromkeys(entry.skill for entry in self.conversation if entry.skill is not None and not entry.cut)
-        )
+        found = (entry.skill for entry in self.with_more if entry.skill is not None and not entry.cut)
+        return tuple(dict.fromkeys(found))
 
     @property
     def open_calls(self) -> tuple[CallState, ...]:
@@ -418,27 +332,6 @@ class RunState:
     def call(self, call_id: str) -> CallState | None:
         """Return the call with this id in the newest reply."""
         return next((call for call in self.calls if call.call.id == call_id), None)
-
-
-def attachments_of(entries: Iterable[ContextEntry]) -> dict[str, Attachment]:
-    """Return the attachments of a conversation by text hash, newest last, including those of summarised entries."""
-    found: dict[str, Attachment] = {}
-    for entry in [entry for entry in entries if entry.earlier or entry.attachments]:
-        found |= {each.text_sha256: each for each in entry.earlier}
-        found |= {each.text_sha256: each for each in entry.attachments if not each.picture}
-    return found
-
-
-def complete(entries: Iterable[ContextEntry]) -> bool:
-    """Whether every summary, including nested ones, still has its replaced entries, so that it can be undone."""
-    return all(bool(entry.order) and complete(entry.replaced) for entry in entries if entry.kind is EntryKind.SUMMARY)
-
-
-def without_replaced(entries: Iterable[ContextEntry]) -> tuple[ContextEntry, ...]:
-    """Return a conversation as sent: without the entries that summaries replace."""
-    return tuple(
-        replace(entry, replaced=(), order=()) if entry.kind is EntryKind.SUMMARY else entry for entry in entries
-    )
 
 
 def user_entry(seq: int, message: UserMessage, origin: str = "") -> ContextEntry:
@@ -556,28 +449,18 @@ def quoted(name: str) -> str:
     return name.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")
 
 
-def inherited_context(state: RunState) -> tuple[ContextEntry, ...]:
+def inherited_context(state: RunState) -> History:
     """Return the conversation inherited by a following run: without engine notes and reasoning.
 
     Unread notes are included, because they are in the transcript. Queued messages are not: they stay queued.
     """
     # The history is as it was inherited, unless an undone summary brought back more: a long one is not looked through.
-    history, own = ((), state.conversation) if state.restored else (state.history, state.entries)
+    history, own = (History(), state.conversation) if state.restored else (state.history, state.entries)
     kept = (entry for entry in without_reasoning(own) if entry.kind is not EntryKind.NOTE)
     silent = (user_entry(0, message, f"{state.run_id}:{message.message_id}") for message in state.silent)
-    return (*history, *kept, *silent)
+    return history.followed_by((*kept, *silent))
 
 
 def model_key(agent: AgentConfig) -> str:
     """Return the name under which entries record models that refused their images."""
     return f"{agent.provider}/{agent.model}"
-
-
-def without_reasoning(entries: Iterable[ContextEntry]) -> tuple[ContextEntry, ...]:
-    """Return entries as a run's history has them."""
-    return tuple([replace(entry, reasoning="") if entry.reasoning else entry for entry in entries])
-
-
-def renumbered(entries: Iterable[ContextEntry], numbers: Iterable[int]) -> tuple[ContextEntry, ...]:
-    """Return entries with these numbers as ``seq``, for compactions: they name entries by ``RunState.numbers``."""
-    return tuple(replace(entry, seq=number) for entry, number in zip(entries, numbers, strict=True))

@@ -9,8 +9,15 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from atelier_desk.domain.events.run import ContextCompacted, RunEvent
+from atelier_desk.engine.run.reducer.conversation_entries import (
+    ContextEntry,
+    EntryKind,
+    History,
+    attachments_of,
+    without_reasoning,
+)
 from atelier_desk.engine.run.reducer.replace_fields import evolve
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, attachments_of, without_reasoning
+from atelier_desk.engine.run.reducer.state import RunState
 
 CUT_TO = 400
 """Characters kept of a tool result that is cut to make room."""
@@ -54,7 +61,7 @@ def compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunSt
     )
     return evolve(
         state,
-        history=(summary, *(entry for _number, entry in history)),
+        history=History((summary, *(entry for _number, entry in history))),
         numbered=(event.seq, *(number for number, _entry in history)),
         entries=tuple(entry for entry in state.entries if entry.seq not in dropped),
     )
@@ -86,7 +93,7 @@ def undone(state: RunState, origin: str) -> RunState:
     ]
     new = [entry for entry in everything if entry.origin.startswith(own) and entry.kind is not EntryKind.SUMMARY]
     before = [entry for entry in everything if entry not in new]
-    return evolve(state, history=without_reasoning(before), numbered=None, restored=True, entries=tuple(new))
+    return evolve(state, history=History(without_reasoning(before)), numbered=None, restored=True, entries=tuple(new))
 
 
 def _made_by(entry: ContextEntry, origin: str) -> bool:
@@ -104,4 +111,4 @@ def mapped(
     numbered = zip(state.numbers, state.conversation, strict=True)
     changed = tuple(change(entry) if only is None or number in only else entry for number, entry in numbered)
     size = len(state.history)
-    return evolve(state, history=changed[:size], entries=changed[size:])
+    return evolve(state, history=History(changed[:size]), entries=changed[size:])

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
 from atelier_desk.domain.opaque_provider_data import ProviderData
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState, model_key, renumbered
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind, History, renumbered
+from atelier_desk.engine.run.reducer.state import RunState, model_key
 from atelier_desk.engine.run.request.compaction import CUT_MARK, shortened
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, IMAGE_TOKENS, attached, message_tokens
 from atelier_desk.support.i18n import N_
@@ -88,7 +88,7 @@ def provider_sizes(state: RunState, dialect: ToolDialect) -> dict[str, tuple[int
     return sizes
 
 
-def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tuple[ContextEntry, ...]:
+def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> History:
     """Return the conversation as it may be sent to the agent's model: without other models' data, and without data that
     was not stored.
 
@@ -121,12 +121,11 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> tupl
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
         return replace(each, provider_data=own(each.provider_data), calls=calls)
 
-    return tuple(
-        [
-            entry(number, each) if each.images or each.provider_data is not None or each.calls else each
-            for number, each in zip(state.numbers, state.conversation, strict=True)
-        ]
-    )
+    conversation, numbers = state.conversation, state.numbers
+    changed = {position: entry(numbers[position], conversation[position]) for position in conversation.not_plain}
+    if all(each is conversation[position] for position, each in changed.items()):
+        return conversation
+    return History(changed.get(position, each) for position, each in enumerate(conversation))
 
 
 def _names(entry: ContextEntry) -> str:
@@ -186,20 +185,20 @@ def plan(
             window=window,
         )
     conversation = sendable(state, sees=sees, blind=blind)
-    total = sum([entry.tokens for entry in conversation]) * factor
-    total += sum([IMAGE_TOKENS * len(entry.shown_images) for entry in conversation if entry.images])
+    total = conversation.tokens * factor
+    total += sum(IMAGE_TOKENS * len(entry.shown_images) for entry in conversation.with_more)
     if total <= room:
         return ReadyRequest(_request(state, conversation, system, tools, window), int(total + fixed), window)
-    conversation = renumbered(conversation, state.numbers)
-    sizes = {entry.seq: entry_tokens(entry, factor) for entry in conversation}
-    found = groups(conversation)
+    numbered = renumbered(conversation, state.numbers)
+    sizes = {entry.seq: entry_tokens(entry, factor) for entry in numbered}
+    found = groups(numbered)
     cuttable = _cuttable(found)
     if cuttable:
         return CutResults(cuttable, int(total + fixed))
     old = _old_enough(found, sizes, room * TARGET)
     if old:
         return Summarise(old, int(total + fixed))
-    return _shorten(conversation, total - room, factor, int(total + fixed), window)
+    return _shorten(numbered, total - room, factor, int(total + fixed), window)
 
 
 def _cuttable(found: list[tuple[ContextEntry, ...]]) -> tuple[int, ...]:
@@ -255,9 +254,7 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
     return Shorten(longest.seq, new_length, tokens)
 
 
-def _request(
-    state: RunState, entries: tuple[ContextEntry, ...], system: str, tools: tuple[ToolSpec, ...], window: int
-) -> ChatRequest:
+def _request(state: RunState, entries: History, system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:
     return ChatRequest(
         model=state.agent.model,
         messages=(ChatMessage(role=Role.SYSTEM, content=system), *messages(entries)),
@@ -278,12 +275,12 @@ def reply_limit(agent: AgentConfig, window: int) -> int:
     return min(agent.max_tokens, max(64, window // 4))
 
 
-def messages(entries: tuple[ContextEntry, ...]) -> list[ChatMessage]:
+def messages(entries: History) -> list[ChatMessage]:
     """Return entries as chat messages that every server accepts.
 
     A call without a result gets a placeholder, and a result without its call is dropped.
     """
-    if not any(map(attrgetter("calls"), entries)) and not any(map(attrgetter("call_id"), entries)):
+    if not any(entry.calls or entry.kind is EntryKind.RESULT for entry in entries.with_more):
         return [entry.message for entry in entries]
     return [message for message, _entry in sources(entries)]
 

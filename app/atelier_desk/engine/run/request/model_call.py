@@ -50,7 +50,8 @@ from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.engine.run.reducer.state import ContextEntry, RunState
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import context, prompt_texts, tool_search
 from atelier_desk.engine.run.request.pictures import with_pictures
 from atelier_desk.engine.run.request.repetition import Repetition

@@ -10,7 +10,8 @@ from atelier_desk.domain.events.run import OutputShown
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.skill import SkillFacts
 from atelier_desk.domain.team import ChildState
-from atelier_desk.engine.run.reducer.state import ContextEntry, EntryKind, RunState
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.support.i18n import english_name
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.control.read_attachment import ReadAttachmentTool

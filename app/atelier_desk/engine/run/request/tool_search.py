@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from atelier_desk.domain.agent import SearchScope, ToolMode
-from atelier_desk.engine.run.reducer.state import EntryKind, RunState
+from atelier_desk.engine.run.reducer.conversation_entries import EntryKind
+from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.token_and_cost_estimates import definition_tokens, estimate
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.control.invoke_tool import InvokeTool
