@@ -118,6 +118,17 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert guide.step is guide.welcome
 
 
+async def test_a_double_click_moves_by_one_step(guide: FirstStart, find: Find, qtbot: QtBot) -> None:
+    for name, step in (("next", 1), ("next", 2), ("back", 1), ("back", 0)):
+        button = find(f"first-start-{name}")
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        await settle()
+        qtbot.mouseDClick(button, Qt.MouseButton.LeftButton)
+        qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
+        await settle()
+        assert guide.stack.currentIndex() == step, name
+
+
 async def test_choices_made_elsewhere_meanwhile_are_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
     """And stored by Next; a choice made here and not stored yet stays."""
     boxes = guide.welcome.boxes
