@@ -307,6 +307,39 @@ async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find
     assert atelier.calls("agents.use_model")[0][0][0] == "Mine"
 
 
+async def test_without_a_keyring_a_variable_can_hold_the_key(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
+    await forward(find)
+    find("choice-mistral").click()
+    await settle()
+    assert find("mistral-variable").isHidden()
+    qtbot.keyClicks(find("mistral-key"), "sk-1")
+    find("first-key-variable").click()
+    assert guide.focusWidget() is find("mistral-variable")
+    qtbot.keyClicks(find("mistral-variable"), "MY_KEY")
+    assert find("mistral-key").text() == "", "typed in one field, the other is cleared"
+    await forward(find)
+    assert guide.step is guide.goals
+    ((saved, _kwargs),) = atelier.calls("providers.save")
+    assert (saved[0].name, saved[0].api_key_env) == ("Mistral", "MY_KEY")
+    assert atelier.calls("providers.set_key") == []
+
+
+async def test_a_key_typed_for_a_stored_server_replaces_its_variable(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    stored = ProviderConfig(name="Mine", kind="openai", base_url="http://host/v1", api_key_env="OLD")
+    atelier.set("providers", "draft_models", OFFERED)
+    atelier.set("providers", "list", [stored])
+    await other(find, "http://host/v1")
+    qtbot.keyClicks(find("other-key"), "sk-1")
+    await forward(find)
+    assert [args[0].api_key_env for args, _ in atelier.calls("providers.save")] == [""]
+    assert atelier.calls("providers.set_key") == [(("Mine", "sk-1"), {})]
+
+
 async def test_a_service_is_found_by_its_name(
     guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
