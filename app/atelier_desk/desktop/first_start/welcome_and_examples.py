@@ -145,7 +145,6 @@ class WelcomeStep(Step):
     async def leave(self) -> bool:
         language, mode = self.language.currentData(), self.theme.currentData()
         await self._bridge.engine.settings.update(language=language, theme=mode)
-        await self._bridge.engine.agents.translate_builtin()
         return True
 
     def enter(self) -> None:
