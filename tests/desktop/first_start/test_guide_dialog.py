@@ -112,6 +112,7 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert theme().tokens.dark
     await forward(find)
     assert atelier.calls("settings.update") == [((), {"language": "system", "theme": "dark"})]
+    assert len(atelier.calls("agents.translate_builtin")) == 1
     assert guide.step is guide.model
     find("first-start-back").click()
     assert guide.step is guide.welcome
