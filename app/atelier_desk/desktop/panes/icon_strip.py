@@ -70,9 +70,10 @@ class PaneStrip(QToolBar):
         self._arrange()
 
     def _arrange(self) -> None:
-        side, layout = theme().px(MARGIN), self.layout()
-        layout.setContentsMargins(side, side, side, side)
-        layout.setSpacing(theme().px(1))
+        if (layout := self.layout()) is not None:
+            side = theme().px(MARGIN)
+            layout.setContentsMargins(side, side, side, side)
+            layout.setSpacing(theme().px(1))
 
     def changeEvent(self, event: QEvent) -> None:
         """A tool bar takes its margins from the style, which has others at the start than after a change of look."""
