@@ -7,9 +7,11 @@ import json
 import re
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QWidget
 
+from atelier_desk.desktop.questions import approval_controller
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenApp
@@ -87,6 +89,25 @@ def test_an_edited_call_is_allowed(open_app: OpenApp, server: ModelServer) -> No
     app.wait_done()
     assert newest_message(server.requests(CHECK)[0], "user") == CHECK
     assert waiting(app) == 0
+
+
+def test_a_card_that_just_appeared_takes_no_key(
+    open_app: OpenApp, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approval_controller, "SETTLE_S", 4.0)  # half a second, which a busy machine may take to show it
+    server.script(GOAL, calls(spawn("s1", "Eve", CHECK), text="I have it checked."), "All checked.")
+    server.script(CHECK, "84 is right.")
+    app = open_asking(open_app, server)
+    app.send(GOAL)
+    card = in_chat(app)
+    approve = child(card, QAbstractButton, "approval-approve")
+    for target, key in ((card, Qt.Key.Key_A), (approve, Qt.Key.Key_Return), (approve, Qt.Key.Key_Space)):
+        app.press(target, key)
+    assert (card.isVisible(), server.requests(CHECK)) == (True, [])
+    app.until(approve.isEnabled, "it can be pressed now")
+    app.press(card, Qt.Key.Key_A)
+    app.until_reply("All checked.")
+    app.wait_done()
 
 
 def test_a_rejection_tells_the_agent_why(open_app: OpenApp, server: ModelServer) -> None:

@@ -77,3 +77,24 @@ def test_an_added_provider_is_used_in_one_click_and_new_workflows_use_the_picked
     app.until_reply("Two.")
     app.wait_done()
     assert [body["model"] for key in ("First", "Second") for body in server.requests(key)] == ["big-model"] * 2
+
+
+def test_a_provider_is_saved_without_a_network_with_a_key_or_a_variable(open_app: OpenApp) -> None:
+    app = open_app(None)
+    for number, (field, value) in enumerate((("other-key", "sk-1"), ("other-variable", "MY_KEY")), 1):
+        app.action("first-steps")
+        app.click("first-start-next")
+        app.until_text("first-start", "2 of 3")
+        app.click("choice-other")
+        app.type("other-url", f"127.0.0.1:{number}/v1")
+        if field == "other-variable":
+            app.click("first-key-variable")
+        app.type(field, value)
+        app.click("first-start-next")
+        app.click("model-keep")
+        app.until_text("first-start", "3 of 3")
+        app.click("first-start-next")
+        app.until_hidden("first-start")
+    by_key, by_variable = [each for each in app.engine(lambda a: a.providers.list()) if each.kind == "openai"]
+    assert (by_key.has_key, by_key.api_key_env) == (True, "")
+    assert (by_variable.has_key, by_variable.api_key_env) == (False, "MY_KEY")

@@ -6,8 +6,17 @@ import json
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QAbstractButton, QCheckBox, QFileDialog, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QApplication,
+    QCheckBox,
+    QFileDialog,
+    QPlainTextEdit,
+    QPushButton,
+    QWidget,
+)
 
 from atelier_desk.desktop.widgets import scrim
 from atelier_desk.desktop.widgets.picker import Picker
@@ -48,6 +57,21 @@ def test_keys_typed_while_a_question_opens_do_not_answer_it_and_a_digit_and_ente
     assert '"blue"' not in reply
     app.wait_done()
     assert field.toPlainText() == written, "the message waits as it was typed"
+
+
+def test_digits_count_by_their_position_on_other_keyboards(open_app: OpenApp) -> None:
+    app = open_app([[ask_user("q1", "Which colour?", "mixed")], echo])
+    app.send("Paint it")
+    dialog = app.find("user-question-modal")
+    app.until(lambda: dialog.isAncestorOf(app.window.focusWidget()), "the dialog has the keyboard")
+    typed, second_key = Qt.Key.Key_Eacute, 11  # the second key of the upper row on AZERTY
+    none = Qt.KeyboardModifier.NoModifier
+    event = QKeyEvent(QEvent.Type.KeyPress, typed, none, second_key, 0, 0, "é")
+    QApplication.sendEvent(app.find("question-option-red"), event)
+    assert app.find("question-option-green", QCheckBox).isChecked()
+    app.press(app.find("question-option-green"), Qt.Key.Key_Return)
+    app.until_reply('"green"')
+    app.wait_done()
 
 
 def test_enter_sends_and_shift_enter_breaks_the_line(open_app: OpenApp) -> None:

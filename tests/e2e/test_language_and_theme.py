@@ -8,7 +8,7 @@ import re
 import pytest
 from PySide6.QtCore import QLocale
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT
@@ -65,6 +65,8 @@ def test_every_text_follows_the_language_live(open_app: OpenApp) -> None:
     assert "«Later»" in rendered(app.find("question-later"))
     assert app.find("question-answer").accessibleName() == "«Your response»"
     assert untranslated(app, *own) == []
+    field = app.find("chat-input", QPlainTextEdit)
+    app.until(lambda: "«Assistant»" in field.placeholderText(), "built-in agents too")
     app.action("language-english")
     app.until(lambda: i18n.language() == "en", "English is in force")
     app.settle()

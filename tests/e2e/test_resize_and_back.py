@@ -82,3 +82,19 @@ def test_a_change_of_size_leaves_nothing_behind(open_app: OpenApp, tmp_path: Pat
                 opened(app, opener, SMALL)
         screens.close(app)
     assert not wrong, "\n".join(wrong)
+
+
+def test_a_changed_text_size_looks_as_after_a_restart(open_app: OpenApp) -> None:
+    app = open_app(["Done."])
+    screens.resize(app, SMALL)
+    app.send("Hello")
+    app.until_reply("Done.")
+    app.wait_done()
+    screens.set_style(app, "fr", 150)
+    screens.resize(app, SMALL)
+    changed = places([app.window])
+    app.close()
+    app = open_app()
+    app.until_reply("Done.")
+    screens.resize(app, SMALL)
+    assert not differences(places([app.window]), changed)

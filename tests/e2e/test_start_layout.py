@@ -114,7 +114,7 @@ def test_agent_and_model_are_readable_in_a_small_window_with_large_text(open_app
         lambda: header.agents.text() == "Relectrice ·" and header.models.text().startswith("SmolLM2"),
         "the names are complete",
     )
-    assert header.width() < 660
+    app.until(lambda: header.width() < 660, "the list has grown with its text")
     assert header.models.text() == f"{header.models.full_text} ▾"
     assert {each.objectName() for each in header.findChildren(QAbstractButton) if each.isVisible()} == {
         "toggle-sidebar", "agent-select", "model-select", "workflow-folders", "workflow-menu", "toggle-rail",

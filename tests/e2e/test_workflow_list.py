@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetricsF
-from PySide6.QtWidgets import QLineEdit, QListView, QPlainTextEdit
+from PySide6.QtCore import QEvent, QPointF, Qt
+from PySide6.QtGui import QFontMetricsF, QHoverEvent
+from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QPlainTextEdit
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowRole
@@ -59,6 +59,30 @@ def test_a_workflow_is_renamed_in_place(open_app: OpenApp) -> None:
     app.press(editor, Qt.Key.Key_Return)
     app.until_row("workflow-list", "Fruit salad")
     app.until(lambda: app.window.chat.header.title.text() == "Fruit salad", "the title follows")
+
+
+def test_rows_stay_where_they_are_under_the_pointer(open_app: OpenApp) -> None:
+    app = open_app(["One.", "Two.", "Three."])
+    converse(app, ("Apples", "One."), ("Pears", "Two."))
+    view = app.find("workflow-list", QListView)
+
+    def order() -> list[str]:
+        return [name for row in rows(view) for name in ("Apples", "Pears") if name in row]
+
+    def aim() -> None:
+        where = QPointF(view.viewport().rect().center())
+        QApplication.sendEvent(view.viewport(), QHoverEvent(QEvent.Type.HoverMove, where, where, where))
+
+    assert order() == ["Pears", "Apples"]
+    apples = app.engine(lambda a: a.workflows.list())[-1]
+    aim()
+    run = app.engine(lambda a: a.runs.send(apples.id, "More"))
+    app.engine(lambda a: a.runs.wait(run))
+    aim()
+    app.until(lambda: not app.bridge._queue, "the window knows it")
+    assert order() == ["Pears", "Apples"]
+    QApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
+    app.until(lambda: order() == ["Apples", "Pears"], "the rows move once the pointer has left")
 
 
 def test_deleting_can_be_undone(open_app: OpenApp) -> None:

@@ -419,6 +419,7 @@ class Atelier(LazyParts):
         set_language(language or settings.language)
         await self.in_force.publish(settings.in_force)
         self.in_force.subscribe(set_language, "language", at_once=False)
+        self.in_force.subscribe(lambda _language: self.agents.translate_builtin(), "language", at_once=False)
         if fsync is None and start and not settings.fsync:
             # The setting is in the database, and only applies when opening; listings need not reopen it.
             await self.store.set_fsync(False)

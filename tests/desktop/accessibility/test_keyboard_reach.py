@@ -190,7 +190,7 @@ async def test_the_settings(qtbot: QtBot, tmp_path: Path) -> None:
 
 
 async def test_the_first_start(qtbot: QtBot) -> None:
-    from tests.desktop.first_start.test_guide_dialog import OLLAMA
+    from tests.desktop.first_start.conftest import OLLAMA
 
     engine = FakeAtelier(providers={"detect": [OLLAMA], "models": []})
     guide = FirstStart(FakeBridge(engine))  # type: ignore[arg-type]

@@ -1,107 +1,22 @@
-"""The first-start guide: steps, real test of a model, examples, skipping."""
+"""The first-start guide: steps, examples, skipping."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.first_start.connection_test_models import chat_models
-from atelier_desk.desktop.first_start.dialog import SIZE, FirstStart
-from atelier_desk.desktop.first_start.service_tile import Tile
+from atelier_desk.desktop.first_start.dialog import FirstStart
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
-from atelier_desk.domain.agent import Agent, AgentConfig
-from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
-from atelier_desk.domain.provider import KeyPlace, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.workflow import Workflow
-from atelier_desk.engine.services.api_key_storage import KeyStore
-from atelier_desk.engine.services.connection_test import try_model
-from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.model_files import STARTER
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.desktop.first_start.conftest import Find, forward
+from tests.support.fake_bridge import FakeAtelier, settle
 from tests.support.mouse_wheel import changed_by_wheel, inputs
-
-Find = Callable[[str], Any]
-OLLAMA = SimpleNamespace(
-    kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2")
-)
-
-
-class Server:
-    """A provider that answers with a sentence, or fails."""
-
-    def __init__(self, text: str = "Hello!", error: ProviderError | None = None) -> None:
-        self.text, self.error = text, error
-        self.requests: list[str] = []
-        self.answering = asyncio.Event()
-        self.answering.set()
-
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
-        self.requests.append(request.model)
-        await self.answering.wait()
-        if self.error is not None:
-            raise self.error
-        if self.text:
-            yield TextDelta(content=self.text)
-        yield ReplyDone(reply=ChatReply(content=self.text))
-
-
-@pytest.fixture
-def server() -> Server:
-    return Server()
-
-
-@pytest.fixture
-def atelier(server: Server) -> FakeAtelier:
-    agent = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model=STARTER))
-    lead = Agent(id="a2", config=AgentConfig(name="Team lead", provider="local", model=STARTER))
-    other = Agent(id="a3", config=AgentConfig(name="Imported", provider="theirs", model="own"))
-    return FakeAtelier(
-        settings={"get": Settings()},
-        agents={"default": agent, "list": [agent, lead, other]},
-        providers={
-            "detect": [OLLAMA],
-            "try_model": lambda _name, model: try_model(server, model, SystemClock()),
-            "try_draft": lambda _draft, model: try_model(server, model, SystemClock()),
-            "draft_models": [],
-        },
-        workflows={"create": lambda name, agent_id: Workflow(id="w9", name=name or "New workflow", agent_id=agent_id)},
-    )
-
-
-@pytest.fixture
-async def guide(atelier: FakeAtelier, qtbot: QtBot) -> FirstStart:
-    made = FirstStart(FakeBridge(atelier))  # type: ignore[arg-type]
-    qtbot.addWidget(made)
-    made.begin()
-    await settle()
-    return made
-
-
-@pytest.fixture
-def find(guide: FirstStart) -> Find:
-    def by_name(name: str) -> Any:
-        found = guide.findChild(QWidget, name)
-        assert found is not None, name
-        return found
-
-    return by_name
-
-
-async def forward(find: Find) -> None:
-    find("first-start-next").click()
-    await settle()
 
 
 async def test_language_and_theme_apply_at_once_and_are_stored(
@@ -116,6 +31,17 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert guide.step is guide.model
     find("first-start-back").click()
     assert guide.step is guide.welcome
+
+
+async def test_a_double_click_moves_by_one_step(guide: FirstStart, find: Find, qtbot: QtBot) -> None:
+    for name, step in (("next", 1), ("next", 2), ("back", 1), ("back", 0)):
+        button = find(f"first-start-{name}")
+        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        await settle()
+        qtbot.mouseDClick(button, Qt.MouseButton.LeftButton)
+        qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
+        await settle()
+        assert guide.stack.currentIndex() == step, name
 
 
 async def test_choices_made_elsewhere_meanwhile_are_shown(guide: FirstStart, atelier: FakeAtelier) -> None:
@@ -138,184 +64,6 @@ async def test_the_wheel_changes_no_choice(guide: FirstStart) -> None:
     assert changed_by_wheel(guide) == []
 
 
-async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
-    await forward(find)
-    assert guide.model.current() is guide.model.starter
-    await forward(find)
-    assert guide.step is guide.goals
-    assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
-
-
-async def test_a_found_server_must_answer_before_it_is_used(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
-) -> None:
-    await forward(find)
-    find("choice-ollama").click()
-    assert not guide.model.starter.tile.isChecked()
-    find("ollama-model").setCurrentIndex(1)
-    find("model-test").click()
-    await settle()
-    assert server.requests == ["llama3.2"]
-    assert "“Hello!”" in guide.model.busy.text.text()
-    find("ollama-model").setCurrentIndex(0)
-    await forward(find)
-    assert server.requests == ["llama3.2", "qwen3:4b"], "Next tries what has not answered"
-    assert guide.step is guide.goals
-    ((saved, kwargs),) = atelier.calls("providers.save")
-    assert (saved[0].name, saved[0].base_url, kwargs) == ("Ollama", "http://127.0.0.1:11434", {"new": True})
-    assert atelier.calls("agents.use_model") == [(("Ollama", "qwen3:4b"), {})]
-
-
-async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
-    guide: FirstStart, find: Find, server: Server
-) -> None:
-    """Neither the server's English text nor a link to settings that are not open."""
-    await forward(find)
-    find("choice-mistral").click()
-    find("mistral-key").setText("bad-key-123")
-    find("mistral-key").textEdited.emit("bad-key-123")
-    cases = {
-        "auth": "Mistral a refusé la clé d’accès, ou en demande une. Vérifiez la clé ci-dessus.",
-        "quota": "Le compte chez Mistral n’a plus de crédit ou de quota.",
-    }
-    switch_language("fr")
-    for code, expected in cases.items():
-        server.error = ProviderError(
-            TEMPLATES[code], code=code, provider="Mistral", detail="Incorrect API key provided."
-        )
-        find("model-test").click()
-        await settle()
-        assert guide.model.busy.text.text() == expected
-
-
-async def test_a_failed_test_shows_why_and_stays(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
-) -> None:
-    await forward(find)
-    find("choice-mistral").click()
-    assert not find("model-test").isEnabled()
-    find("mistral-key").setText("bad-key-123")
-    find("mistral-key").textEdited.emit("bad-key-123")
-    server.error = ProviderError("The key was refused.", code="unauthorized")
-    find("model-test").click()
-    await settle()
-    assert guide.model.busy.text.text() == "The key was refused."
-    await forward(find)
-    assert guide.step is guide.model
-    assert atelier.calls("providers.set_key") == []
-    server.error = None
-    await forward(find)
-    assert guide.step is guide.goals, "one press tests and goes on"
-    assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
-
-
-async def test_for_a_wrong_address_the_right_one_is_suggested(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
-) -> None:
-    await forward(find)
-    find("choice-other").click()
-    find("other-url").setText("http://host/api")
-    find("other-url").textEdited.emit("http://host/api")
-    atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
-    message = "No such page. A model server answers at http://host/v1: use that address."
-    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=message))
-    find("model-test").click()
-    await settle()
-    assert guide.model.busy.text.text() == message
-    atelier.set("providers", "draft_models", [])
-    find("model-test").click()
-    await settle()
-    assert guide.model.busy.text.text() == "This server does not list its models; enter the model name."
-    assert server.requests == []
-
-
-async def other(find: Find, url: str) -> None:
-    """Select another server, and enter its address."""
-    await forward(find)
-    find("choice-other").click()
-    find("other-url").setText(url)
-    find("other-url").textEdited.emit(url)
-
-
-OFFERED = [
-    ModelInfo(provider="x", name="e", embedding=True),
-    ModelInfo(provider="x", name="zeta-1"),
-    ModelInfo(provider="x", name="alpha-1", supports_tools=True),
-]
-
-
-async def test_another_server_uses_its_first_model_and_offers_the_others(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
-) -> None:
-    atelier.set("providers", "draft_models", OFFERED)
-    await other(find, "http://127.0.0.1:9000/v1")
-    box = find("other-model")
-    box.showPopup()
-    await settle()
-    assert server.requests == ["zeta-1"], "opening the list before it is known asks the server"
-    assert [box.itemText(row) for row in range(box.count())] == ["zeta-1", "alpha-1"]
-    box.setCurrentIndex(1)
-    await forward(find)
-    assert server.requests == ["zeta-1", "alpha-1"]
-    assert atelier.calls("agents.use_model")[0][0][1] == "alpha-1"
-
-
-@pytest.mark.parametrize(
-    ("url", "existing", "name"),
-    [
-        ("http://127.0.0.1:9000/v1", (), "127.0.0.1"),
-        ("http://127.0.0.1:9000/v1", ("127.0.0.1",), "127.0.0.1 2"),
-        ("https://api.groq.com/openai/v1", (), "Groq"),
-        ("https://llm.example.org/v1", (), "llm.example.org"),
-    ],
-)
-async def test_a_server_is_stored_under_a_unique_name_once_it_has_answered(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, url: str, existing: tuple[str, ...], name: str
-) -> None:
-    atelier.set("providers", "draft_models", OFFERED)
-    atelier.set(
-        "providers", "list", [ProviderConfig(name=each, kind="openai", base_url="http://else/v1") for each in existing]
-    )
-    await other(find, url)
-    find("model-test").click()
-    await settle()
-    assert atelier.calls("providers.save") == []
-    await forward(find)
-    ((args, kwargs),) = atelier.calls("providers.save")
-    assert (args[0].name, args[0].base_url, kwargs) == (name, url, {"new": True})
-
-
-async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
-    atelier.set("providers", "draft_models", OFFERED)
-    atelier.set("providers", "list", [ProviderConfig(name="Mine", kind="openai", base_url="http://host/v1")])
-    await other(find, "http://host/v1")
-    find("model-test").click()
-    await settle()
-    await forward(find)
-    assert atelier.calls("providers.save") == []
-    assert atelier.calls("agents.use_model")[0][0][0] == "Mine"
-
-
-async def test_a_service_is_found_by_its_name(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
-    await forward(find)
-    find("choice-other").click()
-    find("other-services").click()
-    await settle()
-    qtbot.keyClicks(find("preset-search"), "groq")
-    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
-    await settle()
-    assert find("other-url").text() == "https://api.groq.com/openai/v1"
-    assert guide.focusWidget() is find("other-key")
-    find("other-services").click()
-    await settle()
-    qtbot.keyClicks(find("preset-search"), "mistral")
-    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
-    await settle()
-    assert guide.model.current().name == "mistral"
-
-
 async def test_the_boxes_fit_their_text_after_a_change_of_language(guide: FirstStart, find: Find) -> None:
     switch_language("fr")
     await settle()
@@ -323,50 +71,6 @@ async def test_the_boxes_fit_their_text_after_a_change_of_language(guide: FirstS
         assert find(name).width() >= find(name).sizeHint().width(), name
     switch_language("en")
     await settle()
-
-
-@pytest.mark.parametrize("method", ["card", "field"])
-async def test_a_test_is_cancelled_when_another_choice_is_made(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, method: str
-) -> None:
-    ended: list[str] = []
-
-    async def never(_draft: object) -> list[ModelInfo]:
-        try:
-            await asyncio.Event().wait()
-        except asyncio.CancelledError:
-            ended.append("cancelled")
-            raise
-        return []
-
-    atelier.set("providers", "draft_models", never)
-    await other(find, "http://127.0.0.1:9000/v1")
-    find("model-test").click()
-    await settle()
-    assert guide.model.busy.isVisible()
-    if method == "card":
-        find("choice-starter").click()
-    else:
-        find("other-url").textEdited.emit("http://127.0.0.1:9001/v1")
-    await settle()
-    assert ended == ["cancelled"]
-    assert not guide.model.busy.isVisible()
-    assert atelier.calls("providers.save") == []
-
-
-async def test_the_focus_stays_on_the_button_while_it_is_tried(
-    guide: FirstStart, find: Find, atelier: FakeAtelier
-) -> None:
-    delayed = DelayedResult(OFFERED)
-    atelier.set("providers", "draft_models", delayed)
-    await other(find, "http://127.0.0.1:9000/v1")
-    guide.activateWindow()
-    find("model-test").setFocus()
-    find("model-test").click()
-    await settle()
-    assert guide.focusWidget() is find("model-test")
-    await delayed.release()
-    assert guide.focusWidget() is find("model-test")
 
 
 async def test_a_goal_starts_a_workflow(guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot) -> None:
@@ -433,14 +137,6 @@ async def test_enter_presses_the_focused_button(
     assert atelier.calls("runs.send") == [(("w9", "Add a task: prepare the Monday meeting."), {})]
 
 
-def test_chat_models_keep_the_servers_order() -> None:
-    models = [("z", True, False), ("a", None, False), ("v", None, True)]
-    infos = [
-        ModelInfo(provider="p", name=name, supports_tools=tools, embedding=embeds) for name, tools, embeds in models
-    ]
-    assert [info.name for info in chat_models(infos)] == ["z", "a"]
-
-
 def test_the_starter_notice_is_shown_only_for_the_starter(qtbot: QtBot) -> None:
     notice = StarterNotice()
     qtbot.addWidget(notice)
@@ -450,201 +146,3 @@ def test_the_starter_notice_is_shown_only_for_the_starter(qtbot: QtBot) -> None:
         notice.findChild(QWidget, "better-models").click()
     notice.set_model("Ollama", "qwen3:4b")
     assert not notice.isVisible()
-
-
-SERVICES = ["openai", "anthropic", "google", "mistral", "openrouter"]
-
-
-async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_next_tile(
-    guide: FirstStart, find: Find, qtbot: QtBot
-) -> None:
-    await forward(find)
-    guide.activateWindow()
-    find("choice-openai").click()
-    find("choice-openai").setFocus()
-    qtbot.keyClick(find("choice-openai"), Qt.Key.Key_Right)
-    assert guide.model.current().name == "anthropic"
-    assert guide.focusWidget() is find("choice-anthropic")
-    stops, stop = [], find("choice-anthropic")
-    while "model-test" not in stops and len(stops) < 20:
-        stop = stop.nextInFocusChain()
-        if (
-            stop.focusPolicy() & Qt.FocusPolicy.TabFocus
-            and stop.objectName()
-            and stop.isVisible()
-            and not isinstance(stop, QScrollArea)
-        ):
-            stops.append(stop.objectName())
-    assert [each for each in stops if not each.startswith("choice-")] == ["anthropic-key", "model-test"]
-
-
-@pytest.mark.parametrize("scale", [100, 150])
-@pytest.mark.parametrize("code", ["en", "fr"])
-async def test_all_services_and_the_fields_of_the_chosen_one_are_visible(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, code: str, scale: int
-) -> None:
-    """On a screen of 1024 x 700, of which a dialog may use 95 %, with the longest note on keys."""
-    atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/home/ada/.local/share/atelier/keys.json"))
-    theme().set_scale(scale)
-    switch_language(code)
-    try:
-        await forward(find)
-        guide.resize(min(theme().px(SIZE.width()), 972), min(theme().px(SIZE.height()), 665))
-        area = guide.model.findChild(QScrollArea)
-        for chosen in ("starter", *SERVICES, "ollama", "other"):
-            find(f"choice-{chosen}").click()
-            for _turn in range(3):
-                await settle()
-            tiles = [find(f"choice-{name}") for name in ("starter", *SERVICES, "ollama", "other")]
-            places = [each.geometry() for each in tiles]
-            assert all(guide.model.rect().contains(each) for each in places)
-            assert not [each for each in places for other in places if each is not other and each.intersects(other)]
-            current = guide.model.current()
-            for widget in (
-                each
-                for each in (current.url, current.key, find("first-key-note"))
-                if each is not None and each.isVisible()
-            ):
-                place = widget.mapTo(area.viewport(), widget.rect().bottomRight())
-                assert area.viewport().rect().contains(place), (
-                    chosen,
-                    widget.objectName(),
-                    place,
-                    area.viewport().rect(),
-                )
-            names = [each._name for each in tiles if isinstance(each, Tile)]
-            assert [
-                each.text() for each in names if each.fontMetrics().horizontalAdvance(each.text()) > each.width()
-            ] == []
-    finally:
-        switch_language("en")
-        theme().set_scale(100)
-
-
-async def test_choosing_a_service_focuses_its_key_field(guide: FirstStart, find: Find) -> None:
-    await forward(find)
-    for name in SERVICES:
-        find(f"choice-{name}").click()
-        assert guide.focusWidget() is find(f"{name}-key")
-        assert find("first-key-note").isVisible()
-    find("choice-other").click()
-    assert guide.focusWidget() is find("other-url")
-    find("choice-starter").click()
-    assert not find("first-key-note").isVisible()
-
-
-@pytest.mark.parametrize("method", ["escape", "test", "skip"])
-async def test_entered_values_stay_as_a_draft(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, method: str
-) -> None:
-    await forward(find)
-    find("choice-openrouter").click()
-    qtbot.keyClicks(find("openrouter-key"), "sk-or-1")
-    if method == "test":
-        server.error = ProviderError("No.", code="auth")
-        find("model-test").click()
-        await settle()
-    elif method == "escape":
-        qtbot.keyClick(guide, Qt.Key.Key_Escape)
-    else:
-        find("first-start-skip").click()
-    await settle()
-    guide.begin(1)
-    await settle()
-    assert (guide.model.current().name, find("openrouter-key").text()) == ("openrouter", "sk-or-1")
-    assert atelier.calls("providers.save") == []
-
-
-async def test_a_key_is_saved_without_a_network_connection(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot
-) -> None:
-    await forward(find)
-    find("choice-anthropic").click()
-    qtbot.keyClicks(find("anthropic-key"), "sk-ant-1")
-    atelier.set("providers", "draft_models", ProviderError("It cannot be reached.", code="unreachable"))
-    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="It cannot be reached."))
-    assert not find("model-keep").isVisible()
-    find("model-test").click()
-    await settle()
-    find("model-keep").click()
-    await settle()
-    assert atelier.calls("providers.set_key") == [(("Anthropic", "sk-ant-1"), {})]
-    assert atelier.calls("agents.use_model")[0][0][0] == "Anthropic"
-    assert guide.step is guide.goals
-    find("first-start-next").click()
-    await settle()
-    guide.begin(1)
-    assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
-
-
-async def test_the_model_in_use_is_kept_unless_another_is_chosen(
-    guide: FirstStart, find: Find, atelier: FakeAtelier
-) -> None:
-    """The guide proposed the starter to those who had a model already, and Next replaced theirs."""
-    mine = Agent(id="a1", config=AgentConfig(name="Assistant", provider="demo", model="large-model"))
-    atelier.set("agents", "default", mine)
-    await forward(find)
-    assert find("choice-in-use").isChecked()
-    assert find("choice-in-use").accessibleName() == "large-model"
-    find("model-test").click()
-    await settle()
-    assert atelier.calls("providers.try_model") == [(("demo", "large-model"), {})]
-    await forward(find)
-    assert guide.step is guide.goals
-    assert atelier.calls("agents.use_model") == []
-    find("first-start-back").click()
-    await settle()
-    assert len(guide.findChildren(QWidget, "choice-in-use")) == 1
-    find("choice-starter").click()
-    await forward(find)
-    assert atelier.calls("agents.use_model") == [(("local", STARTER), {})]
-    atelier.set("agents", "default", Agent(id="a1", config=AgentConfig(name="A", provider="local", model=STARTER)))
-    find("first-start-back").click()
-    await settle()
-    assert guide.model.current() is guide.model.starter
-    assert guide.model._in_use is None
-
-
-async def test_enter_in_the_key_field_tests_the_key(
-    guide: FirstStart, find: Find, server: Server, qtbot: QtBot
-) -> None:
-    await forward(find)
-    find("choice-anthropic").click()
-    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
-    await settle()
-    assert server.requests == []
-    qtbot.keyClicks(find("anthropic-key"), "sk-ant-x")
-    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
-    await settle()
-    assert len(server.requests) == 1
-    assert guide.step is guide.goals
-
-
-@pytest.mark.parametrize("leave", ["first-start-back", "first-start-skip", "busy-stop"])
-async def test_nothing_is_stored_if_the_user_leaves_during_the_test(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, leave: str
-) -> None:
-    await forward(find)
-    find("choice-anthropic").click()
-    find("anthropic-key").setText("sk-ant-1")
-    find("anthropic-key").textEdited.emit("sk-ant-1")
-    server.answering.clear()
-    await forward(find)
-    find(leave).click()
-    await settle()
-    server.answering.set()
-    await settle()
-    assert atelier.calls("providers.save") == atelier.calls("providers.set_key") == []
-    assert guide.step is not guide.goals
-
-
-async def test_the_selected_card_is_fully_visible_without_servers(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
-    atelier.set("providers", "detect", [])
-    qtbot.waitExposed(guide)
-    guide._show_step(1)
-    await settle()
-    qtbot.wait(20)
-    area = find("choice-starter").window().findChild(QScrollArea)
-    assert area.verticalScrollBar().value() == 0

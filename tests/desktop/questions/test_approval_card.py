@@ -455,3 +455,10 @@ async def test_qts_own_objects_outlive_a_card_after_tab_visited_it(scene: MakeSc
     QApplication.sendPostedEvents(s.card, QEvent.Type.DeferredDelete)
     assert not isValid(s.card)
     assert isValid(bar)
+
+
+@pytest.mark.parametrize("width", [340, 400, 460, 520])
+async def test_how_long_a_permission_lasts_is_always_readable(scene: MakeScene, width: int) -> None:
+    s = scene(asks(subjects=Subjects(command="ls")), width=width)
+    await settle()
+    assert s.find("approval-run").text() == "Allow all commands in this run"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.workspace.diffs import file_change
 from tests.desktop.questions.approval_scene import MakeScene, asks
 from tests.support.fake_bridge import settle
 
@@ -57,6 +59,26 @@ async def test_an_image_that_replaces_a_file_is_marked(scene: MakeScene) -> None
     await settle()
     assert s.find("approval-file-1").text() == "Replaces a.png"
     assert s.find("approval-counts-1").text() == "1 file · 2\u202fkB"
+
+
+async def test_a_file_written_as_it_was_is_marked(scene: MakeScene) -> None:
+    s = scene(
+        asks(
+            tool="write_file",
+            operation="",
+            effect="write",
+            kind=ApprovalKind.FILE_OP,
+            arguments={"path": "a.md", "content": "x"},
+        ),
+        width=800,
+    )
+    s.engine.set("approvals", "preview", [file_change("a.md", b"x", b"x")])
+    await settle()
+    s.card._preview_changes()
+    await settle()
+    texts = [each.text() for each in s.card.findChildren(QLabel)]
+    assert "The content stays the same." in texts
+    assert "There is no text to compare." not in texts
 
 
 async def test_the_contents_of_an_affected_folder_are_counted(scene: MakeScene) -> None:

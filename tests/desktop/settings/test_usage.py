@@ -259,6 +259,27 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
         switch_language("en")
 
 
+async def test_a_limit_changed_elsewhere_is_shown_unless_one_is_being_typed(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
+    limit = find("usage-limit")
+    limit.setFocus()
+    qtbot.waitUntil(limit.hasFocus)
+    atelier.set("usage", "month", MonthUsage("2026-11", 2.5, 10.0))
+    page.reload()
+    await settle()
+    assert limit.value() == 10.0, "the focus alone does not keep an old value"
+    limit.selectAll()
+    qtbot.keyClicks(limit, "7")
+    atelier.set("usage", "month", MonthUsage("2026-11", 2.5, 20.0))
+    page.reload()
+    await settle()
+    assert limit.cleanText() == "7"
+    limit.interpretText()
+    await settle()
+    assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 7.0})
+
+
 async def test_slow_loading_is_shown_and_can_be_stopped(
     page: Any, find: Find, atelier: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -183,6 +183,17 @@ async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
         assert visible_marks[0].visibleRegion().boundingRect().height() > 10, "in sight"
     switch_language("en")
     await settle()
+
+
+async def test_a_found_row_stays_in_sight_while_its_page_grows(window: SettingsWindow, qtbot: QtBot) -> None:
+    await search(window, qtbot, "monthly cost limit")
+    mark = window.findChild(FoundMark)
+    filled_later = QWidget()
+    filled_later.setFixedHeight(3_000)
+    window.page(window.current).column.insertWidget(0, filled_later)
+    await settle()
+    qtbot.waitUntil(lambda: mark.row.mapTo(filled_later.parentWidget(), QPoint()).y() > 3_000)
+    qtbot.waitUntil(lambda: mark.visibleRegion().boundingRect().height() > 10)
 
 
 async def test_search_finds_and_selects_items_of_lists(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QMimeData
-from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QPlainTextEdit, QTextEdit
+from PySide6.QtGui import QPaintEvent, QTextOption
+from PySide6.QtWidgets import QApplication, QPlainTextEdit, QTextEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.message_field import MessageField
@@ -99,3 +99,25 @@ def test_a_field_with_new_text_breaks_between_words_again(qtbot: QtBot) -> None:
 def test_a_text_has_a_width_before_it_is_fitted(qtbot: QtBot) -> None:
     """With no width, each letter would be a line of its own."""
     assert _plain("x" * 500).document().size().height() < 200
+
+
+class _PaintedField(TextField):
+    """Remembers whether all of it was painted; a blinking cursor paints its own line."""
+
+    whole = False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self.whole = self.whole or event.rect() == self.viewport().rect()
+        super().paintEvent(event)
+
+
+def test_a_changed_hint_is_painted_at_once(qtbot: QtBot) -> None:
+    field = _PaintedField()
+    qtbot.addWidget(field)
+    field.setPlaceholderText("Message Team lead…")
+    field.show()
+    qtbot.waitUntil(lambda: field.whole)
+    QApplication.processEvents()
+    field.whole = False
+    field.setPlaceholderText("Votre message à « Chef d’équipe »…")
+    qtbot.waitUntil(lambda: field.whole, timeout=2000)

@@ -130,18 +130,16 @@ async def test_a_copy_has_the_default_model_and_a_unique_name(open_atelier: Open
             await atelier.agents.ready("poet")
 
 
-async def test_built_in_agents_follow_the_language_chosen_at_the_first_start(open_atelier: Opener) -> None:
-    """They kept the system's language, and were offered once more in the chosen one."""
+async def test_built_in_agents_follow_the_language(open_atelier: Opener) -> None:
+    """They kept the first language, and were offered once more in the chosen one."""
     async with open_atelier() as atelier:
         await atelier.settings.update(language="en")
         assistant, lead = sorted(await atelier.agents.ensure_builtin(), key=lambda each: each.created_at)
         await atelier.agents.save(lead.config.model_copy(update={"purpose": "Leads my team"}), lead.id)
         await atelier.settings.update(language="fr")
-        await atelier.agents.translate_builtin()
         now = {each.id: each.config for each in await atelier.agents.list()}
         assert now[assistant.id].purpose == "Questions et tâches de tous les jours"
         assert now[assistant.id].tools == assistant.config.tools
         assert (now[lead.id].name, now[lead.id].purpose) == ("Team lead", "Leads my team"), "somebody changed it"
         await atelier.settings.update(language="en")
-        await atelier.agents.translate_builtin()
         assert (await atelier.agents.get(assistant.id)).config == assistant.config

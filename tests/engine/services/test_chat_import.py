@@ -99,6 +99,21 @@ async def test_a_chat_is_imported_with_its_versions(
     assert await atelier.workflows.branches(workflow.id), "the versions of a turn are offered"
 
 
+async def test_an_unreadable_file_is_reported_by_its_reason(atelier: Atelier, tmp_path: Path) -> None:
+    whole = zipped(tmp_path / "whole.zip", {"conversations.json": json.dumps([bread()])}).read_bytes()
+    files = {
+        "cut.zip": (whole[: len(whole) // 2], "the end of the ZIP file is missing"),
+        "letter.json": (b"Dear Sir or Madam", "letter.json contains neither a workflow nor chats"),
+    }
+    for name, (content, reason) in files.items():
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(AtelierError) as refused:
+            await atelier.chats.preview(tmp_path / name)
+        assert reason in str(refused.value), name
+    with pytest.raises(AtelierError, match=r"The file .*gone\.json does not exist"):
+        await atelier.chats.preview(tmp_path / "gone.json")
+
+
 async def test_times_are_those_of_the_chat(atelier: Atelier, tmp_path: Path) -> None:
     await atelier.chats.import_(write(tmp_path / "export.json", [bread()]))
     entries = await atelier.workflows.transcript(workflow_id("chatgpt:c1"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
@@ -23,6 +24,13 @@ if TYPE_CHECKING:
 MODEL = 1
 """Index of the step in which a model is chosen."""
 SIZE = QSize(720, 560)
+
+
+class _StepButton(QPushButton):
+    """Moves by one step for a double click, too: the second click would skip a step nobody saw."""
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        event.accept()
 
 
 class FirstStart(QDialog):
@@ -66,9 +74,9 @@ class FirstStart(QDialog):
         row.setSpacing(8)
         self.skip = control(QPushButton(self), "", N_("Skip for now"), look="quiet", on=self.reject)
         self.back = control(
-            QPushButton(self), "", N_("Back"), on=lambda: self._show_step(self.stack.currentIndex() - 1)
+            _StepButton(self), "", N_("Back"), on=lambda: self._show_step(self.stack.currentIndex() - 1)
         )
-        self.next = control(QPushButton(self), look="primary", on=lambda: self.jobs.once("next", self._next))
+        self.next = control(_StepButton(self), look="primary", on=lambda: self.jobs.once("next", self._next))
         self.place = label("", "small", self)
         for button, name in ((self.skip, "skip"), (self.back, "back"), (self.next, "next")):
             button.setObjectName(f"first-start-{name}")

@@ -106,7 +106,8 @@ class ModelStep(Step):
         self.services = control(QPushButton(self), "other-services", services, look="link", on=self._ask_preset)
         fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
         self._detection_status = label("", "small", self)
-        self.key_note = KeyNote(bridge, "first", self, variable=False)
+        self.key_note = KeyNote(bridge, "first", self)
+        self.key_note.variable_requested.connect(lambda: self.current().ask_variable())
         self._lay_out()
         self.starter.tile.setChecked(True)
         bind_text(self.title, N_("Choose a model"))
@@ -172,7 +173,7 @@ class ModelStep(Step):
             fields = [
                 field
                 for choice in self.choices
-                for field in (choice.url, choice.key, choice.model)
+                for field in (choice.url, choice.key, choice.variable, choice.model)
                 if field is not None
             ]
             for before, after in pairwise((*tiles, *fields, self.services, self.save_button, self.test)):
@@ -389,6 +390,8 @@ class ModelStep(Step):
             name = draft.config.name if draft.config.name not in used else name_for(draft.config, used)
             same = draft.config.model_copy(update={"name": name})
             await providers.save(same, new=True)
+        elif (draft.key or draft.config.api_key_env) and same.api_key_env != draft.config.api_key_env:
+            await providers.save(same.model_copy(update={"api_key_env": draft.config.api_key_env}))
         if draft.key:
             await providers.set_key(same.name, draft.key)
         return same.name

@@ -88,7 +88,7 @@ class ModelBox(ComboBox):
 
 
 class TileChoice(QWidget):
-    """The service of a tile, with its fields: address, key, model.
+    """The service of a tile, with its fields: address, key or environment variable, model.
 
     Attributes:
         tile: its radio button.
@@ -113,6 +113,9 @@ class TileChoice(QWidget):
             else None
         )
         self.key = control(QLineEdit(self), f"{name}-key", hint=key) if key else None
+        self.variable = control(QLineEdit(self), f"{name}-variable", hint=N_("environment variable name"))
+        self.variable.hide()
+        self.variable.textEdited.connect(lambda _text: self.key.clear() if self.key is not None else None)
         self.model = control(ModelBox(self), f"{name}-model", name=N_("Model"))
         self.typed = QLineEdit(self.model)
         self.model.setLineEdit(self.typed)
@@ -123,14 +126,20 @@ class TileChoice(QWidget):
         self.model.setVisible(address or bool(models))
         if self.key is not None:
             self.key.setEchoMode(QLineEdit.EchoMode.Password)
+            self.key.textEdited.connect(lambda _text: self.variable.clear())
         self.below = QVBoxLayout()
         self.below.setSpacing(4)
-        fields = [each for each in (self.url, self.key, self.model) if each is not None]
+        fields = [each for each in (self.url, self.key, self.variable, self.model) if each is not None]
         fill(QVBoxLayout(self), self.about, *fields, self.below, 1, margins=(0, 0, 0, 0), spacing=8)
 
     def fields(self) -> tuple[QLineEdit, ...]:
         """The input fields, in order."""
-        return tuple(each for each in (self.url, self.key, self.typed) if each is not None)
+        return tuple(each for each in (self.url, self.key, self.variable, self.typed) if each is not None)
+
+    def ask_variable(self) -> None:
+        """Offer a variable in place of the key: what is typed in one of the two fields clears the other."""
+        self.variable.show()
+        self.variable.setFocus()
 
     def focus(self) -> None:
         """Focus the first field, or the tile if it has none."""
@@ -151,25 +160,26 @@ class TileChoice(QWidget):
 
     def complete(self) -> bool:
         """Whether the input is complete enough to test."""
-        required = self.url if self.url is not None else self.key
-        return self.isEnabled() and (required is None or bool(required.text().strip()))
+        required = (self.url,) if self.url is not None else (self.key, self.variable) if self.key is not None else ()
+        return self.isEnabled() and (not required or any(each is not None and each.text().strip() for each in required))
 
     def draft(self) -> ProviderDraft | None:
         """The provider as entered, None for the built-in one.
 
         Raises:
-            pydantic.ValidationError: the address is too long.
+            pydantic.ValidationError: the address or the variable is too long.
         """
         if self.config is None:
             return None
-        data = self.config.model_dump()
-        config = (
-            ProviderConfig(**(data | {"base_url": self.url.text().strip()})) if self.url is not None else self.config
-        )
+        typed = {"api_key_env": self.variable.text().strip()}
+        if self.url is not None:
+            typed["base_url"] = self.url.text().strip()
+        config = ProviderConfig(**(self.config.model_dump() | typed))
         return ProviderDraft(config, self.key.text().strip() if self.key is not None else "")
 
     def clear_input(self) -> None:
         """Clear the input."""
-        for line in (self.url, self.key):
+        for line in (self.url, self.key, self.variable):
             if line is not None:
                 line.clear()
+        self.variable.hide()

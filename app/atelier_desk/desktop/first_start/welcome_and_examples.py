@@ -147,7 +147,7 @@ class WelcomeStep(Step):
     async def leave(self) -> bool:
         language, mode = self.language.currentData(), self.theme.currentData()
         await self._bridge.engine.settings.update(language=language, theme=mode)
-        await self._bridge.engine.agents.translate_builtin()
+        await self._bridge.engine.agents.translate_builtin()  # the system's language may differ from a former start's
         return True
 
     def enter(self) -> None:

@@ -16,8 +16,6 @@ from atelier_desk.support.readable_text import visible
 
 PADDING = 34
 """Pixels at 100 % beside the text of a button."""
-NEARLY = 0.75
-"""Minimum share of a text that remains when it is elided to fit a line."""
 
 
 class ApprovalButtons(QWidget):
@@ -110,13 +108,10 @@ class ApprovalButtons(QWidget):
 
     def _elide(self) -> None:
         full = self._width - theme().px(PADDING)
-        remaining = full - self.scope.sizeHint().width() - self._row.spacing()
         for button, text in self._texts.items():
             shown = visible(text)
-            # Slightly shorter where that saves a line: in a low pane the buttons take space from the content.
-            saves = button is self.run and not self.scope.isHidden()
-            room = remaining if saves and remaining > NEARLY * button.fontMetrics().horizontalAdvance(shown) else full
-            cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, room) if room > 0 else shown
+            # What is allowed for how long stays readable: another line, and only a text wider than that is shortened.
+            cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideMiddle, full) if full > 0 else shown
             if button.text() != cut:
                 button.setText(cut)
             if button is self.run:

@@ -83,7 +83,9 @@ class ApprovalChanges(QWidget):
             self._column.addWidget(row)
             if not change.diff:
                 if not change.files:
-                    self._column.addWidget(label(_("There is no text to compare."), "muted", self, wrap=True))
+                    same = change.action == "changed" and change.before == change.after
+                    words = _("The content stays the same.") if same else _("There is no text to compare.")
+                    self._column.addWidget(label(words, "muted", self, wrap=True))
                 continue
             diff = DiffView(self, scrolls=False)
             diff.set_mode("side" if self.side.isChecked() else "inline")

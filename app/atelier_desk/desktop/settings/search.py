@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
 from shiboken6 import isValid
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 AROUND = 6
 """Pixels between a row and its highlight."""
+GROWS_MS = 2_000
+"""Milliseconds during which a page may still grow after a part of it was expanded."""
 ADVANCED = "-advanced"
 """Suffix of the name of a button that expands advanced settings."""
 
@@ -142,13 +144,16 @@ def _fold(widget: QWidget, page: QWidget) -> QAbstractButton | None:
 
 
 class FoundMark(QWidget):
-    """``found-mark``: a frame around the matching row."""
+    """``found-mark``: a frame around the matching row, which stays in sight while a part that was expanded grows."""
 
-    def __init__(self, row: QWidget) -> None:
+    def __init__(self, row: QWidget, page: SettingsPage) -> None:
         super().__init__(row.parentWidget())
         self.setObjectName("found-mark")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.row = row
+        self.row, self._page = row, page
+        self._growing = QTimer(self, singleShot=True, interval=GROWS_MS)
+        self._growing.start()
+        page.area.verticalScrollBar().rangeChanged.connect(self._on_range)
         row.installEventFilter(self)
         row.destroyed.connect(self.deleteLater)
         self._follow()
@@ -158,6 +163,10 @@ class FoundMark(QWidget):
     def _follow(self) -> None:
         if (page := self.parentWidget()) is not None:
             self.setGeometry(self.row.geometry().adjusted(-AROUND, 0, AROUND, 0) & page.rect())
+
+    def _on_range(self) -> None:
+        if self._growing.isActive() and self.isVisible():
+            QTimer.singleShot(0, self, lambda: self._page.reveal(self.row))  # once all parts have their new places
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if event.type() in (QEvent.Type.Resize, QEvent.Type.Move):
@@ -196,4 +205,4 @@ def lead_to(page: SettingsPage, found: Found) -> FoundMark | None:
     if found.widget is page:
         return None
     page.reveal(found.widget)
-    return FoundMark(found.widget)
+    return FoundMark(found.widget, page)

@@ -44,6 +44,11 @@ class TextField(QPlainTextEdit):
         self.setWordWrapMode(wrap_mode(text))
         super().setPlainText(text)
 
+    def setPlaceholderText(self, text: str) -> None:
+        """Qt paints a hint that replaces another one only when something else is painted."""
+        super().setPlaceholderText(text)
+        self.viewport().update()
+
     def insertPlainText(self, text: str) -> None:
         self._make_room(text)
         super().insertPlainText(text)

@@ -34,8 +34,23 @@ CALL = ToolCall(id="c", name="x")
     ],
 )
 def test_how_a_reply_ended(reply: ChatReply, expected: FinishReason) -> None:
-    assert judged(reply).finish_reason is expected
-    assert judged(judged(reply)) == judged(reply)
+    assert judged(reply, "m").finish_reason is expected
+    assert judged(judged(reply, "m"), "m") == judged(reply, "m")
+
+
+@pytest.mark.parametrize(
+    ("requested", "answered", "shown"),
+    [
+        ("gpt-4o", "gpt-4o-2024-08-06", "gpt-4o"),
+        ("claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "claude-sonnet-4-5"),
+        ("mistral-large-latest", "mistral-large-2411", "mistral-large-latest"),
+        ("gpt-4o", "gpt-4o-mini", "gpt-4o-mini"),
+        ("openrouter/auto", "anthropic/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
+        ("gpt-4o", "", ""),
+    ],
+)
+def test_a_dated_version_has_the_name_that_was_chosen(requested: str, answered: str, shown: str) -> None:
+    assert judged(ChatReply(content="Hello", model=answered), requested).model == shown
 
 
 def use(**told: int | float) -> Usage:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
+from atelier_desk.engine.services.workflow.importing import parse
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile, to_json, to_markdown
 from atelier_desk.presentation.unreadable_values import unreadable
@@ -73,3 +76,23 @@ def test_odd_values_are_exported_as_json(value: object) -> None:
         format="atelier-workflow", version=1, exported_at=workflow.created_at, workflow=workflow, messages=(message,)
     )
     assert '"content": "x"' in to_json(file)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"format": "atelier-workflow", "wor', "a part of it is missing"),
+        ("Dear Sir", "a part of it is missing"),
+        ('{"format": "atelier-workflow"}', "workflow: Field required"),
+    ],
+)
+def test_a_cut_or_foreign_file_is_refused_by_its_reason(text: str, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason) as refused:
+        parse(text)
+    assert "EOF" not in str(refused.value)
+
+
+def test_a_file_with_a_thousand_problems_names_three() -> None:
+    with pytest.raises(UsageError) as refused:
+        parse(json.dumps({str(number): 0 for number in range(1000)}))
+    assert len(str(refused.value)) < 500

@@ -143,7 +143,7 @@ class UsagePage(SettingsPage):
 
     async def _read_month(self) -> None:
         self._month = await self.bridge.engine.usage.month()
-        if not self.limit.hasFocus():
+        if self.limit.cleanText() == self.limit.textFromValue(self.limit.value()):  # nothing is being typed
             self.limit.blockSignals(True)
             self.limit.setValue(self._month.limit)
             self.limit.blockSignals(False)

@@ -473,7 +473,7 @@ class ModelCall:
             self._handle,
             ModelReplied(
                 message_id=self.message_id,
-                reply=unique_calls(judged(reply), used),
+                reply=unique_calls(judged(reply, ready.request.model), used),
                 provider=opened.info.provider,
                 dialect=opened.dialect.value,
                 frame=frame.id if frame else "",

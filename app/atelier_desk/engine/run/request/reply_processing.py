@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -36,8 +37,13 @@ MOST_COST = 1_000.0
 """US dollars; no single reply costs more."""
 
 
-def judged(reply: ChatReply) -> ChatReply:
-    """Correct the finish reason where the server reports anything as a stop."""
+def judged(reply: ChatReply, model: str) -> ChatReply:
+    """Correct the finish reason where the server reports anything as a stop, and name the requested model as people
+    chose it where the server names its dated version: ``gpt-4o`` for ``gpt-4o-2024-08-06``.
+    """
+    base = model.removesuffix("-latest")
+    if reply.model != model and reply.model.startswith(base) and _DATED.fullmatch(reply.model[len(base) :]):
+        reply = reply.model_copy(update={"model": model})
     reason = reply.finish_reason
     if reply.tool_calls and reason is FinishReason.STOP:
         reason = FinishReason.TOOL_CALLS
@@ -46,6 +52,7 @@ def judged(reply: ChatReply) -> ChatReply:
     return reply if reason is reply.finish_reason else reply.model_copy(update={"finish_reason": reason})
 
 
+_DATED = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{4}(\d{2}){0,2})")
 _STOPPED = (FinishReason.LENGTH, FinishReason.CONTENT_FILTER, FinishReason.REPETITION)
 """Finish reasons that explain an empty reply."""
 

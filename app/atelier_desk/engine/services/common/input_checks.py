@@ -60,10 +60,11 @@ def identifier(value: str, what: str) -> None:
 def explain(error: ValidationError) -> str:
     """Return a pydantic error in one line for a person.
 
-    Each field, the problem and, for texts and numbers, the value.
+    Each field, the problem and, for texts and numbers, the value; at most ``argument_error_text.MOST`` problems.
     """
     parts: list[str] = []
-    for item in error.errors(include_url=False):
+    found = error.errors(include_url=False)
+    for item in found[: argument_error_text.MOST]:
         where = ".".join(str(step) for step in item["loc"]) or "value"
         given = item.get("input")
         if isinstance(given, str) and len(given) > 40:
@@ -74,6 +75,8 @@ def explain(error: ValidationError) -> str:
             shown = ""
         message = item["msg"].removeprefix("Value error, ")
         parts.append(f"{where}: {message}{shown}")
+    if len(found) > len(parts):
+        parts.append(f"… ({len(found)})")
     return "; ".join(parts)
 
 

@@ -42,6 +42,9 @@ NOT_CHATS = N_(
 DAMAGED = N_("{name} cannot be read: {problem}. Export it again.")
 TOO_LARGE = N_("{name} contains more than {most} GB; split the export into smaller files.")
 COMPRESSED = N_("{name} expands to {ratio} times its size, more than any real export. The limit is {most} times.")
+MISSING = N_("The file {path} does not exist.")
+ZIP_CUT = N_("the end of the ZIP file is missing")
+_ZIP_START = b"PK\x03\x04"
 _WORKFLOW = re.compile(rb'^[\xef\xbb\xbf\s]*\{\s*"format"\s*:\s*"atelier-workflow"')
 _CHATS = re.compile(
     rb'[\xef\xbb\xbf\s]*(\{\s*"conversationId"\s*:|\[\s*\{.*?"(mapping|chat_messages|history|conversationId)"\s*:\s*["\[{])',
@@ -93,6 +96,8 @@ class ChatFile:
         self._stack = ExitStack()
         self.done = self.total = 0
         try:
+            if not path.exists():
+                raise UsageError(MISSING, code="invalid", path=path)
             if not path.is_file():
                 raise UsageError(NOT_CHATS, code="invalid", name=self._name)
             if zipfile.is_zipfile(path):
@@ -100,6 +105,9 @@ class ChatFile:
                 self._members = self._chosen(self._archive)
                 self.total = sum(each.file_size for each in self._members)
             else:
+                with path.open("rb") as file:
+                    if file.read(len(_ZIP_START)) == _ZIP_START:
+                        raise UsageError(DAMAGED, code="invalid", name=self._name, problem=UsageError(ZIP_CUT))
                 self._archive, self._members = None, []
                 self.total = path.stat().st_size
             if self.total > FILE_MOST:
@@ -159,9 +167,15 @@ class ChatFile:
         return sorted(found, key=lambda each: each.filename)
 
     def _problem(self, error: BaseException) -> UsageError:
+        if isinstance(error, _NotJson):
+            return UsageError(NOT_CHATS, code="invalid", name=self._name)
         if isinstance(error, OSError) and error.strerror:
             return UsageError(DAMAGED, code="invalid", name=self._name, problem=error.strerror)
         return UsageError(DAMAGED, code="invalid", name=self._name, problem=str(error)[:200] or type(error).__name__)
+
+
+class _NotJson(ValueError):
+    """The text does not begin with an object or an array."""
 
 
 class _Cutter:
@@ -185,7 +199,7 @@ class _Cutter:
         if not self.started:
             first = _START.search(chunk)
             if first is None or chunk[: first.start()].strip(b"\xef\xbb\xbf \t\r\n"):
-                raise ValueError("it is not JSON")
+                raise _NotJson
             self.started, at = True, first.start()
             if first[0] == b"[":
                 self._base = self._depth = 1

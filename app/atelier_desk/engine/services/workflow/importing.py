@@ -319,14 +319,13 @@ def parse(text: str | bytes) -> WorkflowFile:
     try:
         return WorkflowFile.model_validate_json(text)
     except ValidationError as error:
+        if error.errors(include_url=False, include_input=False)[0]["type"] == "json_invalid":
+            raise UsageError(
+                N_("This is not a workflow file, or a part of it is missing. Export it again."), code="invalid"
+            ) from None
         raise UsageError(
-            N_("This is not a workflow file: {problems}"), code="invalid", problems=_first(input_checks.explain(error))
+            N_("This is not a workflow file: {problems}"), code="invalid", problems=input_checks.Problems(error)
         ) from None
-
-
-def _first(problems: str) -> str:
-    parts = problems.split("; ")
-    return problems if len(parts) <= 3 else "; ".join(parts[:3]) + f"; … ({len(parts)})"
 
 
 class WorkflowWriter:
