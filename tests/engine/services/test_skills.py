@@ -263,7 +263,7 @@ async def test_a_person_calls_a_skill_with_arguments(open_atelier: Opener, home:
         assert messages[0].details["files"] == [
             {"name": "fix/SKILL.md", "text": f"Fix 7 on main line from {file.parent}."}
         ]
-        await atelier.runs.wait(await atelier.runs.edit_and_resend(workflow.id, run_id, "/fix 8 trunk", agent=agent()))
+        await atelier.runs.wait(await atelier.runs.edit_and_resend(workflow.id, run_id, "/fix 8 trunk"))
         assert "Fix 8 on trunk" in model.requests[1].messages[-1].content
         await turn(atelier, workflow.id, "/nothing like that, and /etc/passwd")
         assert model.requests[2].messages[-1].content == "/nothing like that, and /etc/passwd"
