@@ -68,7 +68,7 @@ class PanelHarness:
         self.panel.show()
 
     async def open(self, workflow_id: str = "w1") -> None:
-        await self.panel.load_choices()
+        await self.panel.choices.load()
         self.panel.open_workflow(workflow_id)
         await settle()
 
@@ -135,7 +135,7 @@ async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: Q
 
 
 async def test_the_first_message_creates_a_workflow(harness: PanelHarness) -> None:
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     harness.panel.close_workflow()
     made: list[str] = []
     harness.panel.workflow_made.connect(made.append)
@@ -437,20 +437,20 @@ async def test_a_paused_run_is_shown_with_its_decision(harness: PanelHarness, st
 
 async def test_text_typed_while_the_first_workflow_loads_stays(harness: PanelHarness) -> None:
     """At a start on a busy machine the window accepts keys seconds before the last workflow is loaded."""
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     reading = DelayedResult(harness.workflow)
     harness.engine.set("workflows", "get", reading)
     harness.panel.open_workflow("w1")
     await settle()
     harness.panel.composer.field.setPlainText("typed early")
-    harness.panel.save_draft()
+    harness.panel.sending.save_draft()
     assert harness.engine.calls("workflows.set_draft") == []  # the stored one would be lost
     await reading.release()
     assert harness.panel.composer.field.toPlainText() == "unsent\n\ntyped early"
 
 
 async def test_a_message_sent_while_the_first_workflow_loads_goes_there_and_is_shown(harness: PanelHarness) -> None:
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     reading = DelayedResult(harness.workflow)
     harness.engine.set("workflows", "get", reading)
     harness.panel.open_workflow("w1")
@@ -504,7 +504,7 @@ async def test_the_draft_of_a_new_workflow_is_restored(harness: PanelHarness) ->
 
 
 async def test_text_typed_while_a_new_workflow_is_created_stays(harness: PanelHarness) -> None:
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     harness.panel.close_workflow()
     making = DelayedResult(Workflow(id="w2", name="New workflow"))
     harness.engine.set("workflows", "create", making)

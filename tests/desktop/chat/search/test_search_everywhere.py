@@ -127,9 +127,9 @@ def test_positions_of_the_searched_words() -> None:
 async def test_a_result_opens_at_its_message_while_the_workflow_still_loads(qtbot: QtBot) -> None:
     harness = PanelHarness(qtbot)
     harness.engine.set("teams", "run_of", None)
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     harness.panel.open_workflow("w1")
-    harness.panel.reveal_message("u1")
+    harness.panel.finder.reveal("u1")
     await settle(20)
     assert harness.texts == ["Question", "Answer"]
     assert not harness.panel.view.following, "it is scrolled to the message, not to the end"
