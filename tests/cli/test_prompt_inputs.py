@@ -24,7 +24,7 @@ from atelier_desk.domain.task import TaskStatus
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.support.number_format import number
 from tests.cli.conftest import Cli
-from tests.cli.test_run import call
+from tests.cli.tool_calls import call
 from tests.support.sample_images import png
 
 PNG = png()

@@ -18,7 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
-from tests.desktop.chat.test_panel import PanelHarness
+from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
