@@ -31,12 +31,11 @@ defines what may be read.
 """
 REMAINING = {
     "cli": 2,
-    "desktop": 46,
+    "desktop": 37,
     "domain": 3,
     "knowledge": 1,
     "llm": 15,
     "mcp": 2,
-    "policy": 1,
     "storage": 4,
     "web": 1,
 }

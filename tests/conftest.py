@@ -105,6 +105,14 @@ def hang_ups() -> Iterator[None]:
 
 
 @pytest.fixture
+def ws(tmp_path: Path) -> Path:
+    """An empty folder of a person, such as a workspace."""
+    folder = tmp_path / "ws"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
 def clock() -> ManualClock:
     """Time that only the test moves."""
     return ManualClock()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
-from tests.cli.test_real_processes import Process, finished, folder
+from tests.cli.real_process import Process, finished, folder
 
 __all__ = ["folder"]
 

@@ -17,7 +17,7 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.store import Store
 from tests.chaos.foreign_data_worker import granted, killed_at, prepare
 from tests.chaos.restore_races import race
-from tests.storage.copies.test_backup import MOVES, check_killed_restore, fill
+from tests.storage.copies.killed_restores import MOVES, check_killed_restore, fill
 
 RESTORES = 50
 

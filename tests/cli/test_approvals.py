@@ -11,7 +11,7 @@ from atelier_desk.cli.approval_text import decision
 from atelier_desk.domain.approval import NOBODY_TO_ASK
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.cli.conftest import Cli, Configure, Result
-from tests.cli.test_run import calculate, call
+from tests.cli.tool_calls import calculate, call
 
 
 def waiting(cli: Cli, *options: str) -> Result:

@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
-from tests.cli.test_list_and_edit_commands import talk
+from tests.cli.stored_conversation import talk
 
 ENDLESS = Path("/dev/zero")
 

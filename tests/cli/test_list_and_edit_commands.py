@@ -26,14 +26,11 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.cli.conftest import Cli
-from tests.engine.services.test_agents import FILE
-from tests.llm.test_model_catalogue import ModelsDev, told
+from tests.cli.stored_conversation import talk
+from tests.engine.services.agent_file import FILE
+from tests.llm.models_dev_server import ModelsDev, told
 from tests.support.database_templates import PlaceDatabase
 from tests.support.scripted_teams import ask_user
-
-
-def talk(cli: Cli, prompt: str = "Tell me about herons", *answers: str) -> str:
-    return str(cli("run", prompt, "--json", steps=list(answers) or ["Herons fish."]).events[0]["workflow_id"])
 
 
 @pytest.mark.parametrize("what", ["workflows list", "workflows deleted", "memory list", "tasks list"])

@@ -21,7 +21,7 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.workspace.commands.safe_command_list import ABOUT
 from tests.cli.conftest import Cli, Configure
-from tests.cli.test_run import calculate
+from tests.cli.tool_calls import calculate
 
 
 def keep(*rules: PermissionRule) -> None:

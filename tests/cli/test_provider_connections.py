@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli, Result
+from tests.cli.served_providers import serving
 from tests.support.servers.anthropic import FakeAnthropic, error_body
 from tests.support.servers.google import FakeGoogle
 from tests.support.servers.ollama import FakeOllama
@@ -24,28 +21,6 @@ from tests.support.servers.scripted_http_server import Failure, Reply
 
 FAR = "http://models.test/v1"
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")
-
-
-@contextmanager
-def serving(*servers: Any) -> Iterator[None]:
-    """The servers in their own loop, because a command line runs a loop in this thread."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, daemon=True)
-    thread.start()
-
-    def wait(work: Coroutine[Any, Any, object]) -> None:
-        asyncio.run_coroutine_threadsafe(work, loop).result(30)
-
-    try:
-        for server in servers:
-            wait(server.__aenter__())
-        yield
-    finally:
-        for server in servers:
-            wait(server.__aexit__(None, None, None))
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
-        loop.close()
 
 
 Run = Callable[..., Result]

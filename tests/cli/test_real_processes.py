@@ -7,56 +7,21 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
-import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
+from tests.cli.real_process import PROGRAM, ROOT, Process, finished, folder
 from tests.storage.samples.unpack_sample import unpack
 from tests.support.tool_files import HANGS, gone, until_now
 
-ROOT = Path(__file__).resolve().parents[2]
+__all__ = ["folder"]
+
 SENTINEL = "sk-sentinel-77d1c0ffee"
 
-PROGRAM = textwrap.dedent(
-    """
-    import asyncio, json, os, sys
-    from atelier_desk.__main__ import main
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.domain.model_messages import ToolCall
-    from atelier_desk.llm.scripted import ScriptedModel
-    from atelier_desk.llm.secrets import KeyVault
-    from tests.engine.conftest import WordEmbedder
-
-    def step(value):
-        return [ToolCall(**call) for call in value] if isinstance(value, list) else value
-
-    real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
-
-    if os.environ.get("TEST_HANG"):
-        from atelier_desk.engine.runs.live_runs import LiveRuns
-
-        async def hang(self, *given):
-            await asyncio.Event().wait()
-
-        assert LiveRuns.interrupt
-        LiveRuns.interrupt = hang
-
-    def opened(data_dir=None, **options):
-        gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
-        model = ScriptedModel(steps, gate=gate)
-        parts = {"embedder": WordEmbedder(), "vault": KeyVault(), "fsync": False}
-        return real(data_dir, model_factory=lambda agent: model, **parts, **options)
-
-    Atelier.open = opened
-    sys.exit(main())
-    """
-)
 ASK = [
     {
         "id": "q",
@@ -64,78 +29,6 @@ ASK = [
         "arguments": {"operation": "ask", "question": "Colour?", "questionType": "text"},
     }
 ]
-
-
-class Process:
-    """A command line in its own process; ``events`` are read as they arrive."""
-
-    def __init__(
-        self, folder: Path, *argv: str, steps: list[Any] | None = None, gate: bool = False, **env: str
-    ) -> None:
-        environ = {
-            **os.environ,
-            "ATELIER_DATA_DIR": str(folder),
-            "TEST_STEPS": json.dumps(steps or []),
-            "PYTHONPATH": str(ROOT),
-            **env,
-        }
-        if gate:
-            environ["TEST_GATE"] = "1"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *argv],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
-            cwd=folder.parent,
-        )  # fmt: skip
-        self.lines: list[str] = []
-        self.errors = ""
-        self.warned = threading.Event()
-        self._watch = threading.Timer(60, self.process.kill)
-        self._watch.start()
-        self._reader = threading.Thread(target=self._drain, daemon=True)
-        self._reader.start()
-
-    def _drain(self) -> None:
-        assert self.process.stderr is not None
-        for line in self.process.stderr:
-            self.errors += line
-            if "Ctrl-C" in line:
-                self.warned.set()
-
-    def until(self, kind: str) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self.lines.append(line)
-            event = json.loads(line)
-            if event["chunk_type"] == kind:
-                return dict(event)
-        raise AssertionError(f"the stream ended without {kind}: {self.lines} {self.errors}")
-
-    def end(self) -> int:
-        assert self.process.stdout is not None
-        self.lines += self.process.stdout.readlines()
-        status = self.process.wait(60)
-        self._reader.join(60)
-        self._watch.cancel()
-        return status
-
-    @property
-    def out(self) -> str:
-        return "".join(self.lines)
-
-    @property
-    def events(self) -> list[dict[str, Any]]:
-        return [json.loads(line) for line in self.lines]
-
-
-@pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("p") / "data"
-
-
-def finished(folder: Path, *argv: str, **options: Any) -> Process:
-    process = Process(folder, *argv, **options)
-    process.status = process.end()  # type: ignore[attr-defined]
-    return process
 
 
 def test_ctrl_c_interrupts_saves_and_exits_with_130(folder: Path) -> None:

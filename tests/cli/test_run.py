@@ -11,24 +11,11 @@ import pytest
 
 from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
+from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.cli.conftest import Cli
-
-
-def call(name: str, id: str = "c1", **arguments: Any) -> list[ToolCall]:
-    return [ToolCall(id=id, name=name, arguments=arguments)]
-
-
-def calculate(expression: str, id: str = "c1") -> list[ToolCall]:
-    return call("CalculatorTool", id, operation="eval", expression=expression)
-
-
-def ask(kind: str = "text", id: str = "q1", question: str = "Colour?", **more: Any) -> list[ToolCall]:
-    if kind != "text":
-        more["options"] = [{"id": "r", "label": "Red"}, {"id": "g", "label": "Green"}]
-    return call("UserQuestionTool", id, operation="ask", question=question, questionType=kind, **more)
+from tests.cli.tool_calls import ask, calculate, call
 
 
 def test_json_output_is_only_the_stream(cli: Cli) -> None:

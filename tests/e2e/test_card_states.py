@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import error_text, rendered
 from tests.e2e.scripted_model_server import ModelServer, calls, held_reply, spawn
-from tests.e2e.test_teams import CHECK, GOAL, open_team, press, row
+from tests.e2e.team_steps import CHECK, GOAL, open_team, press, row
 
 
 def head(card: str) -> list[str]:

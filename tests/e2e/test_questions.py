@@ -5,20 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
 
-from atelier_desk.domain.model_messages import ChatRequest, Role
 from atelier_desk.domain.question import QuestionStatus
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, error_text, rendered
+from tests.e2e.question_steps import echo
 from tests.e2e.scripted_tool_calls import ask_user
-
-
-def newest_result(request: ChatRequest) -> str:
-    """The newest tool result sent to the model."""
-    return [message.content for message in request.messages if message.role is Role.TOOL][-1]
-
-
-def echo(request: ChatRequest) -> str:
-    return "You said: " + newest_result(request)
 
 
 def begin(open_app: OpenApp, kind: str, **more: object) -> AppDriver:

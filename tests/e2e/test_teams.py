@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QSlider, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLineEdit, QMenu, QSlider
 
 from atelier_desk.desktop.chat.quick_ask import QuickAsk
 from atelier_desk.desktop.theme import theme
@@ -21,55 +20,15 @@ from tests.e2e.scripted_model_server import (
     batch,
     calculate,
     calls,
-    config,
     held_reply,
-    hire,
     newest_message,
     spawn,
 )
-
-GOAL, MEASURE, CUT, GLUE, CHECK = (
-    "Build the shelf",
-    "Measure the wall",
-    "Cut the boards",
-    "Glue the parts",
-    "Check the figures",
-)
-
-
-def open_team(open_app: OpenApp, server: ModelServer, **lead: Any) -> AppDriver:
-    """The program with Ada, who leads, and Bea, Cid and Dan."""
-    app = open_app(None)
-    agents = [config("Ada", **lead), *(config(name) for name in ("Bea", "Cid", "Dan"))]
-    app.engine(lambda a: hire(a, server.provider, *agents))
-    app.settle()
-    return app
-
-
-def lane(app: AppDriver, name: str) -> QWidget:
-    """Wait for the lane of a sub-agent."""
-    return app.until(
-        lambda: [each for each in app.find_all("agent-lane") if name in rendered(each).splitlines()], f"{name}'s lane"
-    )[0]
+from tests.e2e.team_steps import CHECK, CUT, GLUE, GOAL, MEASURE, lane, open_team, press, row
 
 
 def lane_says(app: AppDriver, name: str, text: str) -> bool:
     return text in rendered(lane(app, name))
-
-
-def row(app: AppDriver, name: str) -> QWidget:
-    """Wait for an agent's row in the tree."""
-    rows = app.window.rail.panes["activity"].tree._rows  # type: ignore[attr-defined]
-    found: list[QWidget] = app.until(
-        lambda: [each for each in rows.values() if each.name == name and each.isVisible()], f"{name} is in the tree"
-    )
-    return found[0]
-
-
-def press(app: AppDriver, within: QWidget, name: str) -> None:
-    """Click a button of a widget. Row buttons are visible only under the pointer, but always accept clicks."""
-    button = app.until(lambda: within.findChildren(QAbstractButton, name), name)[0]
-    app.click(button)
 
 
 def runs(app: AppDriver) -> dict[str, RunStatus]:

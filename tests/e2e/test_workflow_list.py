@@ -12,17 +12,8 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowRole
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered, rows
+from tests.e2e.listed_workflows import converse
 from tests.e2e.scripted_tool_calls import calculate
-
-
-def converse(app: AppDriver, *turns: tuple[str, str]) -> None:
-    """Create a workflow for each pair of message and expected answer."""
-    for message, answer in turns:
-        app.click("new-workflow")
-        app.send(message)
-        app.until_reply(answer)
-        app.wait_done()
-        app.until_row("workflow-list", message)
 
 
 def show(app: AppDriver, name: str) -> None:

@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
-from tests.engine.test_memory_of_regenerated_turns import answered, regenerate, remember
+from tests.engine.remembering_turns import answered, regenerate, remember
 
 
 async def test_it_applies_in_its_workflow_until_a_person_approves(open_atelier: Opener) -> None:

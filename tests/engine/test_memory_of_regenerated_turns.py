@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from atelier_desk.domain.memory import Memory
-from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from tests.engine.conftest import Opener
-from tests.support.run_events import agent
-
-AGENT = agent(tools=("MemoryTool",))
-
-
-def remember(content: str, **fields: Any) -> list[ToolCall]:
-    return [
-        ToolCall(
-            id="m", name="MemoryTool", arguments={"operation": "add", "type": "user_pref", "content": content, **fields}
-        )
-    ]
-
-
-async def answered(atelier: Atelier, workflow_id: str, text: str = "Remember it") -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=AGENT)
-    await atelier.runs.wait(run_id)
-    return run_id
-
-
-async def regenerate(atelier: Atelier, workflow_id: str, run_id: str) -> str:
-    run_id = await atelier.runs.regenerate(workflow_id, run_id)
-    await atelier.runs.wait(run_id)
-    return run_id
+from tests.engine.remembering_turns import answered, regenerate, remember
 
 
 async def memories(atelier: Atelier) -> list[Memory]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 
-from tests.workspace.commands.test_judge import check_line, random_lines
+from tests.workspace.commands.random_command_lines import check_line, random_lines
 
 COUNT = 100_000
 MOST_S = 300.0

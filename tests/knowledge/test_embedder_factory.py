@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.knowledge.embedder_factory import create_embedder, needs_server
 from atelier_desk.llm.secrets import KeyVault
+from tests.knowledge.missing_embedding_server import no_server
 from tests.support.manual_clock import ManualClock
-
-
-async def no_server(name: str) -> ProviderConfig:
-    raise AssertionError(f"{name} was looked for")
 
 
 async def test_an_unknown_embedder_lists_the_available_ones(clock: ManualClock) -> None:

@@ -160,6 +160,16 @@ async def collect(stream: AsyncIterator[ChatDelta]) -> list[ChatDelta]:
     return [delta async for delta in stream]
 
 
+async def send(provider: Any, *messages: ChatMessage | str, **fields: Any) -> list[ChatDelta]:
+    """All deltas of the reply to a request as ``ask`` makes it."""
+    return await collect(provider.stream(ask(*messages, **fields)))
+
+
+async def answer(provider: Any, *messages: ChatMessage | str, **fields: Any) -> ChatReply:
+    """The reply to a request as ``ask`` makes it."""
+    return reply_of(await send(provider, *messages, **fields))
+
+
 def reply_of(deltas: Sequence[ChatDelta]) -> ChatReply:
     """The reply of a stream, after checking that it comes last, only once, and agrees with the deltas."""
     assert [isinstance(delta, ReplyDone) for delta in deltas].count(True) == 1

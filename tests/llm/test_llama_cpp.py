@@ -18,7 +18,7 @@ from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import FinishReason, TextDelta
 from atelier_desk.llm.network.local_server_detection import detect
-from tests.llm.stream_requests import ADD, ask, called, collect, provider, reply_of, result
+from tests.llm.stream_requests import ADD, answer, ask, called, provider, reply_of, result, send
 
 pytestmark = pytest.mark.model
 
@@ -62,7 +62,7 @@ async def chat(address: str) -> AsyncIterator[Any]:
 
 
 async def test_a_streamed_reply_with_usage(chat: Any) -> None:
-    deltas = await collect(chat.stream(ask("Say hello.", temperature=0.0, max_tokens=256)))
+    deltas = await send(chat, "Say hello.", temperature=0.0, max_tokens=256)
     reply = reply_of(deltas)
     assert len(deltas) > 2
     assert reply.content
@@ -74,7 +74,7 @@ async def test_a_streamed_reply_with_usage(chat: Any) -> None:
 
 async def test_grammar_schema_stop_and_seed(chat: Any) -> None:
     grammar = 'root ::= "yes" | "no"'
-    assert reply_of(await collect(chat.stream(ask("Is water wet?", grammar=grammar, max_tokens=256)))).content in (
+    assert (await answer(chat, "Is water wet?", grammar=grammar, max_tokens=256)).content in (
         "yes",
         "no",
     )
@@ -84,39 +84,29 @@ async def test_grammar_schema_stop_and_seed(chat: Any) -> None:
         "required": ["age"],
         "additionalProperties": False,
     }
-    reply = reply_of(
-        await collect(
-            chat.stream(ask("How old is Ann, who is 5?", response_schema=schema, temperature=0.0, max_tokens=60))
-        )
-    )
+    reply = await answer(chat, "How old is Ann, who is 5?", response_schema=schema, temperature=0.0, max_tokens=60)
     assert isinstance(json.loads(reply.content)["age"], int)
-    counted = await collect(chat.stream(ask("x", grammar='root ::= "one two three four"', stop=("three",))))
+    counted = await send(chat, "x", grammar='root ::= "one two three four"', stop=("three",))
     assert "three" not in reply_of(counted).content
-    twice = [
-        reply_of(await collect(chat.stream(ask("Tell a story.", seed=7, max_tokens=30, temperature=1.0))))
-        for _ in range(2)
-    ]
+    twice = [await answer(chat, "Tell a story.", seed=7, max_tokens=30, temperature=1.0) for _ in range(2)]
     assert twice[0].content == twice[1].content
 
 
 async def test_reasoning_is_separated(chat: Any) -> None:
     grammar = 'root ::= "<think>\\n" [a-z ]{5,20} "\\n</think>\\n\\n" [a-z]{3,10}'
-    reply = reply_of(await collect(chat.stream(ask("Why?", grammar=grammar))))
+    reply = await answer(chat, "Why?", grammar=grammar)
     assert re.fullmatch("[a-z]{3,10}", reply.content)
     assert re.fullmatch("[a-z ]{5,20}", reply.reasoning.strip("\n"))
 
 
 async def test_a_conversation_with_calls_in_any_order_is_accepted(chat: Any) -> None:
     messages = [result("9"), "hi", called("1", expression="1"), result("1"), called("2", expression="1")]
-    assert (
-        reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), max_tokens=256, temperature=0.0)))).usage
-        is not None
-    )
+    assert (await answer(chat, *messages, tools=(ADD,), max_tokens=256, temperature=0.0)).usage is not None
 
 
 async def test_overflow_reports_the_context_length(chat: Any) -> None:
     with pytest.raises(ContextOverflowError) as caught:
-        await collect(chat.stream(ask("word " * 3000)))
+        await send(chat, "word " * 3000)
     assert caught.value.n_ctx == 1024
     assert caught.value.n_prompt is not None
     assert caught.value.n_prompt > 3000
@@ -124,7 +114,7 @@ async def test_overflow_reports_the_context_length(chat: Any) -> None:
 
 async def test_a_bad_grammar_is_a_bad_request(chat: Any) -> None:
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask("x", grammar="root ::= (")))
+        await send(chat, "x", grammar="root ::= (")
     assert caught.value.code == "bad_request"
 
 

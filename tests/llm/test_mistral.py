@@ -25,7 +25,7 @@ from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
 from tests.llm.conversation_shapes import ANY, SHAPES, conversation
-from tests.llm.stream_requests import ADD, ask, called, collect, joined, provider, reply_of, result
+from tests.llm.stream_requests import ADD, answer, ask, called, collect, joined, provider, result, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mistral import FIELDS, FakeMistral
 from tests.support.servers.scripted_http_server import Call, Failure, Reply
@@ -58,7 +58,7 @@ async def test_a_reply_with_everything(
         Call("CalculatorTool", {"expression": "2"}, id=None),
     ]
     mistral_server.script(Reply(text="Ça va", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
-    reply = reply_of(await collect(chat.stream(ask(tools=(ADD,)))))
+    reply = await answer(chat, tools=(ADD,))
     assert (reply.content, reply.reasoning) == ("Ça va", "réfléchir" if listed else "")
     assert [call.arguments for call in reply.tool_calls] == [{"expression": "1+1"}, {"expression": "2"}]
     assert reply.tool_calls[0].id == "abcDEF123"
@@ -78,7 +78,7 @@ async def test_foreign_ids_are_mapped_and_own_ones_unchanged(mistral_server: Fak
         called("x"),
         result("x"),
     ]
-    await collect(chat.stream(ask(*messages)))
+    await send(chat, *messages)
     sent = mistral_server.of("/v1/chat/completions")[0].json["messages"]
     made = [message["tool_calls"][0]["id"] for message in sent if message["role"] == "assistant"]
     answered = [message["tool_call_id"] for message in sent if message["role"] == "tool"]
@@ -125,7 +125,7 @@ async def test_effort_is_sent_to_models_that_support_it(mistral_server: FakeMist
         ("mistral-medium-latest", False),
         ("mistral-large-latest", True),
     ):
-        await collect(chat.stream(ask(model=model, effort="low", enable_thinking=thinking)))
+        await send(chat, model=model, effort="low", enable_thinking=thinking)
     sent = [request.json.get("reasoning_effort") for request in mistral_server.of("/v1/chat/completions")]
     assert sent == ["low", "none", None]
 
@@ -137,7 +137,7 @@ async def test_reasoning_is_switched_and_sent_back_where_supported(
     mistral_server.script(Reply(text="ok"), Reply(text="ok"))
     before = thought("mistral-medium-latest")
     for model in ("mistral-medium-latest", "mistral-large-latest"):
-        await collect(chat.stream(ask("u", before, "v", model=model, enable_thinking=thinking)))
+        await send(chat, "u", before, "v", model=model, enable_thinking=thinking)
     first, second = (request.json for request in mistral_server.of("/v1/chat/completions"))
     assert first["reasoning_effort"] == effort
     assert first["messages"][1]["content"] == [
@@ -157,7 +157,7 @@ async def test_a_refused_effort_is_dropped(mistral_server: FakeMistral, chat: An
     }
     mistral_server.script(Failure(400, body), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model="mistral-small-latest")))
+        await send(chat, model="mistral-small-latest")
     sent = [request.json for request in mistral_server.of("/v1/chat/completions")]
     assert ["reasoning_effort" in body for body in sent] == [True, False, False]
 
@@ -174,7 +174,7 @@ async def test_a_refused_effort_is_dropped(mistral_server: FakeMistral, chat: An
 async def test_refusals(mistral_server: FakeMistral, chat: Any, status: int, body: Any, code: str) -> None:
     mistral_server.script(Failure(status, body))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.code == code
 
 
@@ -184,7 +184,7 @@ async def test_overflow(mistral_server: FakeMistral, chat: Any) -> None:
         Failure(400, {"object": "error", "message": text, "type": "invalid_request_error", "code": "3051"})
     )
     with pytest.raises(ContextOverflowError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.n_ctx == 32768
 
 
@@ -208,10 +208,7 @@ async def test_seventy_conversations_are_accepted(mistral_server: FakeMistral, c
     mistral_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, "mistral-medium-latest", THINKING)
-        assert (
-            reply_of(await collect(chat.stream(ask(*messages, model="mistral-medium-latest", tools=(ADD,))))).content
-            == "ok"
-        ), kinds
+        assert (await answer(chat, *messages, model="mistral-medium-latest", tools=(ADD,))).content == "ok", kinds
 
 
 @given(ANY)

@@ -27,32 +27,13 @@ from atelier_desk.llm.model_catalogue import (
     store,
 )
 from atelier_desk.llm.provider_presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
+from tests.llm.models_dev_server import ModelsDev, told
 from tests.support.manual_clock import ManualClock
-from tests.support.servers.scripted_http_server import FakeServer, Request, Response
+from tests.support.servers.scripted_http_server import Request, Response
 
 GROQ = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
 FACTS = ListedModel(131_072, 32_768, 0.59, 0.79, True, False, True, 0.1, None)
 LIST = ModelList(date(2026, 7, 2), {"groq": {"llama": FACTS}})
-
-
-class ModelsDev(FakeServer):
-    """A models.dev server with one page."""
-
-    answer: Any = None
-
-    async def handle(self, request: Request, out: Response) -> None:
-        await out.json(
-            self.answer if request.path == "/api.json" else {}, status=200 if request.path == "/api.json" else 404
-        )
-
-
-def told(**more: Any) -> dict[str, Any]:
-    """A model in the format of models.dev."""
-    return {
-        "id": "llama", "limit": {"context": 131_072, "output": 32_768},
-        "cost": {"input": 0.59, "output": 0.79, "cache_read": 0.1},
-        "modalities": {"input": ["text"], "output": ["text"]}, "tool_call": True, "reasoning": True, **more,
-    }  # fmt: skip
 
 
 def test_the_shipped_list_has_a_date_and_the_services_of_the_presets() -> None:

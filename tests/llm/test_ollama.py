@@ -16,7 +16,7 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.ollama import OllamaParser, OllamaProvider
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
-from tests.llm.stream_requests import ADD, JSON, ask, called, collect, joined, provider, reply_of, result
+from tests.llm.stream_requests import ADD, JSON, answer, ask, called, collect, joined, provider, result, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.scripted_http_server import Call, Failure, Reply
@@ -36,7 +36,7 @@ async def test_a_reply_with_everything(ollama_server: FakeOllama, chat: Any, chu
         Call("CalculatorTool", {"expression": "é"}, id="two"),
     ]
     ollama_server.script(Reply(text="Voilà", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
-    reply = reply_of(await collect(chat.stream(ask(tools=(ADD,)))))
+    reply = await answer(chat, tools=(ADD,))
     assert (reply.content, reply.reasoning) == ("Voilà", "réfléchir")
     assert [call.arguments for call in reply.tool_calls] == [{"expression": "1+1"}, {"expression": "é"}]
     assert ([call.id for call in reply.tool_calls] == ["one", "two"]) == ids
@@ -101,7 +101,7 @@ async def test_the_request_body(ollama_server: FakeOllama, chat: Any) -> None:
 async def test_effort_is_a_thinking_level_and_omitted_where_refused(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
     for options in ({"effort": "medium"}, {"effort": "medium", "enable_thinking": False}, {}):
-        await collect(chat.stream(ask(**options)))
+        await send(chat, **options)
     # This model does not think: it refuses the level, is asked again without it, and does not get it again.
     assert [request.json.get("think") for request in ollama_server.of("/api/chat")] == ["medium", None, None, None]
 
@@ -109,7 +109,7 @@ async def test_effort_is_a_thinking_level_and_omitted_where_refused(ollama_serve
 async def test_defaults_schema_and_thinking_off(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="{}"))
     broken = ChatMessage(role=Role.ASSISTANT, tool_calls=(ToolCall(id="1", name="a", raw="{x", error="bad"),))
-    await collect(chat.stream(ask("u", broken, result("1"), response_schema={"type": "object"}, enable_thinking=False)))
+    await send(chat, "u", broken, result("1"), response_schema={"type": "object"}, enable_thinking=False)
     body = ollama_server.requests[0].json
     assert (body["options"]["num_ctx"], body["format"], body["think"]) == (8192, {"type": "object"}, False)
     assert body["messages"][1]["tool_calls"][0]["function"]["arguments"] == {"invalid_json": "{x"}
@@ -119,7 +119,7 @@ async def test_with_tools_no_schema_is_sent_because_it_would_prevent_calls(
     ollama_server: FakeOllama, chat: Any
 ) -> None:
     ollama_server.script(Reply(text="{}"))
-    await collect(chat.stream(ask(response_schema={"type": "object"}, tools=(ADD,))))
+    await send(chat, response_schema={"type": "object"}, tools=(ADD,))
     assert "format" not in ollama_server.requests[0].json
 
 
@@ -135,12 +135,12 @@ async def test_counts_may_be_missing(
     ollama_server: FakeOllama, chat: Any, usage: dict[str, int], expected: Usage | None
 ) -> None:
     ollama_server.script(Reply(text="ok", usage=usage))
-    assert reply_of(await collect(chat.stream(ask()))).usage == expected
+    assert (await answer(chat)).usage == expected
 
 
 async def test_think_tags_of_old_servers(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Reply(text="<think>\nhm</think>\n\nHi", finish="length", pieces=2))
-    reply = reply_of(await collect(chat.stream(ask())))
+    reply = await answer(chat)
     assert (reply.content, reply.reasoning, reply.finish_reason) == ("Hi", "hm", FinishReason.LENGTH)
 
 
@@ -148,7 +148,7 @@ async def test_think_tags_of_old_servers(ollama_server: FakeOllama, chat: Any) -
 async def test_a_stream_without_done_is_truncated(ollama_server: FakeOllama, chat: Any, reply: Reply) -> None:
     ollama_server.script(reply)
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.code == "truncated"
 
 
@@ -159,30 +159,30 @@ async def test_a_stream_without_done_is_truncated(ollama_server: FakeOllama, cha
 async def test_an_error_in_the_middle(ollama_server: FakeOllama, chat: Any, event: dict[str, Any], code: str) -> None:
     ollama_server.script(Reply(text="abcdefghij", midway_error=event, error_after=1))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.code == code
 
 
 async def test_refusals(ollama_server: FakeOllama, chat: Any) -> None:
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask(model="absent")))
+        await send(chat, model="absent")
     assert caught.value.code == "not_found"
     assert "absent" in str(caught.value)
     with pytest.raises(ProviderError, match="does not support chat") as caught:
-        await collect(chat.stream(ask(model="nomic-embed-text")))
+        await send(chat, model="nomic-embed-text")
     assert caught.value.code == "bad_request"
     ollama_server.script(Failure(400, {"error": "the input length exceeds the context length"}))
     with pytest.raises(ContextOverflowError):
-        await collect(chat.stream(ask()))
+        await send(chat)
     ollama_server.script(Reply(raw=b"not json\n"))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.code == "bad_response"
 
 
 async def test_an_old_server_without_the_think_field(ollama_server: FakeOllama, chat: Any) -> None:
     ollama_server.script(Failure(400, {"error": '"test-model" does not support thinking'}), Reply(text="ok"))
-    assert reply_of(await collect(chat.stream(ask(enable_thinking=False)))).content == "ok"
+    assert (await answer(chat, enable_thinking=False)).content == "ok"
     assert ["think" in request.json for request in ollama_server.requests] == [True, False]
 
 

@@ -11,7 +11,19 @@ import pytest
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
-from tests.llm.stream_requests import ADD, arguments, ask, called, collect, joined, provider, reply_of, result
+from tests.llm.stream_requests import (
+    ADD,
+    answer,
+    arguments,
+    ask,
+    called,
+    collect,
+    joined,
+    provider,
+    reply_of,
+    result,
+    send,
+)
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.scripted_http_server import Call, Failure, Reply
@@ -35,7 +47,7 @@ async def test_a_reply_with_everything(
         Call("CalculatorTool", {"expression": "2"}, id="b", whole=True),
     ]
     openai_server.script(Reply(text="Voilà 🙂", reasoning="réfléchir", calls=calls, chunk_size=chunk_size))
-    deltas = await collect(chat.stream(ask(tools=(ADD,))))
+    deltas = await send(chat, tools=(ADD,))
     reply = reply_of(deltas)
     assert (reply.content, reply.reasoning) == ("Voilà 🙂", "réfléchir")
     assert [(call.id, call.arguments) for call in reply.tool_calls] == [
@@ -104,9 +116,9 @@ async def test_the_request_body(openai_server: FakeOpenAI, chat: Any) -> None:
 
 async def test_effort_is_sent_and_omitted_where_refused(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="ok"), Reply(text="ok"), Reply(text="ok"))
-    await collect(chat.stream(ask(effort="low")))
-    await collect(chat.stream(ask(effort="low", enable_thinking=False)))
-    await collect(chat.stream(ask()))
+    await send(chat, effort="low")
+    await send(chat, effort="low", enable_thinking=False)
+    await send(chat)
     sent = [request.json.get("reasoning_effort") for request in openai_server.of("/v1/chat/completions")]
     assert sent == ["low", None, None]
 
@@ -114,8 +126,8 @@ async def test_effort_is_sent_and_omitted_where_refused(openai_server: FakeOpenA
 async def test_schema_and_grammar(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="{}"), Reply(text="x"))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}}
-    await collect(chat.stream(ask(response_schema=schema)))
-    await collect(chat.stream(ask(grammar='root ::= "x"', tools=(ADD,))))
+    await send(chat, response_schema=schema)
+    await send(chat, grammar='root ::= "x"', tools=(ADD,))
     first, second = (request.json for request in openai_server.requests)
     assert first["response_format"] == {
         "type": "json_schema",
@@ -142,7 +154,7 @@ async def test_a_server_without_schemas_is_asked_for_json_and_then_by_the_prompt
         *[Failure(400, {"error": {"message": said}}) for said in refusals], Reply(text="{}"), Reply(text="{}")
     )
     for _ in range(2):
-        await collect(chat.stream(ask(response_schema={"type": "object"})))
+        await send(chat, response_schema={"type": "object"})
     sent = [request.json.get("response_format", {}).get("type") for request in openai_server.requests]
     assert sent == [*kinds, kinds[-1]]
 
@@ -162,7 +174,7 @@ async def test_a_model_without_system_messages_gets_them_as_a_user_message(
     openai_server.script(Failure(status, {"error": {"message": said}}), Reply(text="ok"), Reply(text="ok"))
     begun = ["Hello"] if first == "user" else [called("c1", expression="1"), result("c1"), "Hello"]
     for _ in range(2):
-        await collect(chat.stream(ask(ChatMessage(role=Role.SYSTEM, content="Be short."), *begun)))
+        await send(chat, ChatMessage(role=Role.SYSTEM, content="Be short."), *begun)
     refused, again, later = (request.json["messages"] for request in openai_server.requests)
     assert refused[0] == {"role": "system", "content": "Be short."}
     assert again == later
@@ -220,7 +232,7 @@ async def test_a_refused_field_is_omitted_and_remembered(
     openai_server.refused = {field: message}
     openai_server.script(Reply(text="one"), Reply(text="two"))
     for text in ("one", "two"):
-        reply = reply_of(await collect(chat.stream(ask(seed=1))))
+        reply = await answer(chat, seed=1)
         assert reply.content == text
         assert (reply.usage is None) == (field == "stream_options")
     bodies = [request.json for request in openai_server.requests]
@@ -231,7 +243,7 @@ async def test_a_refused_field_is_omitted_and_remembered(
 async def test_a_refusal_of_something_else_is_an_error(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.refused = {"messages": "messages is unknown"}
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.code == "bad_request"
     assert len(openai_server.requests) == 1
 
@@ -249,7 +261,7 @@ async def test_a_server_without_streaming(openai_server: FakeOpenAI, chat: Any) 
         "usage": {"prompt_tokens": 1, "completion_tokens": 2, "completion_tokens_details": {"reasoning_tokens": 1}},
     }
     openai_server.script(Reply(raw=json.dumps(body).encode(), content_type="application/json", chunk_size=9))
-    reply = reply_of(await collect(chat.stream(ask())))
+    reply = await answer(chat)
     assert (reply.content, reply.reasoning, reply.tool_calls[0].arguments) == ("Hi", "hm", {"a": 1})
     assert reply.tool_calls[0].id
     assert reply.usage == Usage(tokens_input=1, tokens_output=2, tokens_reasoning=1)
@@ -257,32 +269,32 @@ async def test_a_server_without_streaming(openai_server: FakeOpenAI, chat: Any) 
 
 async def test_an_event_stream_declared_as_json(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="Hello", content_type="application/json", chunk_size=3))
-    assert reply_of(await collect(chat.stream(ask()))).content == "Hello"
+    assert (await answer(chat)).content == "Hello"
 
 
 async def test_json_declared_as_an_event_stream(openai_server: FakeOpenAI, chat: Any) -> None:
     body = b"\n " + json.dumps({"choices": [{"message": {"content": "Hi"}}]}).encode()
     openai_server.script(Reply(raw=body, chunk_size=1))
-    assert reply_of(await collect(chat.stream(ask()))).content == "Hi"
+    assert (await answer(chat)).content == "Hi"
 
 
 async def test_empty_events_are_ignored(openai_server: FakeOpenAI, chat: Any) -> None:
     chunk = json.dumps({"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]})
     openai_server.script(Reply(raw=f"data:\n\ndata: \n\ndata: {chunk}\n\ndata:\n\ndata: [DONE]\n\n".encode()))
-    assert reply_of(await collect(chat.stream(ask()))).content == "Hi"
+    assert (await answer(chat)).content == "Hi"
 
 
 async def test_reasoning_with_only_an_end_tag(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="12 times 7\nis 84.\n</think>\n\nIt is 84."), Reply(text="</think>\n\nIt is 84."))
-    deltas = await collect(chat.stream(ask()))
+    deltas = await send(chat)
     assert isinstance(deltas[-1], ReplyDone)
     assert (deltas[-1].reply.reasoning, deltas[-1].reply.content) == ("12 times 7\nis 84.", "It is 84.")
-    assert reply_of(await collect(chat.stream(ask()))).content == "It is 84."
+    assert (await answer(chat)).content == "It is 84."
 
 
 async def test_missing_ids_are_generated(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(calls=[Call("a", id=None), Call("b", id=None)]))
-    reply = reply_of(await collect(chat.stream(ask())))
+    reply = await answer(chat)
     assert [call.name for call in reply.tool_calls] == ["a", "b"]
     assert len({call.id for call in reply.tool_calls}) == 2
     assert all(call.id.startswith("call_") for call in reply.tool_calls)
@@ -301,9 +313,9 @@ async def test_the_end_mark_may_be_missing_after_the_finish_reason(openai_server
     openai_server.script(
         Reply(text="done", end_mark=False), Reply(text="done", finish=None), Reply(text="cut off", finish="length")
     )
-    assert reply_of(await collect(chat.stream(ask()))).content == "done"
-    assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.STOP
-    assert reply_of(await collect(chat.stream(ask()))).finish_reason is FinishReason.LENGTH
+    assert (await answer(chat)).content == "done"
+    assert (await answer(chat)).finish_reason is FinishReason.STOP
+    assert (await answer(chat)).finish_reason is FinishReason.LENGTH
 
 
 async def test_a_server_that_stays_silent_after_the_finish_reason(
@@ -332,7 +344,7 @@ async def test_a_stream_without_its_end_is_truncated(openai_server: FakeOpenAI, 
 
 async def test_a_cut_after_the_finish_reason_loses_nothing(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Reply(text="Hello", cut_after=3))
-    assert reply_of(await collect(chat.stream(ask()))).content == "Hello"
+    assert (await answer(chat)).content == "Hello"
 
 
 @pytest.mark.parametrize(
@@ -360,7 +372,7 @@ async def test_an_error_in_the_middle(openai_server: FakeOpenAI, chat: Any, even
 async def test_nonsense_is_a_bad_response(openai_server: FakeOpenAI, chat: Any, raw: bytes) -> None:
     openai_server.script(Reply(raw=raw))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert caught.value.code == "bad_response"
 
 
@@ -370,7 +382,7 @@ async def test_overflow(openai_server: FakeOpenAI, chat: Any) -> None:
     }
     openai_server.script(Failure(400, body))
     with pytest.raises(ContextOverflowError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert (caught.value.n_ctx, caught.value.n_prompt) == (4, 9)
 
 

@@ -7,38 +7,20 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.mcp import McpError, McpServer, McpState
+from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import results, stdio
-from atelier_desk.mcp.connection import Connection
-from atelier_desk.mcp.variable_resolution import entry, resolved
+from atelier_desk.mcp.variable_resolution import entry
 from atelier_desk.workspace.processes import stdio_process
 from tests.mcp.conftest import Make, alive
+from tests.mcp.connecting import connected, refused
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mcp_stdio import ECHO, tool
-
-
-@asynccontextmanager
-async def connected(config: McpServer, clock: ManualClock, vault: KeyVault | None = None) -> AsyncIterator[Connection]:
-    kept = vault or KeyVault(session=True)
-    connection = Connection(config, lambda server: resolved(server, kept, {}), clock)
-    try:
-        yield connection
-    finally:
-        await connection.close()
-
-
-async def refused(asked: Awaitable[object]) -> McpError:
-    with pytest.raises(McpError) as caught:
-        await asked
-    assert "plain" in str(caught.value), "every error names the server"
-    return caught.value
 
 
 async def until(holds: Callable[[], bool]) -> None:

@@ -22,9 +22,9 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import Workspac
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, open_atelier
-from tests.engine.services.test_mcp import FREE, added, ended
+from tests.engine.services.mcp_servers import FREE, added, ended
 from tests.mcp.conftest import Make, alive, plain
-from tests.mcp.test_connection import connected, refused
+from tests.mcp.connecting import connected, refused
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mcp_sign_in import served
 from tests.support.servers.mcp_stdio import ECHO, tool

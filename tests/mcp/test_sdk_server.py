@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http, results
-from tests.mcp.test_connection import connected
+from tests.mcp.connecting import connected
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mcp_sign_in import served
 

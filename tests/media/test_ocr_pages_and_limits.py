@@ -11,7 +11,7 @@ from PIL import Image
 
 from atelier_desk.media import ocr
 from atelier_desk.support.worker.errors import Refused
-from tests.media.test_image_headers import TIFF_4_GB, WEBP_HUGE
+from tests.media.image_header_samples import TIFF_4_GB, WEBP_HUGE
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.mcp import results
 from tests.engine.conftest import Opener, open_atelier
-from tests.mcp.test_connection import connected
+from tests.mcp.connecting import connected
 from tests.support.manual_clock import ManualClock
 from tests.support.run_events import agent
 

@@ -18,15 +18,7 @@ from atelier_desk.web.page_fetcher import PAGE, Crawl, Web
 from atelier_desk.web.page_text import decoded, page
 from tests.support.fake_websites import Asked, Reply, Sites, html
 from tests.web.conftest import Hasty
-
-LONG = (
-    "A sentence that says something about the subject of the page, and goes on for a while so that there is "
-    "something to read. "
-) * 4
-
-
-def no(host: str, port: int) -> bool:
-    return False
+from tests.web.fetched_pages import LONG, no
 
 
 async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:

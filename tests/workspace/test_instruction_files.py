@@ -13,13 +13,6 @@ from atelier_desk.workspace.instruction_files import FILE, IMPORTED, IMPORTS, TO
 from atelier_desk.workspace.path_restrictions import Denials
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
 def write(ws: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (ws / name).parent.mkdir(parents=True, exist_ok=True)

@@ -186,7 +186,7 @@ class MainWindow(WindowActions):
 
         offer = OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
-        self.chat.add_above_composer(offer)
+        self.chat.above_composer.addWidget(offer)
 
         self.bridge.changed.connect(self._on_usage)
         self.bridge.changed.connect(self._on_embedding_offer)
@@ -255,7 +255,7 @@ class MainWindow(WindowActions):
         self.prepare()
         await self.settings.publish(settings)
         self.presenter.set_view("", None)
-        await self.chat.load_choices()
+        await self.chat.choices.load()
         await self.sidebar.load()
         view = first_view(self.sidebar.model.workflows, settings.window.get("workflow", ""))
         if not view:
@@ -462,7 +462,7 @@ class MainWindow(WindowActions):
     def save_draft(self) -> None:
         """Store the typed message; nothing can be typed before the chat exists."""
         if self.presenter is not None:
-            self.chat.save_draft()
+            self.chat.sending.save_draft()
 
 
 def _text(data: QByteArray) -> str:

@@ -351,10 +351,10 @@ class Atelier(LazyParts):
             settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted
         )
 
-    async def embedder_tried(self, most_s: float = 10.0) -> None:
-        """Wait until an embedder on a server was reached after the start, or failed; at most ``most_s`` seconds."""
+    async def embedder_tried(self) -> None:
+        """Wait until an embedder on a server was reached after the start, or failed; at most 10 seconds."""
         if self._embedder_tried is not None:
-            await asyncio.wait([self._embedder_tried], timeout=most_s)
+            await asyncio.wait([self._embedder_tried], timeout=10)
 
     async def drop_embedders(self, *embedders: Embedder | None) -> None:
         """Close those that are no longer used."""

@@ -193,7 +193,6 @@ def draw(
         _many(small[start : start + _BATCH], corners, area, left, top, shades, depth, colour)
     for face in seen[(across[seen] > _BOX) | (down[seen] > _BOX)]:
         _one(
-            face,
             corners[face],
             area[face],
             (left[face], right[face], top[face], bottom[face]),
@@ -261,7 +260,6 @@ def _inside(
 
 
 def _one(
-    face: int,
     corner: np.ndarray,
     area: float,
     box: tuple[int, int, int, int],

@@ -9,8 +9,8 @@ ARENAS = -8
 """``M_ARENA_MAX`` of glibc's ``mallopt``."""
 
 
-def share_arenas(most: int = 2) -> None:
-    """Let all threads take memory from ``most`` pools. Call it before the threads are there.
+def share_arenas() -> None:
+    """Let all threads take memory from two pools. Call it before the threads are there.
 
     glibc gives each of the database's 30 threads one of its own, up to 8 a core, and what is freed in one is not used
     by the others. Elsewhere it does nothing.
@@ -18,7 +18,7 @@ def share_arenas(most: int = 2) -> None:
     if sys.platform == "linux":
         function = getattr(ctypes.CDLL(None), "mallopt", None)
         if function is not None:
-            function(ARENAS, most)
+            function(ARENAS, 2)
 
 
 def trim() -> None:

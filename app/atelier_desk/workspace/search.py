@@ -181,10 +181,10 @@ def _in_file(
             FileHit(
                 path,
                 index + 1,
-                _around(line, match.start(), match.end()),
-                [(number + 1, _around(lines[number], 0, 0)) for number in range(max(0, index - context), index)],
+                _around(line, match.start()),
+                [(number + 1, _around(lines[number], 0)) for number in range(max(0, index - context), index)],
                 [
-                    (number + 1, _around(lines[number], 0, 0))
+                    (number + 1, _around(lines[number], 0))
                     for number in range(index + 1, min(len(lines), index + 1 + context))
                 ],
             )
@@ -194,7 +194,7 @@ def _in_file(
     return hits
 
 
-def _around(line: str, start: int, end: int) -> str:
+def _around(line: str, start: int) -> str:
     if len(line) <= SHOWN:
         return line
     begin = max(0, min(start - 80, len(line) - SHOWN))

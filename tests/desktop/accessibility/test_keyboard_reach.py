@@ -40,8 +40,8 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Workflow
 from atelier_desk.support.i18n import N_
 from tests.desktop.chat.conftest import Team
-from tests.desktop.chat.test_message_commands import menu_of
-from tests.desktop.chat.test_panel import PanelHarness
+from tests.desktop.chat.message_menus import menu_of
+from tests.desktop.chat.panel_harness import PanelHarness
 from tests.desktop.questions.approval_scene import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
@@ -190,7 +190,7 @@ async def test_the_settings(qtbot: QtBot, tmp_path: Path) -> None:
 
 
 async def test_the_first_start(qtbot: QtBot) -> None:
-    from tests.desktop.first_start.conftest import OLLAMA
+    from tests.desktop.first_start.found_ollama import OLLAMA
 
     engine = FakeAtelier(providers={"detect": [OLLAMA], "models": []})
     guide = FirstStart(FakeBridge(engine))  # type: ignore[arg-type]

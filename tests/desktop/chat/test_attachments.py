@@ -62,7 +62,7 @@ class Room:
         raise AssertionError(f"it never came true: {what}; {self.bridge.errors}")
 
     async def open(self, workflow_id: str) -> None:
-        await self.panel.load_choices()
+        await self.panel.choices.load()
         self.panel.open_workflow(workflow_id)
         await self.until(
             lambda: self.panel.pages.current is not None and self.panel.sending.workflow_id == workflow_id, "it is read"
@@ -122,7 +122,7 @@ async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(
         room.drop(tmp_path / "dot.png")
         await room.until(lambda: any("dot.png is already attached" in error for error in room.bridge.errors))
         await room.attached("dot.png", "notes.txt")
-        room.panel.save_draft()
+        room.panel.sending.save_draft()
         await room.bridge.jobs.settled()
     (tmp_path / "notes.txt").unlink()
     model = ScriptedModel(["I see."])
@@ -238,7 +238,7 @@ async def test_a_removed_attachment_is_deleted_from_draft_and_disk(
     await room.open(workflow.id)
     room.drop(tmp_path / "notes.txt")
     await room.attached("notes.txt")
-    room.panel.save_draft()
+    room.panel.sending.save_draft()
     await room.bridge.jobs.settled()
     assert (await engine.data.attachments())[0] == 1
     room.panel.composer.attachments.chips[0].remove.click()
@@ -454,7 +454,7 @@ async def test_a_refused_message_gets_its_attachments_back(qtbot: QtBot, engine:
     await room.open(workflow.id)
     room.drop(tmp_path / "notes.txt")
     await room.attached("notes.txt")
-    room.panel.save_draft()
+    room.panel.sending.save_draft()
     await room.bridge.jobs.settled()
     [attachment] = (await engine.workflows.get(workflow.id)).draft_attachments
     await engine.repos.artefacts.remove(workflow.id, [attachment.sha256])

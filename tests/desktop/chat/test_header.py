@@ -169,7 +169,7 @@ def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
     header.show()
     pressed = {each.objectName() for each in header.findChildren(QAbstractButton) if not each.isHidden()}
     assert pressed <= {"toggle-sidebar", "agent-select", "model-select", "workflow-menu", "toggle-rail"}
-    header.set_efforts([PickerItem("", "Agent default"), PickerItem("high", "High")], "high")
+    header.more.set_efforts([PickerItem("", "Agent default"), PickerItem("high", "High")], "high")
     chosen: list[str] = []
     header.effort_chosen.connect(chosen.append)
     levels = header.more.open().findChild(QMenu, "effort-menu")
@@ -177,7 +177,7 @@ def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
     assert [(each.text(), each.isChecked()) for each in levels.actions()] == [("Agent default", False), ("High", True)]
     levels.actions()[0].trigger()
     assert chosen == [""]
-    header.set_efforts([], "")
+    header.more.set_efforts([], "")
     assert header.more.open().actions() == []
 
 

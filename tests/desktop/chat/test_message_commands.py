@@ -12,12 +12,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat import text_to_speech
 from atelier_desk.desktop.chat.text_to_speech import Speaker, Voice
-from atelier_desk.desktop.chat.transcript.message_base import MessageWidget
 from atelier_desk.desktop.chat.transcript.sent_message_editor import BubbleEditor
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole
-from tests.desktop.chat.test_panel import PanelHarness
+from tests.desktop.chat.message_menus import menu_of, widget
+from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import settle
 
 ANSWER = "It is **bold**.\n\n- one\n- [link](https://example.org)"
@@ -29,25 +29,6 @@ async def harness(qtbot: QtBot) -> PanelHarness:
     made.rows[1] = made.rows[1].model_copy(update={"content": ANSWER})
     await made.open()
     return made
-
-
-def widget(harness: PanelHarness, index: int) -> MessageWidget:
-    found = harness.panel.view.widget_of(harness.panel.view.entries[index])
-    assert isinstance(found, MessageWidget)
-    return found
-
-
-def menu_of(harness: PanelHarness, index: int) -> QMenu:
-    """The menu as opened by the Menu key."""
-    target = widget(harness, index)
-    target.setFocus()
-    center = target.rect().center()
-    QApplication.sendEvent(
-        target, QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, center, target.mapToGlobal(center))
-    )
-    found = [menu for menu in target.findChildren(QMenu, "message-menu") if menu.isVisible()]
-    assert len(found) == 1
-    return found[0]
 
 
 def choose(menu: QMenu, name: str) -> None:

@@ -11,75 +11,12 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry
-from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
-
-AGENTS = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bob")]
-MODELS = [ModelInfo(provider="p", name=name, context_window=1000) for name in ("m", "big")]
-
-
-class PanelHarness:
-    """A panel, its fake engine, and helpers for both."""
-
-    def __init__(self, qtbot: QtBot) -> None:
-        self.workflow = Workflow(
-            id="w1",
-            name="First",
-            agent_id="Ada",
-            draft="unsent",
-            usage=Usage(tokens_input=900, tokens_output=100, cost=0.5),
-            context_tokens=500,
-        )
-        self.rows = [
-            Message(id="u1", workflow_id="w1", run_id="r1", seq=1, role=MessageRole.USER, content="Question"),
-            Message(
-                id="a1",
-                workflow_id="w1",
-                run_id="r1",
-                seq=2,
-                role=MessageRole.ASSISTANT,
-                content="Answer",
-                provider="p",
-                model="m",
-            ),
-        ]
-        self.engine = FakeAtelier(
-            workflows={
-                "get": lambda key: self.workflow if key == "w1" else Workflow(id=key, name="Other"),
-                "transcript": lambda key, **_: [TranscriptEntry(row) for row in self.rows] if key == "w1" else [],
-                "create": lambda **_: Workflow(id="w2", name="New workflow"),
-            },
-            agents={"list": AGENTS, "default": AGENTS[0]},
-            models={"list": MODELS},
-        )
-        self.bridge = FakeBridge(self.engine)
-        self.panel = ChatPanel(self.bridge)
-        self.frame = QWidget()
-        qtbot.addWidget(self.panel)
-        self.panel.resize(900, 700)
-        self.panel.show()
-
-    async def open(self, workflow_id: str = "w1") -> None:
-        await self.panel.load_choices()
-        self.panel.open_workflow(workflow_id)
-        await settle()
-
-    def event(self, kind: str, workflow_id: str = "w1", run_id: str = "r2", **data: Any) -> None:
-        self.bridge.stream_event.emit(
-            StreamEvent(workflow_id=workflow_id, run_id=run_id, chunk_type=ChunkType(kind), data=data)
-        )
-
-    @property
-    def texts(self) -> list[str]:
-        return [entry.content for entry in self.panel.view.entries]
+from tests.desktop.chat.panel_harness import PanelHarness
+from tests.support.fake_bridge import DelayedResult, settle
 
 
 @pytest.fixture
@@ -135,7 +72,7 @@ async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: Q
 
 
 async def test_the_first_message_creates_a_workflow(harness: PanelHarness) -> None:
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     harness.panel.close_workflow()
     made: list[str] = []
     harness.panel.workflow_made.connect(made.append)
@@ -437,20 +374,20 @@ async def test_a_paused_run_is_shown_with_its_decision(harness: PanelHarness, st
 
 async def test_text_typed_while_the_first_workflow_loads_stays(harness: PanelHarness) -> None:
     """At a start on a busy machine the window accepts keys seconds before the last workflow is loaded."""
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     reading = DelayedResult(harness.workflow)
     harness.engine.set("workflows", "get", reading)
     harness.panel.open_workflow("w1")
     await settle()
     harness.panel.composer.field.setPlainText("typed early")
-    harness.panel.save_draft()
+    harness.panel.sending.save_draft()
     assert harness.engine.calls("workflows.set_draft") == []  # the stored one would be lost
     await reading.release()
     assert harness.panel.composer.field.toPlainText() == "unsent\n\ntyped early"
 
 
 async def test_a_message_sent_while_the_first_workflow_loads_goes_there_and_is_shown(harness: PanelHarness) -> None:
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     reading = DelayedResult(harness.workflow)
     harness.engine.set("workflows", "get", reading)
     harness.panel.open_workflow("w1")
@@ -504,7 +441,7 @@ async def test_the_draft_of_a_new_workflow_is_restored(harness: PanelHarness) ->
 
 
 async def test_text_typed_while_a_new_workflow_is_created_stays(harness: PanelHarness) -> None:
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     harness.panel.close_workflow()
     making = DelayedResult(Workflow(id="w2", name="New workflow"))
     harness.engine.set("workflows", "create", making)

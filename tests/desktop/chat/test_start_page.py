@@ -73,7 +73,7 @@ class Panel:
 @pytest.fixture
 async def panel(qtbot: QtBot) -> Panel:
     made = Panel(qtbot, AGENTS)
-    await made.chat.load_choices()
+    await made.chat.choices.load()
     await settle(20)
     return made
 
@@ -113,7 +113,7 @@ async def test_one_agent_is_chosen_by_its_card(panel: Panel) -> None:
 
 async def test_ready_made_agents_are_next_to_ones_own_and_a_click_adds_one(qtbot: QtBot) -> None:
     made = Panel(qtbot, AGENTS)
-    await made.chat.load_choices()
+    await made.chat.choices.load()
     await settle(20)
     ready = made.cards("ready-agent")
     assert len(made.cards("agent-card")) + len(ready) == 6
@@ -222,7 +222,7 @@ def test_nothing_is_created_before_the_engine_is_open(qtbot: QtBot) -> None:
 async def test_an_agents_card_shows_its_models_label_also_in_french(panel: Panel) -> None:
     info = ModelInfo(provider="p", name="m", label="Little model")
     panel.engine.set("models", "list", [info])
-    await panel.chat.load_choices()
+    await panel.chat.choices.load()
     await settle(20)
     assert [each.accessibleName() for each in panel.cards("agent-card")] == [
         "Assistant: 1 tool · Little model",
@@ -262,7 +262,7 @@ async def test_cards_made_while_hidden_leave_no_scroll_bar(panel: Panel) -> None
 
 async def test_the_name_of_a_model_is_not_broken_at_its_hyphen(qtbot: QtBot) -> None:
     panel = Panel(qtbot, [Agent(id="a1", config=AgentConfig(name="Ada", provider="p", model="atlas-large"))])
-    await panel.chat.load_choices()
+    await panel.chat.choices.load()
     await settle(20)
     (card,) = panel.cards("agent-card")
     text = card._text.text()

@@ -188,7 +188,7 @@ async def test_the_turns_own_run_is_the_conversation(team: Team) -> None:
 
 async def test_a_found_message_is_shown_in_its_transcript(team: Team) -> None:
     team.engine.set("teams", "run_of", Run(id="dot", workflow_id="w1", correlation_id="ada", depth=2))
-    team.panel.reveal_message("d1")
+    team.panel.finder.reveal("d1")
     await team.settled()
     page = team.panel.agent_page
     assert page is not None

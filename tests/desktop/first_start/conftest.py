@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,12 +20,10 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.connection_test import try_model
 from atelier_desk.llm.local.model_files import STARTER
+from tests.desktop.first_start.found_ollama import OLLAMA
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]
-OLLAMA = SimpleNamespace(
-    kind="ollama", software="Ollama", base_url="http://127.0.0.1:11434", models=("qwen3:4b", "llama3.2")
-)
 
 
 class Server:

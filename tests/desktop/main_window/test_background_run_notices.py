@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.attention import Attention
-from tests.desktop.main_window.test_step_and_replay_controller import Program
+from tests.desktop.main_window.stepping_program import Program
 from tests.support.fake_bridge import settle
 
 

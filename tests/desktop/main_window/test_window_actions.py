@@ -30,7 +30,7 @@ async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(progra
     opened: list[str] = []
     shown: list[str] = []
     window.chat.open_workflow = opened.append  # type: ignore[method-assign]
-    window.chat.reveal_message = shown.append  # type: ignore[method-assign]
+    window.chat.finder.reveal = shown.append  # type: ignore[method-assign]
     entry = AuditEntry(
         workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED
     )

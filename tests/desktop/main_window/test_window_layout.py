@@ -7,7 +7,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QGuiApplication, QScreen
 
 from atelier_desk.desktop.main_window.window_layout import LayoutKeeper, fitted
-from tests.desktop.main_window.test_step_and_replay_controller import Program
+from tests.desktop.main_window.stepping_program import Program
 from tests.support.fake_bridge import settle
 
 

@@ -15,33 +15,13 @@ from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
-from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.task import Task
-from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.domain.workflow import Report
+from tests.desktop.panes.started_docks import started
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-
-
-async def started(qtbot: QtBot, **more: Any) -> MainWindow:
-    """The window with a workflow; ``more`` are further answers of the workflow service."""
-    workflow = Workflow(id="w1", name="First")
-    agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
-    engine = FakeAtelier(
-        workflows={"list": [workflow], "get": workflow, **more},
-        agents={"list": [agent], "default": agent},
-        settings={"get": Settings()},
-    )
-    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
-    qtbot.addWidget(window)
-    window.resize(1300, 860)
-    window.show()
-    await window.start(Settings(window={"workflow": "w1"}))
-    window.rail.set_visible(True)
-    await settle(30)
-    return window
 
 
 @pytest.fixture

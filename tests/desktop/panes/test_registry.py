@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes import registrations, registry
 from atelier_desk.desktop.panes.registry import pane, panes
 from atelier_desk.desktop.settings.language_switch import switch_language
-from tests.desktop.panes.test_pane_docks import started
+from tests.desktop.panes.started_docks import started
 from tests.support.fake_bridge import settle
 
 NOTES = """

@@ -15,7 +15,7 @@ from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
-from tests.desktop.panes.test_pane_docks import started
+from tests.desktop.panes.started_docks import started
 from tests.support.fake_bridge import settle
 
 SIDE = ("tasks", "activity", "memory", "reports", "questions")

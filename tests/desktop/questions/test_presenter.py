@@ -129,7 +129,7 @@ async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: S
     await settle()
     assert s.atelier.calls("questions.skip") == [(("q2",), {})]
     assert s.shown == ""
-    assert [q.id for q in s.presenter.pending()] == ["q3"]
+    assert [q.id for q in s.presenter.queue.pending()] == ["q3"]
 
 
 async def test_a_question_covers_only_its_workflow_and_preserves_input(stage: StageMaker, qtbot: QtBot) -> None:
@@ -158,7 +158,7 @@ async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: 
     qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_Escape)
     await settle()
     assert s.shown == ""
-    assert [q.id for q in s.presenter.pending()] == ["q1", "q2"]
+    assert [q.id for q in s.presenter.queue.pending()] == ["q1", "q2"]
     assert s.atelier.calls("questions.answer") == s.atelier.calls("questions.skip") == []
     s.presenter.open("q1")
     await settle()

@@ -87,7 +87,7 @@ class Panel:
 @pytest.fixture
 async def panel(qtbot: QtBot) -> Panel:
     made = Panel(qtbot)
-    await made.chat.load_choices()
+    await made.chat.choices.load()
     await settle()
     return made
 
@@ -375,7 +375,7 @@ async def test_recent_folders_are_offered_where_folders_are_granted(panel: Panel
     ]
     panel.engine.set("workflows", "list", listed)
     panel.removed.add("/a/gone")
-    await panel.chat.load_choices()
+    await panel.chat.choices.load()
     panel.chat.close_workflow()
     await settle(20)
     offered = [each for each in panel.chat.findChildren(QPushButton, "recent-folder") if each.isVisible()]

@@ -22,7 +22,7 @@ from atelier_desk.engine.runs.attachments import excerpts
 from atelier_desk.engine.runs.message_validation import check_message
 from tests.support.sample_documents import ALL, sheets
 from tests.support.sample_images import broken_inside, gif_header, jpeg_header, picture, png, webp_header
-from tests.workspace.documents.test_readers import SAID
+from tests.workspace.documents.document_texts import SAID
 
 
 @pytest.mark.parametrize(

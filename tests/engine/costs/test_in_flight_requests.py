@@ -22,7 +22,7 @@ from atelier_desk.domain.model_messages import (
 )
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.attachments.image_descriptions import MAX_TOKENS
-from tests.engine.costs.test_paid_requests import (
+from tests.engine.costs.paid_requests import (
     AGENT,
     FIRST,
     FIXED,

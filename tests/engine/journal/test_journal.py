@@ -84,7 +84,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.secrets import remember
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.test_manager import agent, calculate
+from tests.engine.runs.sample_runs import agent, calculate
 
 KEY = "sk-very-secret-key-0123456789"
 

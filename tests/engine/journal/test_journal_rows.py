@@ -47,7 +47,7 @@ from atelier_desk.engine.journal import journal
 from atelier_desk.engine.journal.journal import Part, RunHandle, run_events
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.test_manager import agent
+from tests.engine.runs.sample_runs import agent
 
 SPENT = Usage(tokens_input=7, tokens_output=3, cost=0.25)
 

@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action
 from atelier_desk.engine.run.call_effects import facts
 from atelier_desk.engine.run.permission_rules import denials, rules
-from atelier_desk.engine.run.permissions import Judge
+from atelier_desk.engine.run.permissions import Judge, verdict
 from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.tools.base import Call, Effect, Risk
-from tests.engine.run.test_permissions import ApprovalMode, started, state, verdict, write
-from tests.engine.run.test_verdict_rules_and_evidence import call_of, judged, run_in
+from tests.engine.run.judged_calls import call_of, judged, run_in
+from tests.engine.run.permission_states import started, state, write
 
 ALLOW, ASK, DENY = Action.ALLOW, Action.ASK, Action.DENY
 

@@ -35,8 +35,8 @@ from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import Outcome, ToolContext
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.test_manager import Blocking, agent, calculate, start
-from tests.engine.runs.test_races import Gate, bodies, ended, holds, turns
+from tests.engine.runs.run_races import Gate, bodies, ended, holds, turns
+from tests.engine.runs.sample_runs import Blocking, agent, calculate, start
 from tests.engine.team.conftest import Cast, ask_parent, ask_user, begin, call, spawn, team_rows
 from tests.support.run_events import Script, reply, started
 from tests.support.run_events import call as planned

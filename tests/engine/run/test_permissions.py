@@ -14,10 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
-from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.engine.run.permissions import PLAN_REFUSAL, Judge, disclosure_filter, facts, refusal, verdict
@@ -27,27 +26,7 @@ from atelier_desk.policy.permissions.taint_sources import merged
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.workspace.commands import parsing
-
-
-def started(arguments: dict[str, str] | None = None, risk: str = "medium", tool: str = "write_file") -> ToolCallStarted:
-    return ToolCallStarted(
-        call_id="c", tool=tool, arguments=arguments or {}, section="file_ops", effect="write", risk=risk
-    )
-
-
-def state(mode: ApprovalMode, *allowed: str, workspace: tuple[str, ...] = ()) -> RunState:
-    policy = ApprovalPolicy(mode=mode, rules=tuple(PermissionRule(text=tool, action=Action.ALLOW) for tool in allowed))
-    return RunState(
-        run_id="r",
-        workflow_id="w",
-        agent=AgentConfig(name="A", provider="p", model="m"),
-        approvals=policy,
-        workspace=workspace,
-    )
-
-
-def write(path: str, effect: Effect = Effect.WRITE) -> Call:
-    return Call(effect, Risk.MEDIUM, ApprovalKind.FILE_OP, subjects=Subjects(paths=(path,)))
+from tests.engine.run.permission_states import started, state, write
 
 
 @pytest.mark.parametrize(

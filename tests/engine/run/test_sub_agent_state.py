@@ -12,44 +12,17 @@ from atelier_desk.domain.events.run import (
     ChildAnswered,
     ChildAsked,
     ChildFinished,
-    ChildrenPlanned,
     ChildStarted,
-    EventBody,
     LimitKind,
     LimitsRaised,
     RunPaused,
 )
-from atelier_desk.domain.team import ChildPlan, ChildStatus, Spending, TeamCall
+from atelier_desk.domain.team import ChildStatus, Spending
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.next_step import Append, CallModel, StartChildren, Wait, next_step
-from atelier_desk.engine.run.reducer.state import RunState
-from tests.support.run_events import Script, advance, agent, call, finished, reply, started
-
-
-def planned(
-    *stages: int, stop_on_error: bool = False, background: bool = False, budget: Budget | None = None
-) -> RunState:
-    """A run whose call planned one sub-agent for each stage."""
-    script = Script(config=agent(budget=budget or Budget()))
-    script.add(reply("", call("c", "plan_actions")), started("c", "plan_actions"))
-    plans = tuple(
-        ChildPlan(id=f"k{n}", name=f"k{n}", agent=agent(), prompt="x", stage=stage) for n, stage in enumerate(stages)
-    )
-    planning = ChildrenPlanned(
-        call_id="c", kind=TeamCall.PLAN, children=plans, stop_on_error=stop_on_error, background=background
-    )
-    return script.add(planning).state
-
-
-def after(state: RunState, *bodies: EventBody) -> RunState:
-    for body in bodies:
-        state = advance(state, body)
-    return state
-
-
-def end(child_id: str, status: ChildStatus = ChildStatus.COMPLETED, **more: object) -> ChildFinished:
-    return ChildFinished(child_id=child_id, status=status, **more)  # type: ignore[arg-type]
+from tests.engine.run.planned_children import after, end, planned
+from tests.support.run_events import call, finished, reply, started
 
 
 def test_a_stage_starts_when_the_previous_one_has_ended() -> None:

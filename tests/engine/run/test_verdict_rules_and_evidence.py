@@ -14,62 +14,34 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from atelier_desk.domain.approval import ApprovalPolicy
-from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.call_effects import facts
 from atelier_desk.engine.run.permission_rules import denials, rules
 from atelier_desk.engine.run.permissions import (
     REPOSITORY_REFUSAL,
     Judge,
-    JudgedCall,
     disclosure_filter,
     refusal,
     unreachable,
 )
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
-from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.call_facts import Concern
-from atelier_desk.tools.base import Call
-from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.diffs import digest
-from tests.engine.run.test_permissions import ApprovalMode, started, state
-
-REGISTRY = create_default_tool_registry()
+from tests.engine.run.judged_calls import REGISTRY, call_of, judged, run_in
+from tests.engine.run.permission_states import started
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
-
-
-def run_in(folder: Path, *said: tuple[Action, str], mode: ApprovalMode = ApprovalMode.SELECTIVE) -> RunState:
-    held = tuple(PermissionRule(text=text, action=action) for action, text in said)
-    return replace(state(mode, workspace=(str(folder),)), approvals=ApprovalPolicy(mode=mode, rules=held))
-
-
-def call_of(name: str, **arguments: Any) -> Call:
-    tool = REGISTRY.get_tool(name)
-    assert tool is not None
-    return REGISTRY.prepare(tool, arguments).described
-
-
-def judged(
-    run: RunState, name: str, judge: Judge | None = None, tainted: tuple[str, ...] = (), **arguments: Any
-) -> JudgedCall:
-    tool, described = REGISTRY.get_tool(name), call_of(name, **arguments)
-    assert tool is not None
-    intent = started(arguments, described.risk.value, name).model_copy(
-        update={"section": tool.section, "effect": described.effect.value}
-    )
-    return (judge or Judge()).judged(run, intent, described, repaired=False, tainted=tainted)
 
 
 def test_a_permanent_rule_is_offered_only_for_calls_the_mode_asks_about(folder: Path) -> None:

@@ -20,7 +20,7 @@ from atelier_desk.engine.attachments.reading import PreparedAttachments, of_byte
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_queued_messages import Busy
+from tests.engine.runs.busy_model import Busy
 from tests.support.sample_images import png
 
 

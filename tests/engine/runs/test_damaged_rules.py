@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_rights_withdrawal import TOUCH, answer, begun, redirect, take_up
+from tests.engine.runs.withdrawn_rights import TOUCH, answer, begun, redirect, take_up
 from tests.support.scripted_teams import ask_user, leader, scripts, spawn
 
 DENIED = "run_command(touch:*)"

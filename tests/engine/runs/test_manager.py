@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
-from atelier_desk.domain.agent import AgentConfig, Budget, ToolMode
+from atelier_desk.domain.agent import Budget, ToolMode
 from atelier_desk.domain.errors import (
     ConflictError,
     ContextOverflowError,
@@ -24,33 +24,10 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus
-from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult
 from tests.engine.conftest import Opener, Recorder
-from tests.support.run_events import agent as agent_of
-
-TOOLS = ("TodoTool", "CalculatorTool", "UserQuestionTool", "MemoryTool", "ReportTool", "output", "task_complete")
-
-
-def agent(**changes: Any) -> AgentConfig:
-    return agent_of(**{"tools": TOOLS, **changes})
-
-
-def calculate(id: str, expression: str) -> ToolCall:
-    return ToolCall(id=id, name="CalculatorTool", arguments={"operation": "eval", "expression": expression})
-
-
-def ask(id: str, question: str = "Which colour?") -> ToolCall:
-    arguments = {"operation": "ask", "question": question, "questionType": "text"}
-    return ToolCall(id=id, name="UserQuestionTool", arguments=arguments)
-
-
-async def start(atelier: Atelier, text: str = "hello", **options: Any) -> tuple[str, str]:
-    workflow = await atelier.workflows.create()
-    run_id = await atelier.runs.send(workflow.id, text, agent=options.pop("agent", agent()), **options)
-    return workflow.id, run_id
+from tests.engine.runs.sample_runs import Blocking, agent, ask, calculate, start
 
 
 async def test_a_turn_with_a_tool_is_streamed_and_stored(open_atelier: Opener) -> None:
@@ -150,33 +127,6 @@ async def test_cancel_in_the_middle_of_a_reply_keeps_the_partial_and_is_quick(op
         assert [message.content for message in messages if message.kind == "cut_off"] == ["a long answer th"]
         assert atelier.runs.live.alive.get(workflow_id) is None
         assert took < 5, "a bound that only a hang breaks; the real figure is in the bench"
-
-
-class Blocking(Tool):
-    """Waits until it is cancelled, and reports that."""
-
-    name: ClassVar[str] = "blocking"
-    section: ClassVar[str] = "core_ops"
-    effect: ClassVar[Effect] = Effect.WRITE
-    input: ClassVar[Any] = Input
-
-    def __init__(self) -> None:
-        self.running = asyncio.Event()
-        self.cancelled = False
-        self.release = asyncio.Event()
-
-    @property
-    def description(self) -> str:
-        return "Waits."
-
-    async def run(self, input: Any, context: ToolContext) -> Outcome:
-        self.running.set()
-        try:
-            await self.release.wait()
-        except asyncio.CancelledError:
-            self.cancelled = True
-            raise
-        return ToolResult.ok(done=True)
 
 
 async def test_cancel_reaches_the_tool(open_atelier: Opener) -> None:

@@ -32,7 +32,7 @@ from atelier_desk.llm import secrets
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate
 from tests.engine.conftest import Opener
-from tests.engine.test_memory_of_regenerated_turns import remember
+from tests.engine.remembering_turns import remember
 from tests.support.run_events import agent as agent_of
 from tests.support.scripted_teams import spawn
 

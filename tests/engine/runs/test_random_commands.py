@@ -37,7 +37,7 @@ from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import WordEmbedder
-from tests.engine.runs.test_manager import TOOLS, agent, ask, calculate
+from tests.engine.runs.sample_runs import TOOLS, agent, ask, calculate
 
 COMMANDS = (
     "send_queue", "send_queue", "send_redirect", "send_terminate", "send_silent", "pause", "resume", "resume", "raise",

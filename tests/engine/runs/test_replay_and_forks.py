@@ -14,7 +14,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.runs.test_manager import agent, ask, calculate, start
+from tests.engine.runs.sample_runs import agent, ask, calculate, start
 
 
 async def test_replay_gives_the_durable_stream_again(open_atelier: Opener) -> None:

@@ -11,14 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
+from atelier_desk.domain.agent import ApprovalMode, Choices
 from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings, ApprovalStatus, Decision
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.events.base_event import Dispatch
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
-from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
@@ -31,14 +29,24 @@ from atelier_desk.policy.approval_strictness_and_grouping import stricter_settin
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.run.reducer.test_reduce import Script
+from tests.engine.runs.withdrawn_rights import (
+    TOUCH,
+    Change,
+    answer,
+    begun,
+    forbid,
+    forbid_here,
+    nothing,
+    plan,
+    redirect,
+    take_folder,
+    take_up,
+)
 from tests.engine.team.conftest import bodies
-from tests.support.run_events import agent
+from tests.support.run_events import Script, agent
 from tests.support.scripted_teams import ask_user, leader, scripts, spawn
 
-TOUCH = ToolCall(id="c", name="run_command", arguments={"command": "touch seen", "modifies_files": True})
 ALLOWED = "run_command(touch seen)"
-Change = Callable[[Atelier, str, str], Awaitable[object]]
 
 
 class Held:
@@ -69,24 +77,8 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Held:
     return Held(monkeypatch)
 
 
-async def begun(
-    atelier: Atelier, folder: Path, mode: ApprovalMode = ApprovalMode.AUTO, *, approval: ApprovalMode | None = None
-) -> str:
-    """A run that makes a command's call; returns its id."""
-    folder.mkdir(exist_ok=True)
-    stored: Agent = await atelier.agents.save(
-        agent(name="Worker", tools=("run_command", "UserQuestionTool"), approval=mode)
-    )
-    workflow = await atelier.workflows.create("w", stored.id, (str(folder),))
-    return await atelier.runs.send(workflow.id, "go", approval=approval)
-
-
 async def rule_of(atelier: Atelier) -> PermissionRule:
     return next(each for each in await atelier.permissions.rules() if each.text == ALLOWED)
-
-
-async def plan(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
-    await atelier.workflows.choose(workflow_id, Choices(approval=ApprovalMode.PLAN))
 
 
 async def plan_of_the_agent(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
@@ -99,21 +91,8 @@ async def other_agent(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
     await atelier.workflows.choose(workflow_id, Choices(), agent_id=careful.id)
 
 
-async def forbid(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
-    await atelier.permissions.add(PermissionRule(text="run_command(touch:*)", action=Action.DENY))
-
-
-async def forbid_here(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
-    rule = PermissionRule(text="run_command", action=Action.DENY, scope=RuleScope.WORKFLOW, scope_id=workflow_id)
-    await atelier.permissions.add(rule)
-
-
 async def forbid_a_file(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
     await atelier.permissions.add(PermissionRule(text="file_ops(seen)", action=Action.DENY))
-
-
-async def take_folder(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
-    await atelier.workflows.set_workspace(workflow_id, ())
 
 
 async def withdraw(atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
@@ -135,10 +114,6 @@ async def stop(atelier: Atelier, _workflow_id: str, run_id: str) -> None:
 
 async def delete(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
     await atelier.workflows.delete(workflow_id)
-
-
-async def nothing(_atelier: Atelier, _workflow_id: str, _run_id: str) -> None:
-    return None
 
 
 async def loosen(atelier: Atelier, workflow_id: str, _run_id: str) -> None:
@@ -360,21 +335,6 @@ async def test_a_change_while_a_turn_starts(
         await changing
         await atelier.runs.wait(run_id)
         assert not (tmp_path / "work" / "seen").exists()
-
-
-async def answer(atelier: Atelier, run_id: str) -> None:
-    [asked] = await atelier.repos.questions.pending()
-    await atelier.runs.answering.answer_question(asked.id, QuestionStatus.ANSWERED, text="blue")
-
-
-async def redirect(atelier: Atelier, run_id: str) -> None:
-    await atelier.runs.steering.message(run_id, "Do it now.", Dispatch.REDIRECT)
-
-
-async def take_up(atelier: Atelier, run_id: str) -> None:
-    await atelier.runs.steering.pause(run_id)
-    await answer(atelier, run_id)
-    await atelier.runs.steering.resume(run_id)
 
 
 @pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")

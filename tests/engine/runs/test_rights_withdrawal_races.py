@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_rights_withdrawal import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
+from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
 from tests.support.run_events import agent
 from tests.support.scripted_teams import leader, scripts, spawn
 

@@ -15,7 +15,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.engine.services.test_skills import take_up, write
+from tests.engine.services.skill_folders import take_up, write
 from tests.engine.team.conftest import bodies
 from tests.support.run_events import agent
 from tests.support.scripted_teams import ask_user, leader, scripts, spawn

@@ -19,7 +19,7 @@ from atelier_desk.tools.base import Effect
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
-from tests.engine.run.request.test_small_context import on_window
+from tests.engine.run.request.small_windows import on_window
 
 LIST: tuple[str, dict[str, Any]] = ("list_directory", {"path": "."})
 READ: tuple[str, dict[str, Any]] = ("read_file", {"path": "note.md"})

@@ -17,17 +17,7 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
-
-FILE = {
-    "name": "Researcher", "lifecycle": "permanent", "provider": "ollama", "model": "qwen3:4b", "temperature": 0.2,
-    "max_tokens": 4096,
-    "system_prompt": "…", "tools": ["TodoTool", "MemoryTool"], "sections": ["web_ops"], "mcp_servers": [],
-    "tool_mode": "direct", "tool_dialect": "auto", "max_tool_iterations": 50, "enable_thinking": True,
-    "effort": "medium",
-    "question_timeout_s": 300,
-    "approval": "selective",
-    "budget": {"max_cost": 1.0, "max_tokens": 200000, "max_seconds": 900, "max_tool_calls": 100},
-}  # fmt: skip
+from tests.engine.services.agent_file import FILE
 
 
 async def test_the_first_start_creates_the_assistant_with_the_starter_model(open_atelier: Opener) -> None:

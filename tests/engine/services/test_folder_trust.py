@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_manager import agent
+from tests.engine.runs.sample_runs import agent
 
 
 @pytest.fixture

@@ -20,20 +20,7 @@ from atelier_desk.storage.project_graph_rows import project_key
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from tests.engine.conftest import Opener
 from tests.engine.services.conftest import STORE, USE
-
-
-async def read(atelier: Atelier, project: Project, *paths: str, force: bool = False) -> None:
-    await atelier.projects.ingest(project.id, paths, force=force)
-    state = await atelier.projects.wait(project.id)
-    assert state is not None
-    assert state.stage is IngestStage.DONE, state.error
-
-
-async def named(atelier: Atelier, project: Project, name: str) -> str:
-    """The id of the only entity of that name that is not an import."""
-    found = await atelier.projects.find(name, project_ids=[project.id], kinds=[EntityKind.SCOPE, EntityKind.FILE])
-    [one] = [each.entity.id for each in found if each.entity.name == name]
-    return one
+from tests.engine.services.indexed_projects import named, read
 
 
 async def test_code_and_documents_are_found_and_related(open_atelier: Opener, code: Path) -> None:

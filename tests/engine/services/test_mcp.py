@@ -26,28 +26,14 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import variable_resolution
 from atelier_desk.tools.registry.registry import PreparedCall
 from tests.engine.conftest import Opener
-from tests.mcp.conftest import Make, PlainServer, alive, plain
+from tests.engine.services.mcp_servers import FREE, added, ended
+from tests.mcp.conftest import Make, alive, plain
 from tests.support.run_events import agent
 from tests.support.sample_images import png
 from tests.support.servers.mcp_stdio import ECHO, tool
 
 __all__ = ["plain"]
 SAYS = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "It said hello."]
-
-
-async def added(atelier: Atelier, server: PlainServer, **fields: Any) -> None:
-    await atelier.mcp.save(server.config(**fields), new=True)
-    health = await atelier.mcp.test("plain")
-    assert health.ok, health.message
-
-
-async def ended(atelier: Atelier, config: Any, text: str = "Go") -> dict[str, Any]:
-    """The result of the first call of a run."""
-    events = [event async for event in atelier.run(text, agent=config)]
-    return next(event.data for event in events if event.chunk_type is ChunkType.TOOL_END)
-
-
-FREE = agent(tools=(), mcp_servers=("plain",), approval=ApprovalMode.AUTO)
 
 
 async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_approval(

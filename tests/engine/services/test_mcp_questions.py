@@ -27,9 +27,9 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget
 from tests.engine.conftest import Opener
-from tests.mcp.test_sdk_server import served
 from tests.support.run_events import agent
 from tests.support.servers import mcp_client_requests
+from tests.support.servers.mcp_sign_in import served
 
 # On a busy machine the HTTP client may drop an unread stream of the older protocol when the server of a test ends:
 # that is its own noise.

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
 import pytest
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import MemoryScope, MemoryType
-from tests.engine.conftest import Opener, WordEmbedder
+from tests.engine.conftest import Opener
+from tests.engine.services.other_embedder import OtherEmbedder
 from tests.support.manual_clock import ManualClock
-
-
-class OtherEmbedder(WordEmbedder):
-    id = "test:other:32"
-    dimension = 32
-
-    async def embed(self, texts: Sequence[str], *, query: bool = False) -> np.ndarray:
-        return (await super().embed(texts, query=query))[:, :32]
 
 
 async def test_an_added_memory_is_found_with_the_parts_of_its_score(open_atelier: Opener) -> None:

@@ -14,7 +14,7 @@ from PIL import Image, ImageDraw, ImageFont
 from atelier_desk.domain.project import EntityKind
 from atelier_desk.storage.search_terms import excerpt
 from tests.engine.conftest import Opener
-from tests.engine.services.test_indexing import read
+from tests.engine.services.indexed_projects import read
 
 
 def drawn(text: str, size: tuple[int, int] = (900, 160)) -> bytes:

@@ -13,8 +13,8 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.conftest import STORE
-from tests.engine.services.test_indexing import named, read
-from tests.engine.services.test_memories import OtherEmbedder
+from tests.engine.services.indexed_projects import named, read
+from tests.engine.services.other_embedder import OtherEmbedder
 
 
 class Counting(WordEmbedder):

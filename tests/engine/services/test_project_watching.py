@@ -13,7 +13,7 @@ from atelier_desk.domain.project import EntityKind, IngestStage, Project
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.projects import background_indexing
 from tests.engine.conftest import Opener
-from tests.engine.services.test_indexing import named, read
+from tests.engine.services.indexed_projects import named, read
 
 
 async def until_found(atelier: Atelier, project: Project, name: str, *, there: bool = True) -> None:

@@ -16,7 +16,7 @@ from atelier_desk.engine.importing.imported_data_restrictions import hold
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.workspace.skills import argument_placeholders
 from tests.engine.conftest import Opener
-from tests.engine.services.test_skills import home, project, turn, write
+from tests.engine.services.skill_folders import home, project, turn, write
 
 __all__ = ["home", "project"]
 

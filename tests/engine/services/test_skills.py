@@ -14,54 +14,14 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.replay_and_fork import run_events
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
-from tests.engine.runs.test_manager import agent
+from tests.engine.runs.sample_runs import agent
+from tests.engine.services.skill_folders import home, project, take_up, turn, write
 
-SKILL = "---\nname: {name}\ndescription: {description}\n{more}---\n{body}\n"
-
-
-def write(
-    folder: Path,
-    name: str,
-    *,
-    description: str = "",
-    body: str = "Do it.",
-    more: str = "",
-    place: str = ".agents/skills",
-) -> Path:
-    file = folder / place / name / "SKILL.md"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(SKILL.format(name=name, description=description or f"Does {name}.", body=body, more=more))
-    return file
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    folder = tmp_path / "someone"
-    folder.mkdir()
-    monkeypatch.setenv("ATELIER_HOME", str(folder))
-    return folder
-
-
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    return folder
-
-
-def take_up(name: str, id: str = "c1") -> ToolCall:
-    return ToolCall(id=id, name="activate_skill", arguments={"name": name})
-
-
-async def turn(atelier: Atelier, workflow_id: str, text: str = "Go", **fields: object) -> str:
-    run_id = await atelier.runs.send(workflow_id, text, agent=agent(**fields))
-    await atelier.runs.wait(run_id)
-    return run_id
+__all__ = ["home", "project"]
 
 
 def result(model: ScriptedModel, request: int = 1) -> dict[str, object]:
@@ -263,7 +223,7 @@ async def test_a_person_calls_a_skill_with_arguments(open_atelier: Opener, home:
         assert messages[0].details["files"] == [
             {"name": "fix/SKILL.md", "text": f"Fix 7 on main line from {file.parent}."}
         ]
-        await atelier.runs.wait(await atelier.runs.edit_and_resend(workflow.id, run_id, "/fix 8 trunk", agent=agent()))
+        await atelier.runs.wait(await atelier.runs.edit_and_resend(workflow.id, run_id, "/fix 8 trunk"))
         assert "Fix 8 on trunk" in model.requests[1].messages[-1].content
         await turn(atelier, workflow.id, "/nothing like that, and /etc/passwd")
         assert model.requests[2].messages[-1].content == "/nothing like that, and /etc/passwd"

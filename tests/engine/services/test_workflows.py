@@ -194,7 +194,7 @@ async def test_branches_remain_and_can_be_chosen(open_atelier: Opener) -> None:
         workflow = await atelier.workflows.create("x")
         first = await turn(atelier, workflow.id, "a")
         await turn(atelier, workflow.id, "b")
-        again = await atelier.runs.edit_and_resend(workflow.id, first, "a, better", agent=AGENT)
+        again = await atelier.runs.edit_and_resend(workflow.id, first, "a, better")
         await atelier.runs.wait(again)
         shown = [entry.message.content for entry in await atelier.workflows.transcript(workflow.id)]
         assert shown == ["a, better", "one again"]

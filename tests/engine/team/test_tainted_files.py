@@ -21,7 +21,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
-from tests.engine.team.test_taint import OUTSIDE, Sends, finish, sends, waiting
+from tests.engine.team.taint_scenario import OUTSIDE, Sends, finish, sends, waiting
 
 TOOLS = (
     "Sends", "read_file", "write_file", "edit_file", "copy_file", "move_file", "delete_path", "search_files",

@@ -13,16 +13,17 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.llm.conversation_shapes import SHAPES, conversation
 from tests.llm.stream_requests import (
     ADD,
+    answer,
     arguments,
     ask,
     called,
-    collect,
     provider,
     reply_of,
     result,
     retries,
     run,
     said,
+    send,
 )
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.anthropic import FakeAnthropic, error_body, model_entry
@@ -54,7 +55,7 @@ async def test_a_reply_with_everything(
     if whole:
         reply = Reply(raw=json.dumps(anthropic_server.whole(reply, MODEL)).encode(), chunk_size=chunk_size)
     anthropic_server.script(reply)
-    deltas = await collect(chat.stream(ask(tools=(ADD,), model=MODEL)))
+    deltas = await send(chat, tools=(ADD,), model=MODEL)
     got = reply_of(deltas)
     assert (got.content, got.reasoning, got.finish_reason, got.model) == (
         "Voilà 🙂",
@@ -77,11 +78,7 @@ async def test_the_request_body(anthropic_server: FakeAnthropic, chat: Any) -> N
         ChatMessage(role=Role.SYSTEM, content="Be brief."),
         ChatMessage(role=Role.USER, content="Look", images=(image,)),
     )
-    await collect(
-        chat.stream(
-            ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", " "), seed=4)
-        )
-    )
+    await send(chat, *messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", " "), seed=4)
     mark = {"cache_control": {"type": "ephemeral"}}
     assert sent(anthropic_server) == [
         {
@@ -154,7 +151,7 @@ async def test_parameters_supported_by_each_model(
     max_tokens: int,
 ) -> None:
     anthropic_server.script(Reply(text="ok"))
-    await collect(chat.stream(ask(model=model, **fields)))
+    await send(chat, model=model, **fields)
     (body,) = sent(anthropic_server)
     found = (
         body.get("thinking"),
@@ -175,10 +172,7 @@ async def test_seventy_conversations_are_accepted(
     anthropic_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, model, {"blocks": [thought, {"type": "text", "length": 1}]})
-        assert (
-            reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content
-            == "ok"
-        ), kinds
+        assert (await answer(chat, *messages, model=model, tools=(ADD,) if tools else ())).content == "ok", kinds
     assert anthropic_server.refusals == []
 
 
@@ -193,11 +187,11 @@ async def test_thinking_is_sent_back_unchanged_and_in_its_position(
         Reply(text="Je regarde", reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84", reasoning="fini")
     )
     messages: list[Any] = ["12*7?"]
-    one = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=model))))
+    one = await answer(chat, *messages, tools=(ADD,), model=model)
     messages += [said(one), result("toolu_0"), result("toolu_1")]
-    two = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=model))))
+    two = await answer(chat, *messages, tools=(ADD,), model=model)
     anthropic_server.script(Reply(text="Yes."))
-    await collect(chat.stream(ask(*messages, said(two), "Sure?", tools=(ADD,), model=model)))
+    await send(chat, *messages, said(two), "Sure?", tools=(ADD,), model=model)
     assert anthropic_server.refusals == []
     first = anthropic_server.issued.replies[model, ("toolu_0", "toolu_1")]
     assert sent(anthropic_server)[1]["messages"][1]["content"] == first, "all of it as it came, texts and calls too"
@@ -207,7 +201,7 @@ async def test_thinking_is_sent_back_unchanged_and_in_its_position(
 
 async def test_thinking_is_sent_to_no_other_server(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 3)
-    one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
+    one = await answer(chat, "u", tools=(ADD,), model=MODEL)
     other = called("d").model_copy(
         update={"provider_data": ProviderData.pack("Elsewhere", MODEL, {"blocks": [{"type": "thinking"}]})}
     )
@@ -216,9 +210,7 @@ async def test_thinking_is_sent_to_no_other_server(anthropic_server: FakeAnthrop
         (other, {}),
         (said(one), {"enable_thinking": False}),
     ):
-        await collect(
-            chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields}))
-        )
+        await send(chat, "u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields})
     assert ["thinking" in json.dumps(body["messages"]) for body in sent(anthropic_server)] == [False] * 4
     assert anthropic_server.refusals == []
 
@@ -229,12 +221,8 @@ async def test_a_turn_that_started_without_thinking_continues_without(
     """For a model with a thinking budget; the calls stay calls, and the next turn thinks again."""
     anthropic_server.script(Reply(text="2"), Reply(text="ok", reasoning="hm"))
     messages: list[Any] = ["1+1?", called("c", expression="1+1"), result("c")]
-    await collect(chat.stream(ask(*messages, tools=(ADD,), model="claude-haiku-4-5")))
-    await collect(
-        chat.stream(
-            ask(*messages, "and?", ChatMessage(role=Role.ASSISTANT, content="2"), "so?", model="claude-haiku-4-5")
-        )
-    )
+    await send(chat, *messages, tools=(ADD,), model="claude-haiku-4-5")
+    await send(chat, *messages, "and?", ChatMessage(role=Role.ASSISTANT, content="2"), "so?", model="claude-haiku-4-5")
     assert ["thinking" in body for body in sent(anthropic_server)] == [False, True]
     assert anthropic_server.refusals == []
 
@@ -244,12 +232,9 @@ async def test_a_server_that_rejects_its_own_signatures(anthropic_server: FakeAn
     anthropic_server.script(
         Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
     )
-    one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=model))))
+    one = await answer(chat, "u", tools=(ADD,), model=model)
     anthropic_server.forgets = True
-    assert (
-        reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=model)))).content
-        == "ok"
-    )
+    assert (await answer(chat, "u", said(one), result("c"), tools=(ADD,), model=model)).content == "ok"
     assert 1 <= len(anthropic_server.refusals) <= 2
     assert "CalculatorTool with" in json.dumps(sent(anthropic_server)[-1]["messages"])
 
@@ -285,7 +270,7 @@ async def test_another_kind_of_thinking_is_tried(
 ) -> None:
     anthropic_server.script(*map(refusing, said_no), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model=model, effort="low")))
+        await send(chat, model=model, effort="low")
     kinds = [body.get("thinking", {}).get("type") for body in sent(anthropic_server)]
     assert kinds == [*expected, expected[-1]], "and it is remembered"
 
@@ -307,14 +292,14 @@ async def test_a_refused_field_is_omitted_and_remembered(
     fields |= {"response_schema": {"type": "object", "properties": {}}} if "format" in message else {}
     anthropic_server.script(refusing(message), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model="claude-opus-4-5", **fields)))
+        await send(chat, model="claude-opus-4-5", **fields)
     assert [field in body for body in sent(anthropic_server)] == [True, False, False]
 
 
 async def test_the_maximum_reply_length_is_learned_from_the_refusal(anthropic_server: FakeAnthropic, chat: Any) -> None:
     anthropic_server.script(Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model="other", max_tokens=100_000)))
+        await send(chat, model="other", max_tokens=100_000)
     assert [body["max_tokens"] for body in sent(anthropic_server)] == [100_000, 64_000, 64_000]
     assert [said.startswith("max_tokens: 100000 > 64000") for said in anthropic_server.refusals] == [True]
 
@@ -322,10 +307,8 @@ async def test_the_maximum_reply_length_is_learned_from_the_refusal(anthropic_se
 async def test_an_answer_schema_is_sent(anthropic_server: FakeAnthropic, chat: Any) -> None:
     inner = {"type": "object", "properties": {"minimum": {"type": "integer", "minimum": 1, "enum": [1, 2]}}}
     anthropic_server.script(Reply(text="{}"))
-    await collect(
-        chat.stream(
-            ask(model=MODEL, response_schema={"type": "object", "properties": {"a": {"type": "array", "items": inner}}})
-        )
+    await send(
+        chat, model=MODEL, response_schema={"type": "object", "properties": {"a": {"type": "array", "items": inner}}}
     )
     closed = {
         "type": "object",
@@ -351,11 +334,11 @@ async def test_usage_includes_cache_reads_and_writes(anthropic_server: FakeAnthr
     }
     usage["output_tokens_details"] = {"thinking_tokens": 12}
     anthropic_server.script(Reply(text="ok", usage=usage), Reply(text="ok", usage=None))
-    counted = reply_of(await collect(chat.stream(ask(model=MODEL)))).usage
+    counted = (await answer(chat, model=MODEL)).usage
     assert counted == Usage(
         tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_stored=20, tokens_reasoning=12
     )
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).usage is None
+    assert (await answer(chat, model=MODEL)).usage is None
 
 
 @pytest.mark.parametrize(
@@ -368,7 +351,7 @@ async def test_usage_includes_cache_reads_and_writes(anthropic_server: FakeAnthr
 )  # fmt: skip
 async def test_stop_reasons(anthropic_server: FakeAnthropic, chat: Any, stop: str, reason: FinishReason) -> None:
     anthropic_server.script(Reply(text="a", finish=stop))
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).finish_reason is reason
+    assert (await answer(chat, model=MODEL)).finish_reason is reason
 
 
 async def test_models_of_all_pages(anthropic_server: FakeAnthropic, chat: Any) -> None:
@@ -415,7 +398,7 @@ async def test_the_model_list_overrides_assumptions(anthropic_server: FakeAnthro
     anthropic_server.models = [{**entry, "max_tokens": 2000}]
     await chat.list_models()
     anthropic_server.script(Reply(text="ok"))
-    await collect(chat.stream(ask(model="claude-next", effort="high")))
+    await send(chat, model="claude-next", effort="high")
     (body,) = sent(anthropic_server)
     assert ("thinking" in body, "output_config" in body, body["max_tokens"]) == (False, False, 2000)
 
@@ -426,16 +409,14 @@ async def test_a_wrong_key(anthropic_server: FakeAnthropic, clock: ManualClock) 
     assert (health.ok, health.code) == (False, "auth")
     assert "sk-ant-wrong" not in health.message
     with pytest.raises(ProviderError, match="refused the API key"):
-        await collect(
-            provider("anthropic", anthropic_server.root, clock, key="sk-ant-wrong-key-99").stream(ask(model=MODEL))
-        )
+        await send(provider("anthropic", anthropic_server.root, clock, key="sk-ant-wrong-key-99"), model=MODEL)
     assert anthropic_server.of("/v1/messages") != [], "the version was added to the address"
 
 
 async def test_a_bearer_token_on_request(anthropic_server: FakeAnthropic, clock: ManualClock) -> None:
     chat = provider("anthropic", anthropic_server.url, clock, key=KEY, key_style="bearer")
     anthropic_server.script(Reply(text="ok"))
-    await collect(chat.stream(ask(model=MODEL)))
+    await send(chat, model=MODEL)
     headers = anthropic_server.requests[0].headers
     assert headers["authorization"] == f"Bearer {KEY}"
     assert "x-api-key" not in headers
@@ -465,7 +446,7 @@ async def test_refusals(
 ) -> None:
     anthropic_server.script(Failure(status, error_body(kind, message)))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask(model=MODEL, retry=False)))
+        await send(chat, model=MODEL, retry=False)
     assert (caught.value.code, caught.value.status) == (code, status)
     assert message.split(":")[0] in str(caught.value)
 
@@ -478,7 +459,7 @@ async def test_errors_in_the_middle_of_a_stream(
         Reply(text="a long reply", midway_error={"error": {"type": kind, "message": message}}, error_after=3)
     )
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask(model=MODEL, retry=False)))
+        await send(chat, model=MODEL, retry=False)
     assert caught.value.code == code
 
 
@@ -516,7 +497,7 @@ async def test_overflow(
 ) -> None:
     anthropic_server.script(Failure(status, error_body(kind, message)))
     with pytest.raises(ContextOverflowError) as caught:
-        await collect(chat.stream(ask(model=MODEL)))
+        await send(chat, model=MODEL)
     assert (caught.value.n_ctx, caught.value.n_prompt) == (n_ctx, n_prompt)
 
 

@@ -13,16 +13,17 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.llm.conversation_shapes import SHAPES, conversation
 from tests.llm.stream_requests import (
     ADD,
+    answer,
     arguments,
     ask,
     called,
-    collect,
     provider,
     reply_of,
     result,
     retries,
     run,
     said,
+    send,
 )
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.google import FakeGoogle, error_body, model_entry
@@ -48,7 +49,7 @@ async def test_a_reply_with_everything(
     if whole:
         reply = Reply(raw=json.dumps(google_server.whole(reply, MODEL)).encode(), chunk_size=chunk_size)
     google_server.script(reply)
-    deltas = await collect(chat.stream(ask(tools=(ADD,), model=MODEL)))
+    deltas = await send(chat, tools=(ADD,), model=MODEL)
     got = reply_of(deltas)
     assert (got.content, got.reasoning, got.finish_reason, got.model) == (
         "Voilà 🙂",
@@ -70,11 +71,7 @@ async def test_the_request_body(google_server: FakeGoogle, chat: Any) -> None:
         ChatMessage(role=Role.SYSTEM, content="Be brief."),
         ChatMessage(role=Role.USER, content="Look", images=(image,)),
     )
-    await collect(
-        chat.stream(
-            ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", ""), seed=4)
-        )
-    )
+    await send(chat, *messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END", ""), seed=4)
     assert google_server.chats == [
         {
             "contents": [{"role": "user",
@@ -120,7 +117,7 @@ async def test_parameters_supported_by_each_model(
     google_server: FakeGoogle, chat: Any, model: str, fields: Any, thinking: Any, temperature: Any, max_tokens: int
 ) -> None:
     google_server.script(Reply(text="ok"))
-    await collect(chat.stream(ask(model=model, **fields)))
+    await send(chat, model=model, **fields)
     (config,) = [body["generationConfig"] for body in google_server.chats]
     assert (config.get("thinkingConfig"), config.get("temperature"), config["maxOutputTokens"]) == (
         thinking,
@@ -140,10 +137,7 @@ async def test_seventy_conversations_are_accepted(
     google_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, model, thought)
-        assert (
-            reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content
-            == "ok"
-        ), kinds
+        assert (await answer(chat, *messages, model=model, tools=(ADD,) if tools else ())).content == "ok", kinds
     assert google_server.refusals == []
 
 
@@ -157,11 +151,11 @@ async def test_signatures_are_sent_back_unchanged_and_in_their_position(
         Reply(text=text, reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84 it is", reasoning="fini")
     )
     messages: list[Any] = ["12*7?"]
-    one = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=model))))
+    one = await answer(chat, *messages, tools=(ADD,), model=model)
     messages += [said(one), result("c0"), result("c1")]
-    two = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=model))))
+    two = await answer(chat, *messages, tools=(ADD,), model=model)
     google_server.script(Reply(text="Yes."))
-    await collect(chat.stream(ask(*messages, said(two), "Sure?", tools=(ADD,), model=model)))
+    await send(chat, *messages, said(two), "Sure?", tools=(ADD,), model=model)
     assert google_server.refusals == []
     (_, on_call, _), (_, on_text, _) = google_server.issued.signatures[:2]
     sent = google_server.chats[-1]["contents"]
@@ -175,7 +169,7 @@ async def test_signatures_are_sent_back_unchanged_and_in_their_position(
 async def test_signatures_are_sent_to_no_other_server(google_server: FakeGoogle, chat: Any) -> None:
     """Calls of other models and servers stay calls, with the placeholder that Google defines for that."""
     google_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 4)
-    one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
+    one = await answer(chat, "u", tools=(ADD,), model=MODEL)
     elsewhere = ProviderData.pack("Elsewhere", MODEL, {"thoughtSignature": "c2ln"})
     foreign = called("d")
     other = foreign.model_copy(
@@ -186,9 +180,7 @@ async def test_signatures_are_sent_to_no_other_server(google_server: FakeGoogle,
         (other, {}),
         (said(one), {"model": "gemini-2.5-flash"}),
     ):
-        await collect(
-            chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields}))
-        )
+        await send(chat, "u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields})
     placed = [body["contents"][1]["parts"][0].get("thoughtSignature") for body in google_server.chats[1:]]
     assert placed == ["skip_thought_signature_validator"] * 2 + [None]
     assert google_server.refusals == []
@@ -198,12 +190,9 @@ async def test_a_server_that_rejects_its_own_signatures(google_server: FakeGoogl
     google_server.script(
         Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
     )
-    one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
+    one = await answer(chat, "u", tools=(ADD,), model=MODEL)
     google_server.forgets = True
-    assert (
-        reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=MODEL)))).content
-        == "ok"
-    )
+    assert (await answer(chat, "u", said(one), result("c"), tools=(ADD,), model=MODEL)).content == "ok"
     assert google_server.refusals == ["Corrupted thought signature."] * 2
     assert "CalculatorTool with" in json.dumps(google_server.chats[-1]["contents"])
 
@@ -213,16 +202,16 @@ async def test_a_reply_rejected_for_a_missing_signature_is_requested_again(
 ) -> None:
     google_server.script(Reply(text="", finish="MISSING_THOUGHT_SIGNATURE"), Reply(text="ok"))
     messages = ["u", called("c", expression="1"), result("c")]
-    assert reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=MODEL)))).content == "ok"
+    assert (await answer(chat, *messages, tools=(ADD,), model=MODEL)).content == "ok"
     assert "CalculatorTool with" in json.dumps(google_server.chats[-1]["contents"])
 
 
 async def test_tool_names_the_api_does_not_accept_are_mapped_back(google_server: FakeGoogle, chat: Any) -> None:
     tool = ToolSpec(name="3d render", description="", parameters={"type": "object"})
     google_server.script(Reply(calls=[Call("_3d_render", {}, id="c")]), Reply(text="ok"))
-    one = reply_of(await collect(chat.stream(ask("u", tools=(tool,), model=MODEL))))
+    one = await answer(chat, "u", tools=(tool,), model=MODEL)
     assert one.tool_calls[0].name == "3d render"
-    await collect(chat.stream(ask("u", said(one), result("c", name="3d render"), tools=(tool,), model=MODEL)))
+    await send(chat, "u", said(one), result("c", name="3d render"), tools=(tool,), model=MODEL)
     assert google_server.refusals == []
 
 
@@ -275,7 +264,7 @@ async def test_another_measure_of_thinking_is_tried(
 ) -> None:
     google_server.script(*map(refusing, said_no), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model=model, **fields)))
+        await send(chat, model=model, **fields)
     found = [body["generationConfig"].get("thinkingConfig") for body in google_server.chats]
     assert found[1:] == [*expected, expected[-1]], "and it is remembered"
 
@@ -287,37 +276,35 @@ async def test_a_model_without_system_prompts_tools_and_json(google_server: Fake
     google_server.script(Reply(text="ok"), Reply(text="ok"))
     messages = (ChatMessage(role=Role.SYSTEM, content="Be brief."), "Hello")
     for _ in range(2):
-        await collect(
-            chat.stream(ask(*messages, model="gemma-3-27b-it", response_schema={"type": "object", "properties": {}}))
-        )
+        await send(chat, *messages, model="gemma-3-27b-it", response_schema={"type": "object", "properties": {}})
     first, *_, last = google_server.chats
     assert "systemInstruction" in first
     assert last["contents"] == [{"role": "user", "parts": [{"text": "Be brief."}, {"text": "Hello"}]}]
     assert "responseMimeType" not in last["generationConfig"]
     assert [words.split(" is")[0] for words in google_server.refusals] == ["Developer instruction", "JSON mode"]
     with pytest.raises(ProviderError, match="Function calling is not enabled"):
-        await collect(chat.stream(ask("Hello", model="gemma-3-27b-it", tools=(ADD,))))
+        await send(chat, "Hello", model="gemma-3-27b-it", tools=(ADD,))
 
 
 async def test_the_maximum_reply_length_is_learned_from_the_refusal(google_server: FakeGoogle, chat: Any) -> None:
     google_server.script(Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model="gemini-2.0-flash", max_tokens=100_000)))
+        await send(chat, model="gemini-2.0-flash", max_tokens=100_000)
     assert [body["generationConfig"]["maxOutputTokens"] for body in google_server.chats] == [65_536, 8_192, 8_192]
 
 
 async def test_an_answer_schema_is_sent(google_server: FakeGoogle, chat: Any) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "integer", "minimum": 1}}, "required": ["a"]}
     google_server.script(Reply(text='{"a": 1}'), Reply(text="{}"))
-    await collect(chat.stream(ask(model=MODEL, response_schema=schema)))
+    await send(chat, model=MODEL, response_schema=schema)
     config = google_server.chats[0]["generationConfig"]
     assert (config["responseMimeType"], config["responseJsonSchema"]) == ("application/json", schema)
-    await collect(chat.stream(ask(model="gemini-2.5-flash", response_schema=schema, tools=(ADD,))))
+    await send(chat, model="gemini-2.5-flash", response_schema=schema, tools=(ADD,))
     assert google_server.refusals == ["Function calling with a response mime type: 'application/json' is unsupported"]
     assert "tools" in google_server.chats[-1]
     google_server.script(Reply(text="{}"), Reply(text="{}"))
-    await collect(chat.stream(ask(model="gemini-2.5-flash", response_schema=schema)))
-    await collect(chat.stream(ask(model="gemini-2.5-flash", response_schema=schema, tools=(ADD,))))
+    await send(chat, model="gemini-2.5-flash", response_schema=schema)
+    await send(chat, model="gemini-2.5-flash", response_schema=schema, tools=(ADD,))
     sent = ["responseJsonSchema" in body["generationConfig"] for body in google_server.chats[-2:]]
     assert sent == [True, False], "it is remembered of the two together alone"
 
@@ -330,9 +317,9 @@ async def test_usage_includes_cache_reads_and_thinking(google_server: FakeGoogle
         "thoughtsTokenCount": 12,
     }
     google_server.script(Reply(text="ok", usage=usage), Reply(text="ok", usage=None))
-    counted = reply_of(await collect(chat.stream(ask(model=MODEL)))).usage
+    counted = (await answer(chat, model=MODEL)).usage
     assert counted == Usage(tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_reasoning=12)
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).usage is None
+    assert (await answer(chat, model=MODEL)).usage is None
 
 
 @pytest.mark.parametrize(
@@ -346,13 +333,13 @@ async def test_usage_includes_cache_reads_and_thinking(google_server: FakeGoogle
 )  # fmt: skip
 async def test_finish_reasons(google_server: FakeGoogle, chat: Any, stop: str, reason: FinishReason) -> None:
     google_server.script(Reply(text="a", finish=stop))
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).finish_reason is reason
+    assert (await answer(chat, model=MODEL)).finish_reason is reason
 
 
 async def test_a_blocked_prompt_is_an_error(google_server: FakeGoogle, chat: Any) -> None:
     blocked = {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": {"promptTokenCount": 3}}
     google_server.script(Reply(raw=f"data: {json.dumps(blocked)}\n\n".encode()))
-    got = reply_of(await collect(chat.stream(ask(model=MODEL))))
+    got = await answer(chat, model=MODEL)
     assert (got.finish_reason, got.content) == (FinishReason.CONTENT_FILTER, "")
 
 
@@ -398,7 +385,7 @@ async def test_the_model_list_overrides_assumptions(google_server: FakeGoogle, c
     google_server.models = [{**model_entry("gemini-next", "Next"), "thinking": False, "outputTokenLimit": 2000}]
     await chat.list_models()
     google_server.script(Reply(text="ok"))
-    await collect(chat.stream(ask(model="gemini-next", effort="high")))
+    await send(chat, model="gemini-next", effort="high")
     (config,) = [body["generationConfig"] for body in google_server.chats]
     assert config == {"maxOutputTokens": 2000, "temperature": 0.7}
 
@@ -421,7 +408,7 @@ async def test_a_wrong_key(google_server: FakeGoogle, clock: ManualClock, key: s
     assert (health.ok, health.code) == (False, "auth")
     assert "wrong-key" not in health.message
     with pytest.raises(ProviderError, match="refused the API key"):
-        await collect(chat.stream(ask(model=MODEL)))
+        await send(chat, model=MODEL)
     assert google_server.requests[-1].path.startswith("/v1beta/"), "the version was added to the address"
 
 
@@ -455,7 +442,7 @@ async def test_refusals(
     body = error_body(status, message)
     google_server.script(Failure(status, [body] if listed else body))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask(model=MODEL, retry=False)))
+        await send(chat, model=MODEL, retry=False)
     assert (caught.value.code, caught.value.status) == (code, status)
     assert message.split(".")[0] in str(caught.value)
 
@@ -466,7 +453,7 @@ async def test_errors_in_the_middle_of_a_stream(
 ) -> None:
     google_server.script(Reply(text="a long reply", midway_error=error_body(status, message), error_after=2))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask(model=MODEL, retry=False)))
+        await send(chat, model=MODEL, retry=False)
     assert caught.value.code == code
 
 
@@ -489,7 +476,7 @@ async def test_overflow(google_server: FakeGoogle, chat: Any) -> None:
     said = "The input token count (1200293) exceeds the maximum number of tokens allowed (1048576)."
     google_server.script(Failure(400, error_body(400, said)))
     with pytest.raises(ContextOverflowError) as caught:
-        await collect(chat.stream(ask(model=MODEL)))
+        await send(chat, model=MODEL)
     assert (caught.value.n_ctx, caught.value.n_prompt) == (1_048_576, 1_200_293)
 
 

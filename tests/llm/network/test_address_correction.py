@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.network.address_correction import EndpointAddress, candidates
-from tests.llm.stream_requests import ask, collect, provider, reply_of
+from tests.llm.stream_requests import answer, provider, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.ollama import FakeOllama
 from tests.support.servers.openai import FakeOpenAI
@@ -73,7 +73,7 @@ async def test_a_web_page_is_not_a_model_server(openai_server: FakeOpenAI, clock
     assert "web page" in health.message
     chat = provider("openai", openai_server.url, clock)
     with pytest.raises(Exception, match="web page") as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert getattr(caught.value, "recoverable", True) is False
     assert len(openai_server.of("/v1/chat/completions")) == 1
 
@@ -199,7 +199,7 @@ async def test_azure(openai_server: FakeOpenAI, clock: ManualClock) -> None:
     url = f"{openai_server.url}/chat/completions?api-version=2024-10-21"
     made = provider("openai", url, clock, key=KEY, key_style="api-key")
     assert (made.config.api_version, made.http.base_url) == ("2024-10-21", openai_server.url)
-    assert reply_of(await collect(made.stream(ask()))).content == "Hello"
+    assert (await answer(made)).content == "Hello"
     assert (await made.test()).ok
     for request in openai_server.requests:
         assert request.query == "api-version=2024-10-21"
@@ -235,7 +235,7 @@ async def test_headers_are_sent_and_their_values_redacted(openai_server: FakeOpe
     assert openai_server.requests[0].headers["x-token"] == "Bearer gate-token-value"
     openai_server.script(Failure(400, {"error": "bad gateway value 12345, bad gate-token-value"}))
     with pytest.raises(Exception, match="redacted") as caught:
-        await collect(made.stream(ask()))
+        await send(made)
     assert "12345" not in str(caught.value)
     assert "gate-token-value" not in str(caught.value)
 

@@ -18,7 +18,7 @@ from atelier_desk.llm.network import http_client
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url, is_loopback
 from atelier_desk.llm.network.retry import RetryPolicy
-from tests.llm.stream_requests import ask, collect, provider
+from tests.llm.stream_requests import ask, collect, provider, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.scripted_http_server import Failure, Reply
@@ -133,7 +133,7 @@ async def test_an_endless_answer_is_refused(
 async def test_redirects_are_not_followed(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Failure(307, "", {"location": "http://127.0.0.1:1/elsewhere"}))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert (caught.value.code, caught.value.status) == ("bad_response", 307)
 
 

@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.network.proxy_and_certificates import find_proxy, transport_error
-from tests.llm.stream_requests import ask, collect, provider
+from tests.llm.stream_requests import provider, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.proxies import FakeProxy
@@ -70,7 +70,7 @@ async def test_a_proxy_is_used(
         health = await verdict(FAR, clock)
         assert (health.ok, health.models) == (True, 1)
         chat = provider("openai", FAR, clock)
-        assert await collect(chat.stream(ask()))
+        assert await send(chat)
         await chat.aclose()
         assert set(proxy.asked) in ({"models.test:80"}, {"models.test"})
 
@@ -101,7 +101,7 @@ async def test_an_invalid_proxy_is_named_with_its_variable(
     assert "secret-word" not in health.message
     chat = provider("openai", FAR, clock)
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert (caught.value.code, caught.value.recoverable) == ("proxy", False)
 
 

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import RetryDelta, TextDelta
 from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.network.retry import RetryPolicy, call_with_retries, retryable
-from tests.llm.stream_requests import ask, collect, joined, provider, retries, run
+from tests.llm.stream_requests import ask, collect, joined, provider, retries, run, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.scripted_http_server import Failure, Reply
@@ -103,7 +103,7 @@ async def test_retry_after_is_respected(
 async def test_a_too_long_delay_is_an_error_at_once(openai_server: FakeOpenAI, chat: Any) -> None:
     openai_server.script(Failure(429, {"message": "tomorrow"}, {"retry-after": "3600"}))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert (caught.value.code, caught.value.retry_after_s) == ("rate_limited", 3600.0)
 
 
@@ -111,7 +111,7 @@ async def test_a_too_long_delay_is_an_error_at_once(openai_server: FakeOpenAI, c
 async def test_refusals_are_not_retried(openai_server: FakeOpenAI, chat: Any, status: int) -> None:
     openai_server.script(Failure(status, {"error": "no"}))
     with pytest.raises(ProviderError):
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert len(openai_server.requests) == 1
 
 
@@ -239,7 +239,7 @@ async def test_an_attempt_that_may_be_charged_for_is_announced(
 async def test_a_refusal_is_not_charged_for(openai_server: FakeOpenAI, chat: Any, status: int) -> None:
     openai_server.script(Failure(status, {"error": "no"}))
     with pytest.raises(ProviderError) as refused:
-        await collect(chat.stream(ask()))
+        await send(chat)
     assert not refused.value.charged
 
 
@@ -247,5 +247,5 @@ async def test_a_server_that_is_not_reached_charges_nothing(clock: ManualClock) 
     async with FakeOpenAI() as gone:
         url = gone.url
     with pytest.raises(ProviderError) as unreachable:
-        await collect(provider("openai", url, clock).stream(ask(retry=False)))
+        await send(provider("openai", url, clock), retry=False)
     assert (unreachable.value.code, unreachable.value.charged) == ("unreachable", False)

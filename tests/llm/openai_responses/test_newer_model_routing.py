@@ -11,7 +11,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.openai_responses.newer_model_routing import ASK_AGAIN_S
 from atelier_desk.llm.secrets import KeyVault
-from tests.llm.stream_requests import ask, collect, reply_of
+from tests.llm.stream_requests import answer, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.openai import FakeOpenAI
 from tests.support.servers.openai_responses import FakeResponses
@@ -26,7 +26,7 @@ async def pages(server: FakeOpenAI, *models: str) -> list[str]:
     server.script(*[Reply(text="Well.") for _model in models])
     try:
         for model in models:
-            assert reply_of(await collect(provider.stream(ask("Hi", model=model)))).content == "Well."
+            assert (await answer(provider, "Hi", model=model)).content == "Well."
     finally:
         await provider.aclose()
     return [request.path.rpartition("/v1")[2] for request in server.requests if request.method == "POST"]
@@ -119,10 +119,10 @@ async def test_only_an_error_about_the_endpoint_means_that_it_is_missing(
                 server.script(Reply(text="Well."))
                 if expected is REFUSED:
                     with pytest.raises(ProviderError) as refused:
-                        await collect(provider.stream(ask("Hi", model=MODEL)))
+                        await send(provider, "Hi", model=MODEL)
                     assert refused.value.code == "not_found"
                 else:
-                    assert reply_of(await collect(provider.stream(ask("Hi", model=MODEL)))).content == "Well."
+                    assert (await answer(provider, "Hi", model=MODEL)).content == "Well."
                 await clock.advance(wait_s)
         finally:
             await provider.aclose()
@@ -138,7 +138,7 @@ async def test_an_address_containing_models_is_not_taken_for_the_model() -> None
         server.script(Reply(text="Well."), Reply(text="Well."))
         try:
             for _message in range(2):
-                await collect(provider.stream(ask("Hi", model=MODEL)))
+                await send(provider, "Hi", model=MODEL)
         finally:
             await provider.aclose()
     assert [request.path.rpartition("/v1")[2] for request in server.requests] == [RESPONSES, CHAT, CHAT]

@@ -13,16 +13,17 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from tests.llm.conversation_shapes import SHAPES, conversation
 from tests.llm.stream_requests import (
     ADD,
+    answer,
     arguments,
     ask,
     called,
-    collect,
     provider,
     reply_of,
     result,
     retries,
     run,
     said,
+    send,
 )
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.openai_responses import FakeResponses, error_body
@@ -50,7 +51,7 @@ async def test_a_reply_with_everything(
     if whole:
         reply = Reply(raw=json.dumps(responses_server.whole(reply, MODEL)).encode(), chunk_size=chunk_size)
     responses_server.script(reply)
-    deltas = await collect(chat.stream(ask(tools=(ADD,), model=MODEL)))
+    deltas = await send(chat, tools=(ADD,), model=MODEL)
     got = reply_of(deltas)
     assert (got.content, got.reasoning, got.finish_reason, got.model) == (
         "Voilà 🙂",
@@ -73,9 +74,7 @@ async def test_the_request_body(responses_server: FakeResponses, chat: Any) -> N
         ChatMessage(role=Role.SYSTEM, content="Be brief."),
         ChatMessage(role=Role.USER, content="Look", images=(image,)),
     )
-    await collect(
-        chat.stream(ask(*messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END",), seed=4))
-    )
+    await send(chat, *messages, model=MODEL, tools=(ADD,), temperature=0.3, max_tokens=300, stop=("END",), seed=4)
     (body,) = responses_server.chats
     key = body.pop("prompt_cache_key")
     parts = [
@@ -97,8 +96,8 @@ async def test_the_request_body(responses_server: FakeResponses, chat: Any) -> N
         "stream": True,
     }  # fmt: skip
     assert responses_server.requests[0].headers["authorization"] == f"Bearer {KEY}"
-    await collect(chat.stream(ask(*messages, called("c"), result("c"), model=MODEL)))
-    await collect(chat.stream(ask("Something else", model=MODEL)))
+    await send(chat, *messages, called("c"), result("c"), model=MODEL)
+    await send(chat, "Something else", model=MODEL)
     same, other = (body["prompt_cache_key"] for body in responses_server.chats[1:])
     assert (same == key, other == key) == (True, False), "a conversation has one key for the cache, another has another"
 
@@ -132,7 +131,7 @@ async def test_parameters_supported_by_each_model(
     max_tokens: int,
 ) -> None:
     responses_server.script(Reply(text="ok"))
-    await collect(chat.stream(ask(model=model, **fields)))
+    await send(chat, model=model, **fields)
     (body,) = responses_server.chats
     assert (body.get("reasoning"), body.get("temperature"), body["max_output_tokens"]) == (
         reasoning,
@@ -152,10 +151,7 @@ async def test_seventy_conversations_are_accepted(
     responses_server.script(*[Reply(text="ok")] * len(SHAPES))
     for kinds in SHAPES:
         messages = conversation(kinds, model, {"items": [thought, {"type": "text", "length": 1}]})
-        assert (
-            reply_of(await collect(chat.stream(ask(*messages, model=model, tools=(ADD,) if tools else ())))).content
-            == "ok"
-        ), kinds
+        assert (await answer(chat, *messages, model=model, tools=(ADD,) if tools else ())).content == "ok", kinds
     assert responses_server.refusals == []
 
 
@@ -169,11 +165,11 @@ async def test_reasoning_is_sent_back_unchanged_and_in_its_position(
         Reply(text="Je regarde", reasoning="12 × 7 🙂", calls=calls, chunk_size=3), Reply(text="84", reasoning="fini")
     )
     messages: list[Any] = ["12*7?"]
-    one = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=MODEL))))
+    one = await answer(chat, *messages, tools=(ADD,), model=MODEL)
     messages += [said(one), result("call_0"), result("call_1")]
-    two = reply_of(await collect(chat.stream(ask(*messages, tools=(ADD,), model=MODEL))))
+    two = await answer(chat, *messages, tools=(ADD,), model=MODEL)
     responses_server.script(Reply(text="Yes."))
-    await collect(chat.stream(ask(*messages, said(two), "Sure?", tools=(ADD,), model=MODEL)))
+    await send(chat, *messages, said(two), "Sure?", tools=(ADD,), model=MODEL)
     assert responses_server.refusals == []
     sent = responses_server.chats[-1]["input"]
     again = ["reasoning"] if interleaves else []
@@ -189,14 +185,12 @@ async def test_reasoning_is_sent_back_unchanged_and_in_its_position(
 
 async def test_reasoning_is_sent_to_no_other_server(responses_server: FakeResponses, chat: Any) -> None:
     responses_server.script(Reply(reasoning="hm", calls=[Call("CalculatorTool", {}, id="c")]), *[Reply(text="ok")] * 3)
-    one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
+    one = await answer(chat, "u", tools=(ADD,), model=MODEL)
     other = called("d").model_copy(
         update={"provider_data": ProviderData.pack("Elsewhere", MODEL, {"items": [{"type": "reasoning"}]})}
     )
     for message, fields in ((said(one), {"model": "gpt-5-mini"}), (other, {}), (called("e"), {})):
-        await collect(
-            chat.stream(ask("u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields}))
-        )
+        await send(chat, "u", message, result(message.tool_calls[0].id), tools=(ADD,), **{"model": MODEL, **fields})
     assert ["encrypted_content" in json.dumps(body["input"]) for body in responses_server.chats] == [False] * 4
     assert responses_server.refusals == []
 
@@ -205,12 +199,9 @@ async def test_a_server_that_rejects_its_own_reasoning(responses_server: FakeRes
     responses_server.script(
         Reply(reasoning="hm", calls=[Call("CalculatorTool", {"expression": "1"}, id="c")]), Reply(text="ok")
     )
-    one = reply_of(await collect(chat.stream(ask("u", tools=(ADD,), model=MODEL))))
+    one = await answer(chat, "u", tools=(ADD,), model=MODEL)
     responses_server.forgets = True
-    assert (
-        reply_of(await collect(chat.stream(ask("u", said(one), result("c"), tools=(ADD,), model=MODEL)))).content
-        == "ok"
-    )
+    assert (await answer(chat, "u", said(one), result("c"), tools=(ADD,), model=MODEL)).content == "ok"
     assert len(responses_server.refusals) == 2
     assert "CalculatorTool with" in json.dumps(responses_server.chats[-1]["input"])
 
@@ -223,8 +214,8 @@ async def test_a_server_that_looks_up_items_gets_requests_without_them(
     responses_server.script(
         Reply(reasoning="hm", text="a"), Failure(status, lost), Failure(status, lost), Reply(text="ok")
     )
-    one = reply_of(await collect(chat.stream(ask("u", model=MODEL))))
-    assert reply_of(await collect(chat.stream(ask("u", said(one), "v", model=MODEL)))).content == "ok"
+    one = await answer(chat, "u", model=MODEL)
+    assert (await answer(chat, "u", said(one), "v", model=MODEL)).content == "ok"
     assert ["reasoning" in json.dumps(body["input"]) for body in responses_server.chats] == [False, True, True, False]
 
 
@@ -236,7 +227,7 @@ async def test_reasoning_that_the_server_could_not_look_up_is_not_stored(
         {"type": "message", "content": [{"type": "output_text", "text": "a"}]},
     ]
     responses_server.script(Reply(raw=json.dumps({"status": "completed", "output": output}).encode()))
-    assert reply_of(await collect(chat.stream(ask("u", model=MODEL)))).provider_data is None
+    assert (await answer(chat, "u", model=MODEL)).provider_data is None
 
 
 def refusing(message: str, field: str | None = None) -> Failure:
@@ -268,7 +259,7 @@ async def test_another_effort_is_tried(
 ) -> None:
     responses_server.script(*(refusing(*each) for each in said_no), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask(model=model, **fields)))
+        await send(chat, model=model, **fields)
     found = [body.get("reasoning") for body in responses_server.chats]
     assert found[1:] == [*expected, expected[-1]], "and it is remembered"
 
@@ -278,8 +269,8 @@ async def test_an_unverified_organization_gets_neither_streams_nor_summaries(
 ) -> None:
     responses_server.verified = False
     responses_server.script(Reply(text="one", reasoning="hm"), Reply(text="two"))
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).content == "one"
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).content == "two"
+    assert (await answer(chat, model=MODEL)).content == "one"
+    assert (await answer(chat, model=MODEL)).content == "two"
     assert len(responses_server.refusals) == 2
     assert [("reasoning" in body, "stream" in body) for body in responses_server.chats[-2:]] == [(False, False)] * 2
 
@@ -300,9 +291,7 @@ async def test_a_refused_field_is_omitted_and_remembered(
     monkeypatch.setattr("tests.support.servers.openai_responses.check", lambda body, issued: None)
     responses_server.script(refusing(message, named), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(
-            chat.stream(ask(model="other", effort="low", response_schema={"type": "object", "properties": {}}))
-        )
+        await send(chat, model="other", effort="low", response_schema={"type": "object", "properties": {}})
     assert [field in body for body in responses_server.chats] == [True, False, False]
 
 
@@ -315,7 +304,7 @@ async def test_an_answer_schema_is_sent(responses_server: FakeResponses, chat: A
         "additionalProperties": False,
     }
     for schema in (closed, {"type": "object", "properties": {"a": {"type": "integer"}}}):
-        await collect(chat.stream(ask(model=MODEL, response_schema=schema)))
+        await send(chat, model=MODEL, response_schema=schema)
     forms = [body["text"]["format"] for body in responses_server.chats]
     assert forms[0] == {"type": "json_schema", "name": "reply", "schema": closed, "strict": True}
     assert forms[1]["strict"] is False, "what strict mode would refuse is asked for without it"
@@ -326,11 +315,11 @@ async def test_usage_includes_cache_reads_and_writes(responses_server: FakeRespo
     "output_tokens": 30,
              "output_tokens_details": {"reasoning_tokens": 12}}  # fmt: skip
     responses_server.script(Reply(text="ok", usage=usage), Reply(text="ok", usage=None))
-    counted = reply_of(await collect(chat.stream(ask(model=MODEL)))).usage
+    counted = (await answer(chat, model=MODEL)).usage
     assert counted == Usage(
         tokens_input=1025, tokens_output=30, tokens_cached=1000, tokens_stored=20, tokens_reasoning=12
     )
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).usage is None
+    assert (await answer(chat, model=MODEL)).usage is None
 
 
 @pytest.mark.parametrize(
@@ -340,7 +329,7 @@ async def test_usage_includes_cache_reads_and_writes(responses_server: FakeRespo
 )  # fmt: skip
 async def test_finish_reasons(responses_server: FakeResponses, chat: Any, stop: str, reason: FinishReason) -> None:
     responses_server.script(Reply(text="a", finish=stop))
-    assert reply_of(await collect(chat.stream(ask(model=MODEL)))).finish_reason is reason
+    assert (await answer(chat, model=MODEL)).finish_reason is reason
 
 
 async def test_models_and_vectors(responses_server: FakeResponses, chat: Any) -> None:
@@ -371,7 +360,7 @@ async def test_a_wrong_key(responses_server: FakeResponses, clock: ManualClock, 
     assert (health.ok, health.code) == (False, "auth")
     assert "wrong-key" not in health.message
     with pytest.raises(ProviderError, match="refused the API key"):
-        await collect(chat.stream(ask(model=MODEL)))
+        await send(chat, model=MODEL)
     assert responses_server.of("/v1/responses") != [], "the version was added to the address"
 
 
@@ -398,7 +387,7 @@ async def test_refusals(
 ) -> None:
     responses_server.script(Failure(status, error_body(message, code=name)))
     with pytest.raises(ProviderError) as caught:
-        await collect(chat.stream(ask(model=MODEL, retry=False)))
+        await send(chat, model=MODEL, retry=False)
     assert (caught.value.code, caught.value.status) == (code, status)
     assert message.split(".")[0] in str(caught.value)
 
@@ -416,7 +405,7 @@ async def test_errors_in_the_middle_of_a_stream(
     else:
         responses_server.script(Reply(text="a long reply", midway_error={**error, "param": None}, error_after=5))
     with pytest.raises(ProviderError, match="it broke off") as caught:
-        await collect(chat.stream(ask(model=MODEL, retry=False)))
+        await send(chat, model=MODEL, retry=False)
     assert caught.value.code == code
 
 
@@ -439,7 +428,7 @@ async def test_overflow(responses_server: FakeResponses, chat: Any) -> None:
     words = "Your input exceeds the context window of this model. Please adjust your input and try again."
     responses_server.script(Failure(400, error_body(words, "input", "context_length_exceeded")))
     with pytest.raises(ContextOverflowError):
-        await collect(chat.stream(ask(model=MODEL)))
+        await send(chat, model=MODEL)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from atelier_desk.llm.message_order import arrange
 from atelier_desk.llm.replies.provider_data import needs_provider_data, storable
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember
-from tests.llm.stream_requests import ADD, JSON, ask, called, collect, provider, reply_of, result
+from tests.llm.stream_requests import ADD, JSON, answer, called, provider, reply_of, result, send
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mistral import FakeMistral
 from tests.support.servers.ollama import FakeOllama
@@ -66,10 +66,10 @@ async def test_it_is_sent_back_unchanged(
     server.script(
         first_reply(chunk_size=chunk_size), Reply(text="84", reasoning="fini"), Reply(text="Yes.", reasoning="hm")
     )
-    one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
-    two = stored(reply_of(await collect(chat.stream(ask("12*7?", said(one), result("call_a"), tools=(ADD,))))))
+    one = stored(await answer(chat, "12*7?", tools=(ADD,)))
+    two = stored(await answer(chat, "12*7?", said(one), result("call_a"), tools=(ADD,)))
     conversation = ("12*7?", said(one), result("call_a"), said(two), "Sure?")
-    assert reply_of(await collect(chat.stream(ask(*conversation, tools=(ADD,))))).content == "Yes."
+    assert (await answer(chat, *conversation, tools=(ADD,))).content == "Yes."
     assert server.refusals == []
 
 
@@ -87,7 +87,7 @@ async def test_without_it_the_server_refuses_and_the_call_is_sent_as_text(
     )
     for message in (foreign, stranger, other_model):
         server.script(Reply(text="2", reasoning="r"))
-        deltas = await collect(chat.stream(ask("1+1?", message, result("call_b"), tools=(ADD,))))
+        deltas = await send(chat, "1+1?", message, result("call_b"), tools=(ADD,))
         assert reply_of(deltas).content == "2"
         sent = json.dumps(server.requests[-1].json)
         assert "CalculatorTool" in sent, "what was called is told"
@@ -102,12 +102,8 @@ async def test_own_calls_stay_calls_when_those_of_another_model_are_sent_as_text
 ) -> None:
     chat = provider("openai", server.url, clock)
     server.script(first_reply(), Reply(text="84"))
-    one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
-    await collect(
-        chat.stream(
-            ask("1+1?", called("call_b", expression="1+1"), result("call_b"), "12*7?", said(one), result("call_a"))
-        )
-    )
+    one = stored(await answer(chat, "12*7?", tools=(ADD,)))
+    await send(chat, "1+1?", called("call_b", expression="1+1"), result("call_b"), "12*7?", said(one), result("call_a"))
     calls = [
         message["tool_calls"][0]["id"] for message in server.requests[-1].json["messages"] if message.get("tool_calls")
     ]
@@ -118,9 +114,9 @@ async def test_a_server_that_rejects_its_own_data(server: SigningServer, clock: 
     """A new key or route: earlier signatures are refused, and the conversation continues without them."""
     chat = provider("openai", server.url, clock)
     server.script(first_reply(), Reply(text="84", reasoning="x"))
-    one = reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,)))))
+    one = await answer(chat, "12*7?", tools=(ADD,))
     server.forgets = True
-    assert reply_of(await collect(chat.stream(ask("12*7?", said(one), result("call_a"), tools=(ADD,))))).content == "84"
+    assert (await answer(chat, "12*7?", said(one), result("call_a"), tools=(ADD,))).content == "84"
     assert 1 <= len(server.refusals) <= 2
 
 
@@ -129,7 +125,7 @@ async def test_a_refusal_that_nothing_repairs_is_reported(openai_server: FakeOpe
     body = {"error": {"message": "Function call is missing a thought_signature in functionCall parts.", "code": 400}}
     openai_server.script(*[Failure(400, body)] * 3)
     with pytest.raises(ProviderError) as raised:
-        await collect(chat.stream(ask("a", called("c"), result("c"))))
+        await send(chat, "a", called("c"), result("c"))
     assert raised.value.code == "bad_request"
     assert openai_server.steps == [], "three requests, no more"
 
@@ -144,7 +140,7 @@ async def test_a_server_that_refuses_the_field_does_not_get_it_again(
     body = {"error": {"message": "property 'reasoning_content' is unsupported", "code": 400}}
     openai_server.script(Failure(400, body), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
-        await collect(chat.stream(ask("a", thought, result("c"), effort="low")))
+        await send(chat, "a", thought, result("c"), effort="low")
     sent = [request.json for request in openai_server.requests]
     assert ["reasoning_content" in each["messages"][1] for each in sent] == [True, False, False]
     assert all(each["reasoning_effort"] == "low" for each in sent), "only the field that was named is dropped"
@@ -156,8 +152,8 @@ async def test_the_xml_dialect(kind: str, clock: ManualClock) -> None:
         chat = XmlModel(provider("openai", server.url, clock))
         call = '<tool_call name="CalculatorTool">{"expression": "12*7"}</tool_call>'
         server.script(Reply(text=f"Let me see. {call}", reasoning="ah"), Reply(text="84", reasoning="oh"))
-        one = stored(reply_of_xml(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
-        await collect(chat.stream(ask("12*7?", said(one), result(one.tool_calls[0].id), tools=(ADD,))))
+        one = stored(reply_of_xml(await send(chat, "12*7?", tools=(ADD,))))
+        await send(chat, "12*7?", said(one), result(one.tool_calls[0].id), tools=(ADD,))
         assert server.refusals == []
         field = "reasoning_details" if kind == "openrouter" else "reasoning_content"
         assert server.requests[-1].json["messages"][2][field] == server.issued[0]
@@ -179,9 +175,9 @@ async def test_mistral_gets_its_thinking_with_its_signature(mistral_server: Fake
     }
     raw = "".join(f"data: {json.dumps(each)}\n\n" for each in (chunk, end)) + "data: [DONE]\n\n"
     mistral_server.script(Reply(raw=raw.encode()), Reply(text="b"), Reply(text="b"))
-    one = stored(reply_of(await collect(chat.stream(ask("u", model="mistral-medium-latest")))))
+    one = stored(await answer(chat, "u", model="mistral-medium-latest"))
     for model in ("mistral-medium-latest", "mistral-small-latest"):
-        await collect(chat.stream(ask("u", said(one), "v", model=model)))
+        await send(chat, "u", said(one), "v", model=model)
     same, other = (request.json["messages"][1]["content"] for request in mistral_server.requests[1:])
     thinking = {
         "type": "thinking",
@@ -197,10 +193,10 @@ async def test_ollama_gets_the_thinking_between_calls(ollama_server: FakeOllama,
     ollama_server.installed["other:latest"] = ["completion", "tools"]
     chat = provider("ollama", ollama_server.root, clock)
     ollama_server.script(first_reply(), Reply(text="84"), Reply(text="84"))
-    one = stored(reply_of(await collect(chat.stream(ask("12*7?", tools=(ADD,))))))
+    one = stored(await answer(chat, "12*7?", tools=(ADD,)))
     call_id = one.tool_calls[0].id
     for model in ("test-model", "other"):
-        await collect(chat.stream(ask("12*7?", said(one), result(call_id), tools=(ADD,), model=model)))
+        await send(chat, "12*7?", said(one), result(call_id), tools=(ADD,), model=model)
     same, other = (request.json["messages"][1] for request in ollama_server.requests[1:])
     assert same["thinking"] == "Je réfléchis : 12 × 7 🙂"
     assert "thinking" not in other

@@ -7,7 +7,6 @@ import errno
 import json
 import os
 import shutil
-import signal
 import zipfile
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.domain.workflow import Report
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
 from atelier_desk.storage.copies.restore import restore
@@ -24,16 +23,9 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from tests.storage.child_programs import run
+from tests.storage.copies.killed_restores import check_killed_restore, fill
 from tests.storage.damaged_databases import closed_database, cut, flip, only
 from tests.support.manual_clock import ManualClock
-
-
-async def fill(store: Store, datadir: DataDir) -> Workflow:
-    repos = Repositories(store, datadir)
-    workflow = await repos.workflows.create(Workflow(name="kept"))
-    await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "# The plan")
-    return workflow
 
 
 @pytest.fixture
@@ -155,44 +147,11 @@ async def test_restore_refuses_while_the_data_is_in_use(made: BackupInfo, datadi
         assert (await store.counts())["workflow"] == 1
 
 
-MOVES = 8
-"""Moves and deletions of folders in a restore of a database and reports: 1 ready, 2 unpacking deleted, 3 to 6 the
-swap, 7 the replaced data to the backups, 8 ready deleted.
-"""
-
-
 @pytest.mark.parametrize("moves", [1, 4, 7])
 async def test_a_killed_restore_is_completed_or_undone_at_the_next_start(
     made: BackupInfo, datadir: DataDir, moves: int
 ) -> None:
     await check_killed_restore(made, datadir, moves)
-
-
-async def check_killed_restore(made: BackupInfo, datadir: DataDir, moves: int) -> None:
-    """Kill a restore before one of its moves: after the next start the data is exactly the old or the new, and
-    nothing temporary is left.
-    """
-    async with await Store.open(datadir.database) as store:
-        repos = Repositories(store, datadir)
-        (workflow,) = await repos.workflows.list()
-        await repos.workflows.update(workflow.id, name="changed")
-        await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), "newer")
-    killed = await asyncio.to_thread(run, "restore-until-killed", datadir.root, made.path, moves)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr
-    datadir.ensure()  # every start creates missing folders
-    async with await Store.open(datadir.database) as store:
-        repos = Repositories(store, datadir)
-        (workflow,) = await repos.workflows.list()
-        found = workflow.name, await repos.reports.read(workflow.id, "Plan")
-        new = moves > 1
-        assert found == (("kept", "# The plan") if new else ("changed", "newer"))
-    assert not list(datadir.root.glob("*ing-*"))
-    replaced = list(datadir.backups.glob("replaced-*"))
-    assert len(replaced) == new
-    if new:
-        assert (replaced[0] / "reports" / workflow.id / "Plan.md").read_text() == "newer"
-        async with await Store.open(replaced[0] / "database") as store:
-            assert await store.query("SELECT VALUE name FROM workflow") == ["changed"]
 
 
 async def test_a_cancelled_restore_is_complete_or_not_started(made: BackupInfo, datadir: DataDir) -> None:

@@ -12,13 +12,6 @@ from tests.tools.conftest import Calls, MakeCalls
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def files(tmp_path: Path) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "data" / "checkpoints", (tmp_path / "data",))
 

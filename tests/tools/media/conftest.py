@@ -1,5 +1,5 @@
 """Calls in a workflow with a folder."""
 
-from tests.tools.files.conftest import call, files, ws
+from tests.tools.files.conftest import call, files
 
-__all__ = ["call", "files", "ws"]
+__all__ = ["call", "files"]

@@ -13,7 +13,7 @@ from atelier_desk.presentation import failure_text
 from atelier_desk.support.worker.errors import Failed
 from atelier_desk.support.worker.frames import Reply
 from atelier_desk.tools.media import read_image
-from tests.media.test_image_headers import TIFF_4_GB
+from tests.media.image_header_samples import TIFF_4_GB
 from tests.tools.conftest import Calls
 
 FONT = next((Path(__file__).parents[3] / "resources" / "fonts").glob("Inter*"))

@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.tools.base import Effect, Risk
 from tests.tools.shell.conftest import Bench
-from tests.tools.shell.test_run_command import left
+from tests.tools.shell.processes_left import left
 
 
 async def test_a_command_in_the_background(bench: Bench) -> None:

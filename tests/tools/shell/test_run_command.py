@@ -9,7 +9,6 @@ import socket
 import sys
 from pathlib import Path
 
-import psutil
 import pytest
 
 from atelier_desk.domain.result_parts import TextPart
@@ -18,6 +17,7 @@ from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.shell import command_start
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench
+from tests.tools.shell.processes_left import left
 
 
 async def test_output_and_exit_status(bench: Bench) -> None:
@@ -250,15 +250,6 @@ async def test_output_is_shown_while_the_command_runs(bench: Bench) -> None:
     assert not call.done()
     (bench.root / "gate").unlink()
     assert (await call).data["output"] == "first\nsecond\n"
-
-
-def left(mark: str) -> list[int]:
-    """The processes with a mark among their arguments."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        if process.info["status"] != psutil.STATUS_ZOMBIE and mark in " ".join(process.info["cmdline"] or ()):
-            found.append(process.pid)
-    return [pid for pid in found if pid != os.getpid()]
 
 
 STUBBORN = """trap '' TERM HUP INT

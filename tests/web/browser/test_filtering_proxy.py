@@ -12,8 +12,8 @@ from atelier_desk.web.browser import filtering_proxy
 from atelier_desk.web.browser.filtering_proxy import Gate
 from atelier_desk.web.dialing import Dialer
 from tests.support.fake_websites import PUBLIC, Reply, Sites
+from tests.web.address_spellings import NAMES, SPELLINGS
 from tests.web.conftest import served as served
-from tests.web.test_private_addresses import NAMES, SPELLINGS
 
 
 class Everything(set[tuple[str, int]]):

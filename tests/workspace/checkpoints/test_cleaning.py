@@ -40,13 +40,6 @@ def files(tmp_path: Path, clock: Days) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "checkpoints", (), clock)
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
 def at(ws: Path, path: str) -> WorkspacePath:
     return place(path, (ws,))
 

@@ -28,13 +28,6 @@ AUTHOR = Author("w", "run", "call", "Ada")
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def files(tmp_path: Path) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "checkpoints")
 

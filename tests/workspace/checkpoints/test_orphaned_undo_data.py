@@ -30,13 +30,6 @@ PLENTY = 1_000_000_000
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def files(tmp_path: Path) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "checkpoints", (), lambda: NOW)
 

@@ -23,13 +23,6 @@ MTIME_NS = 1_500_000_000_123_456_789
 
 
 @pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def files(tmp_path: Path) -> WorkspaceFiles:
     return WorkspaceFiles(tmp_path / "checkpoints")
 

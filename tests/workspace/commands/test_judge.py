@@ -5,8 +5,6 @@ have.
 # judges: app/atelier_desk/workspace/commands/parsing.py
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,8 +13,7 @@ from atelier_desk.workspace.commands import command_table, git_safety
 from atelier_desk.workspace.commands.judge import MOST_COMMANDS, Kind, judge
 from atelier_desk.workspace.commands.parsing import UnreadableError, read
 from tests.workspace.commands.option_injections import lines
-
-HOME = "/home/ann"
+from tests.workspace.commands.random_command_lines import HOME, WORDS, check_line, random_lines
 
 CASES = {
     "CVE-2025-54795: an allowed echo carries a command": ['echo "a"; ./canary', "echo '\"'; ./canary; echo '\"'",
@@ -144,51 +141,6 @@ def test_at_least_300_injections_are_tried() -> None:
     found = lines()
     assert len(found) >= 300
     assert sum(judge(line, HOME).safe for line in found) < len(found) / 20
-
-
-WORDS = (
-    *command_table.READS, *command_table.WRITES,
-    "git", "status", "find", "sed", "cd", "sh", "-n", "-o", "--output=x", "-la", "--", "-",
-    "x", "a/b", "../x",
-    "/etc", "~", "*.py", "'a b'", '"q"', "&&", "||", ";", "|", ">", ">>", "<",
-    "2>&1", "$x", "$(id)", "`id`", "\\", "\n", "#", "(", ")", "{", "}", "!",
-    "1,2p", "é", "=", "&", "''", "[a]", "?",
-)  # fmt: skip
-
-
-def check_line(text: str) -> bool:
-    """Judge a line: no exception, and an allowed line means the same when parsed again. Returns whether it may run
-    without approval.
-    """
-    judgement = judge(text, HOME)
-    if not judgement.safe:
-        return False
-    line = judgement.line
-    assert line is not None
-    again = read(line.rendered, HOME)
-    assert again.rendered == line.rendered, text
-    for one, other in zip(line.commands, again.commands, strict=True):
-        globs = any(word.globs for word in one.words)
-        assert globs or one.arguments == other.arguments, text
-    assert judge(line.rendered, HOME).safe or any(word.globs for one in line.commands for word in one.words), text
-    return True
-
-
-def random_lines(count: int, seed: int) -> list[str]:
-    """Lines of meaningful words, and some of any characters."""
-    chance = random.Random(seed)
-    found = []
-    for number in range(count):
-        if number % 4 == 3:
-            found.append(
-                "".join(
-                    chr(chance.choice((chance.randint(32, 126), chance.randint(0, 0x2FFF))))
-                    for _ in range(chance.randint(0, 40))
-                )
-            )
-        else:
-            found.append(chance.choice((" ", " ", "")).join(chance.choice(WORDS) for _ in range(chance.randint(1, 8))))
-    return found
 
 
 def test_a_sample_of_random_lines() -> None:

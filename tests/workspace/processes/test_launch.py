@@ -7,55 +7,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 
 from atelier_desk.workspace.processes import sandbox
-from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits, Order, Process
-from atelier_desk.workspace.processes.output import Output
-from tests.workspace.processes.run_launcher import FOLDER, NOBODY, Launched, interpreter, launch
+from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits
+from tests.workspace.processes.launched_commands import WHERE, left, root, run, started, until
+from tests.workspace.processes.run_launcher import FOLDER, interpreter, launch
+
+__all__ = ["root"]
 
 pytestmark = pytest.mark.skipif(not SUPERVISED or not sandbox.available(), reason="this system has no sandbox")
 
-WHERE = {"namespaces": (None, True), "another user": (NOBODY, True), "no namespaces": (None, False)}
 MB = 1024**2
-
-
-@pytest.fixture
-def root() -> Iterator[Path]:
-    """A workspace that others can enter, with its temporary folder next to it."""
-    top = Path(tempfile.mkdtemp()).resolve()
-    top.chmod(0o755)
-    (top / "work").mkdir()
-    yield top / "work"
-    shutil.rmtree(top)
-
-
-def boxed(root: Path, user: int | None = None) -> Mapping[str, Any]:
-    box = sandbox.working([root], root.parent / "tmp")
-    assert box is not None
-    box["read"] += [str(Path(interpreter(user)).resolve().parents[1])]
-    for path in (root.parent, *root.parent.rglob("*")):
-        os.chown(path, user or os.geteuid(), user or os.getegid())
-    return box
-
-
-def run(root: Path, words: tuple[str, ...], where: str = "namespaces", **more: Any) -> Launched:
-    user, namespaces = WHERE[where]
-    if user is not None and os.geteuid():
-        pytest.skip("only root can become somebody else")
-    words = tuple(interpreter(user) if word == "python" else word for word in words)
-    environment = {"TMPDIR": str(root.parent / "tmp")}
-    return launch(words, root, box=boxed(root, user), user=user, namespaces=namespaces, environment=environment, **more)
 
 
 SHELL = ("/bin/bash", "-c")
@@ -147,31 +116,11 @@ def test_a_command_that_can_no_longer_be_watched_is_ended(root: Path) -> None:
     assert (ran.status, ran.report["why"]) == (137, "unknown")
 
 
-def left(mark: str) -> list[int]:
-    """Processes with a mark among their arguments."""
-    found = []
-    for process in psutil.process_iter(["cmdline", "status"]):
-        if process.info["status"] != psutil.STATUS_ZOMBIE and mark in (process.info["cmdline"] or ()):
-            found.append(process.pid)
-    return found
-
-
 GENTLE = """
 trap 'echo parent; exit 9' TERM
 (trap 'for i in 1 2 3; do :; done; echo child; exit' TERM; echo ready; while :; do sleep 0.01; done) &
 while :; do sleep 0.01; done
 """
-
-
-async def started(root: Path, script: str, **more: Any) -> Process:
-    order = Order("/bin/bash", ("bash", "-c", script), root, {"PATH": os.environ["PATH"]}, sandbox=boxed(root), **more)
-    return await Process.start(order, Output(root.parent / "out"))
-
-
-async def until(process: Process, text: str) -> None:
-    async with asyncio.timeout(20):
-        while text not in process.output.shown().text:
-            await process.wait(0.02)
 
 
 async def test_a_command_and_its_descendants_end_gracefully(root: Path) -> None:

@@ -24,9 +24,9 @@ import pytest
 
 from atelier_desk.workspace.processes.command_process import SUPERVISED, Limits, Order, Process
 from atelier_desk.workspace.processes.output import Output
+from tests.workspace.processes.launched_commands import WHERE, left, root, run, started, until
 from tests.workspace.processes.run_launcher import Launched, interpreter
 from tests.workspace.processes.run_launcher import launch as launched
-from tests.workspace.processes.test_launch import WHERE, left, root, run, started, until
 
 pytestmark = pytest.mark.skipif(not SUPERVISED, reason="nothing stands between on this system")
 __all__ = ["root"]

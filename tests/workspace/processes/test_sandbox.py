@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.workspace.processes import confine, sandbox, seatbelt
-from tests.workspace.processes.test_seatbelt import allows
+from tests.workspace.processes.seatbelt_profiles import allows
 
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/run/current-system", "/proc", "/dev")
 """What every program needs, except ``/etc``, whose parts are named one by one unless closed."""

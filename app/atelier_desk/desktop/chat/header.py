@@ -237,10 +237,6 @@ class ChatHeader(QWidget):
         self.models.setVisible(bool(choices))
         self.answering.show_some()
 
-    def set_efforts(self, choices: Sequence[PickerItem], current: str) -> None:
-        """Set the levels of reasoning effort; empty if the model has none."""
-        self.more.set_efforts(choices, current)
-
     def show_usage(self, usage: Usage | None, context_tokens: int = 0, context_window: int = 0) -> None:
         """Show the workflow's tokens, share of the context window in use, and cost."""
         self.meter.show_usage(usage, context_tokens, context_window)

@@ -127,12 +127,12 @@ class ChatPanel(QWidget):
             page.setMinimumHeight(1)  # they scroll; what stands over the composer does not, and has its height first
             self._stack.addWidget(page)
         bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
-        self._above_composer = QVBoxLayout()
-        self._above_composer.setSpacing(4)
+        self.above_composer = QVBoxLayout()
+        self.above_composer.setSpacing(4)
         self.bottom = QWidget(self)  # as wide as the column, whatever is above the composer
         fill(
             QVBoxLayout(self.bottom),
-            self._above_composer,
+            self.above_composer,
             self.queue.strip,
             self.composer,
             margins=(0, 0, 0, 0),
@@ -209,7 +209,7 @@ class ChatPanel(QWidget):
         if workflow_id == self.pages.workflow_id and self.pages.current is not None:
             self.workflow_chosen_again.emit()
             return None
-        self.save_draft()
+        self.sending.save_draft()
         self.find_bar.leave()
         self.leave_agent()
         reading = self.bridge.jobs.start(self.pages.open(workflow_id))
@@ -233,10 +233,6 @@ class ChatPanel(QWidget):
         self._show_thinking()
         self._show_empty(True)
         self.composer.field.setFocus()
-
-    async def load_choices(self) -> None:
-        """Load agents and models for the pickers."""
-        await self.choices.load()
 
     def _on_opened(self, workflow: Workflow) -> None:
         transcript = self.pages.current
@@ -320,7 +316,7 @@ class ChatPanel(QWidget):
 
             self._starter = StarterNotice(self)
             self._starter.better_models_requested.connect(self.better_models_requested)
-            self._above_composer.addWidget(self._starter)
+            self.above_composer.addWidget(self._starter)
         self._starter.set_model(provider, model)
 
     def open_agent(self, run_id: str, message_id: str = "") -> None:
@@ -371,10 +367,6 @@ class ChatPanel(QWidget):
         if workflow_id:
             self.steering.stop_workflow(workflow_id)
 
-    def save_draft(self) -> None:
-        """Save typed text at once."""
-        self.sending.save_draft()
-
     def open_settings(self) -> None:
         """Open the settings of this workflow."""
         from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
@@ -395,11 +387,7 @@ class ChatPanel(QWidget):
         except AtelierError as error:
             dialog.show_error(error.localized(_))
         else:
-            dialog.close_done()
-
-    def add_above_composer(self, widget: QWidget) -> None:
-        """Add a widget of the window above the composer, with its width."""
-        self._above_composer.addWidget(widget)
+            dialog.accept()
 
     def clear_of(self) -> int:
         """Pixels at the lower edge that nothing may cover: composer and decision cards, also of a sub-agent's page."""
@@ -457,7 +445,7 @@ class ChatPanel(QWidget):
 
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic in {"agent", "model", "provider"} or (topic == "settings" and key in _PICKED):
-            self.bridge.jobs.start(self.load_choices())
+            self.bridge.jobs.start(self.choices.load())
         elif topic == "workflow" and key == self.workflow_id:
             self.bridge.jobs.start(self._refresh_workflow(key))
 
@@ -473,10 +461,6 @@ class ChatPanel(QWidget):
     def _on_older(self) -> None:
         if not self.pages.complete:
             self.bridge.jobs.start(self.pages.older())
-
-    def reveal_message(self, row_id: str) -> None:
-        """Scroll to a message, loading older pages as needed, or open the sub-agent it belongs to."""
-        self.finder.reveal(row_id)
 
     def _show_empty(self, empty: bool) -> None:
         if self.agent_page is None or not self.agent_page.run_id:

@@ -113,7 +113,8 @@ class StepBar(QFrame):
             return
         if event.run_id == self._caught and data.status == "paused":
             self._caught = ""
-            self.bridge.jobs.start(self._hold(event.run_id))
+            # a run paused by step mode becomes a stepping run, which waits before its next step
+            self.bridge.jobs.start(self.bridge.engine.stepping.from_pause(event.run_id))
         self._debouncer.ask()
 
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:
@@ -180,10 +181,6 @@ class StepBar(QFrame):
             self._freed.discard(run_id)
             self._caught = run_id
             await self.bridge.engine.runs.steering.pause(run_id)
-
-    async def _hold(self, run_id: str) -> None:
-        """Turn a run paused by step mode into a stepping run, which waits before its next step."""
-        await self.bridge.engine.stepping.from_pause(run_id)
 
     def _update_texts(self) -> None:
         self.next.setEnabled(not self._busy)

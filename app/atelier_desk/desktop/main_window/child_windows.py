@@ -99,7 +99,7 @@ class ChildWindows(WindowParts):
         if kind == "tool_execution":
             self.chat.host.state.open_calls.add(row_id)
         if kind == "message" or message_id:
-            self.chat.reveal_message(message_id or row_id)
+            self.chat.finder.reveal(message_id or row_id)
         if kind in {"report", "memory"}:
             self.rail.show_pane("reports" if kind == "report" else "memory")
 

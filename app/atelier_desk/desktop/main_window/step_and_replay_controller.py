@@ -26,9 +26,9 @@ class RunViewController(QObject):
         self._window, self._bridge = window, window.bridge
         self.replay: ReplayView | None = None
         self.step_bar = StepBar(window.bridge, window)
-        window.chat.add_above_composer(self.step_bar)
+        window.chat.above_composer.addWidget(self.step_bar)
         self.step_toggle = StepToggle(window.chat)
-        window.chat.add_above_composer(self.step_toggle)
+        window.chat.above_composer.addWidget(self.step_toggle)
         self.step_toggle.off_requested.connect(window.actions_["step-mode"].trigger)
         self.step_bar.waiting_changed.connect(lambda *_: self.refresh_actions())
         window.chat.workflow_shown.connect(self._on_shown)
@@ -40,7 +40,7 @@ class RunViewController(QObject):
     def _show_message(self, workflow_id: str, message_id: str) -> None:
         self._window.chat.open_workflow(workflow_id)
         if message_id:
-            self._window.chat.reveal_message(message_id)
+            self._window.chat.finder.reveal(message_id)
 
     def _connect_pane(self, name: str) -> None:
         match self._window.rail.panes[name]:

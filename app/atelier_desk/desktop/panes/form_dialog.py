@@ -21,7 +21,7 @@ ON_SCREEN = 0.92
 class FormDialog(QDialog):
     """Base of forms. Subclasses add fields, then call ``finish``; ``problem`` validates, ``submit`` sends.
 
-    The dialog remains open until ``close_done`` or ``show_error`` is called, so no input is lost when the engine
+    The dialog remains open until ``accept`` or ``show_error`` is called, so no input is lost when the engine
     refuses.
     """
 
@@ -132,10 +132,6 @@ class FormDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._fit()
-
-    def close_done(self) -> None:
-        """The engine accepted the values: close."""
-        self.accept()
 
     def _press(self) -> None:
         self._touched = True

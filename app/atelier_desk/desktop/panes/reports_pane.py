@@ -85,7 +85,7 @@ class ReportsPane(Pane):
 
     def _build_reader(self) -> QWidget:
         self._reader = QWidget(self)
-        column = self._reader_column = Card(self._reader, margins=(10, 6, 6, 10))
+        column = Card(self._reader, margins=(10, 6, 6, 10))
         fill(QHBoxLayout(self._reader), column, margins=(0, 0, 0, 0))
         self._back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_report)
         self._name = control(ElidedLabel("", self), look="strong")

@@ -15,12 +15,7 @@ from atelier_desk.support.number_format import cost as money
 from atelier_desk.support.number_format import duration as _duration
 from atelier_desk.support.number_format import tokens as short_number
 
-__all__ = ["ago", "clock_time", "date_time", "decimal", "duration", "locale", "money", "number", "short_number", "size"]
-
-
-def decimal(value: float, places: int = 1) -> str:
-    """A number with a fixed number of decimals."""
-    return number(value, places)
+__all__ = ["ago", "clock_time", "date_time", "duration", "locale", "money", "number", "short_number", "size"]
 
 
 def duration(ms: float) -> str:

@@ -274,7 +274,7 @@ class ProjectsWindow(QWidget):
             except Exception as error:
                 form.show_error(error_text(error))
                 return
-            form.close_done()
+            form.accept()
             await self.load()
             self.list.choose(made.id)
             self.tabs.setCurrentIndex(0)
@@ -299,7 +299,7 @@ class ProjectsWindow(QWidget):
             except Exception as error:
                 form.show_error(error_text(error))
                 return
-            form.close_done()
+            form.accept()
             await self.load()
 
         form.accepted_name.connect(lambda name: self.jobs.start(change(name)))

@@ -55,7 +55,7 @@ class WaitingGuide(QObject):
         presenter, here = self._window.presenter, self._window.chat.workflow_id
         found = [
             (each.workflow_id != here, each.created_at, "question", each.id, each.workflow_id)
-            for each in presenter.pending()
+            for each in presenter.queue.pending()
         ]
         found += [
             (first.workflow_id != here, first.created_at, "approval", first.id, first.workflow_id)

@@ -158,9 +158,6 @@ class QuestionPresenter(QObject):
         notifier.wanted = self._waits
         self.attention.notifier = notifier
 
-    def pending(self, workflow_id: str | None = None) -> list[UserQuestion]:
-        return self.queue.pending(workflow_id)
-
     def listed(self) -> list[UserQuestion]:
         """Questions for the inbox: all except the one open in its dialog."""
         return [

@@ -56,7 +56,7 @@ class FolderDialog(FormDialog):
         return "" if self.field.text().strip() else _("Enter a name for the folder.")
 
     def submit(self) -> None:
-        self.close_done()
+        self.accept()
         self._then(self.field.text().strip())
 
 
@@ -79,7 +79,7 @@ class NameDialog(FormDialog):
         return "" if self.field.text().strip() else _("Enter a name for the workflow.")
 
     def submit(self) -> None:
-        self.close_done()
+        self.accept()
         self._then(self.field.text().strip())
 
 

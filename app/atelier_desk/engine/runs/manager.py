@@ -190,15 +190,13 @@ class RunManager:
         content: str | None,
         message_id: str = "",
         *,
-        agent: AgentConfig | None = None,
-        agent_id: str = "",
         model: tuple[str, str] | None = None,
     ) -> str:
         """Regenerate a turn: a new run beside ``run_id`` with ``content`` (None: the same text). The old branch stays.
 
         A turn has several messages if some were queued or steered it. ``message_id`` is the one to change (empty: the
         first), or the reply to regenerate; earlier ones are sent again unchanged, later ones stay on the old branch.
-        Without an agent, the workflow's agent answers, or the same one if it was created for the turn. ``model``
+        The workflow's agent answers, or the same one if it was created for the turn. ``model``
         (provider and name) replaces the agent's own for this answer.
 
         Raises:
@@ -224,9 +222,7 @@ class RunManager:
                 text = sanitized(content)
                 check_message(text, messages[-1].images, messages[-1].files, messages[-1].attachments)
                 messages[-1] = messages[-1].model_copy(update={"content": text})
-            if agent is None and not agent_id and not started.agent_id:
-                agent = started.agent
-            who = Responder(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            who = await self.resolve_agent(row, "") if started.agent_id else Responder(started.agent, "")
             if model is not None:
                 who = Responder(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
             messages = [await self._again(row, each, who.agent) for each in messages]

@@ -170,11 +170,11 @@ class ChatService:
                 return "busy"
             tainted = _tainted(chat)
             if there is None:
-                await self._create(chat, id, new, tainted)
+                await self._create(chat, id, tainted)
             await self._append(chat, id, new, tainted, there)
         return "created" if there is None else "extended"
 
-    async def _create(self, chat: Chat, id: str, new: Sequence[Turn], tainted: tuple[str, ...]) -> None:
+    async def _create(self, chat: Chat, id: str, tainted: tuple[str, ...]) -> None:
         now = self._context.clock.now()
         times = [node.time for node in chat.nodes if node.time is not None] or [now]
         workflow = Workflow(

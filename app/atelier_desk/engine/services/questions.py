@@ -25,15 +25,14 @@ ENDS = {
 """How a closed question ended, for people."""
 
 
-def problem_text(code: str, asked: UserQuestion) -> str:
-    """Return the translatable English sentence for a result of ``QuestionAnswer.problem``."""
-    return {
-        "option": N_("Choose at least one option: {options}."),
-        "unknown_option": N_("The question has no such option; its options are {options}."),
-        "no_text": N_("This question takes options only, no text."),
-        "text": N_("This question needs a text answer."),
-        "one": N_("Choose either accept or decline."),
-    }[code]
+PROBLEMS = {
+    "option": N_("Choose at least one option: {options}."),
+    "unknown_option": N_("The question has no such option; its options are {options}."),
+    "no_text": N_("This question takes options only, no text."),
+    "text": N_("This question needs a text answer."),
+    "one": N_("Choose either accept or decline."),
+}
+"""The sentence for each result of ``QuestionAnswer.problem``."""
 
 
 class QuestionService:
@@ -154,7 +153,7 @@ class QuestionService:
             wrong = form.problems(values_of(answer.text_response))
             return invalid_value_text.problem(form, *next(iter(wrong.items())))
         options = ", ".join(f"{option.id} ({option.label})" for option in asked.spec.options)
-        return UsageError(problem_text(code, asked), code=code, options=options)
+        return UsageError(PROBLEMS[code], code=code, options=options)
 
 
 def resolve_options(asked: UserQuestion, given: Sequence[str]) -> tuple[str, ...]:

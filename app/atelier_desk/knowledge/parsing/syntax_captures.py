@@ -259,7 +259,7 @@ class Source:
             text = text.split("\n", 1)[0]
         return _SPACES.sub(" ", text).strip().rstrip(" {:;=")[:SIGNATURE]
 
-    def comment_above(self, row: int, lowest: int = 0) -> str:
+    def comment_above(self, row: int) -> str:
         """Return the comment that ends directly above a row (counted from 0), without comment signs."""
         if self._comments is None:
             self._comments = {
@@ -273,7 +273,7 @@ class Source:
                 row = self._skips[row] - 1
                 continue
             node = self._comments.get(row) or (None if lines else self._comment_before_blank(row))
-            if node is None or row < lowest:
+            if node is None or row < 0:
                 break
             start = node.start_byte
             if self.raw[self.raw.rfind("\n", 0, start) + 1 : start].strip():

@@ -103,11 +103,11 @@ class GuidedModel:
         done = _last_result(request.messages[asked + 1 :])
         if done is not None:
             reply = self._after(turn, *done)
-            async for delta in _as_stream(reply, turn):
+            async for delta in _as_stream(reply):
                 yield delta
             return
         if (canned := _smalltalk(turn)) is not None:
-            async for delta in _as_stream(canned, turn):
+            async for delta in _as_stream(canned):
                 yield delta
             return
         async with aclosing(self._act(turn)) as deltas:
@@ -123,7 +123,7 @@ class GuidedModel:
                 async for delta in deltas:
                     yield delta
             return
-        async for delta in _as_stream(reply_builder.reply(turn), turn):
+        async for delta in _as_stream(reply_builder.reply(turn)):
             yield delta
 
     async def _decide(self, turn: Turn) -> AsyncGenerator[RetryDelta, None]:
@@ -185,7 +185,7 @@ class GuidedModel:
         """Small talk: the model's own words in English; in French, which it cannot write, its abilities."""
         if turn.language.code != "en":
             notice = turn.language.text("notice", help=turn.language.help(_abilities(turn)))
-            async for delta in _as_stream(reply_builder.text(turn, notice), turn):
+            async for delta in _as_stream(reply_builder.text(turn, notice)):
                 yield delta
             return
         spoken = [
@@ -318,7 +318,7 @@ def _last_result(messages: Sequence[ChatMessage]) -> tuple[ToolCall, ChatMessage
     return None
 
 
-async def _as_stream(reply: ChatReply, turn: Turn) -> AsyncGenerator[ChatDelta, None]:
+async def _as_stream(reply: ChatReply) -> AsyncGenerator[ChatDelta, None]:
     """Stream a complete reply."""
     for start in range(0, len(reply.content), _CHUNK):
         yield TextDelta(content=reply.content[start : start + _CHUNK])

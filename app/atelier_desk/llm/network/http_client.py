@@ -72,7 +72,6 @@ class StreamedResponse:
     """An answer whose body is read in pieces."""
 
     def __init__(self, response: httpx.Response, watchdog: Watchdog, where: ErrorLocation, timeouts: Timeouts) -> None:
-        self._response = response
         self._watchdog = watchdog
         self._where = where
         self._timeouts = timeouts

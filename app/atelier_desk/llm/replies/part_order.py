@@ -27,14 +27,13 @@ def laid_out(
     calls: Sequence[Block],
     *,
     text: Callable[[str, Block], Sequence[Block]],
-    call: Callable[[Block, Block], Block] = lambda call, _block: call,
 ) -> list[Block] | None:
     """Return texts, calls and other blocks in their original order; None if text or calls have changed.
 
     Args:
         kept: content of ``provider_data``, possibly anything.
         calls: in the server's format, all of them.
-        text: converts a text and its block to the server's format; ``call`` does so for a call.
+        text: converts a text and its block to the server's format.
     """
     layout = blocks_of(kept)
     lengths = [block.get(field, 0) for block in layout for field in ("gap", "length") if block.get("type") == TEXT]
@@ -53,7 +52,7 @@ def laid_out(
             out += text(content[at : at + block.get("length", 0)], block)
             at += block.get("length", 0)
         else:
-            out.append(call(next(waiting), block) if block.get("type") == CALL else block)
+            out.append(next(waiting) if block.get("type") == CALL else block)
     return out
 
 

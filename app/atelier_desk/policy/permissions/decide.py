@@ -74,7 +74,7 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
             return found
     if level.policy.mode is ApprovalMode.PLAN and facts.changes:
         # Read-only was chosen for this workflow: a permission given elsewhere does not override it.
-        return _as_verdict(Action.DENY, "plan")
+        return Verdict(action=Action.DENY, reason="plan")
     if Concern.REPOSITORY in facts.concerns and not _settings_allowed(level, facts):
         # Before the mode's own verdict, so that the card shows what is special.
         action = Action.DENY if level.policy.mode is ApprovalMode.PLAN else Action.ASK
@@ -87,7 +87,9 @@ def _of_level(level: Level, facts: CallFacts) -> Verdict:
         # Report the special concern rather than that the profile asks about this kind of call.
         special = next((concern for concern in _PRIORITY_CONCERNS if concern in facts.concerns), None)
         return (
-            verdict if special is None else _as_verdict(Action.ASK, special.value, dict(facts.about).get(special, ""))
+            verdict
+            if special is None
+            else Verdict(action=Action.ASK, reason=special.value, about=dict(facts.about).get(special, ""))
         )
     if verdict.action is not Action.ALLOW:
         return verdict
@@ -192,22 +194,22 @@ def by_mode(policy: ApprovalPolicy, facts: CallFacts) -> Verdict:
     """Return the verdict of the run's mode where no rule applies. See docs/permissions.md, "Profiles"."""
     mode = policy.mode
     if mode is ApprovalMode.PLAN:
-        return _as_verdict(Action.ALLOW, "plan")
+        return Verdict(action=Action.ALLOW, reason="plan")
     if facts.risk == "high" and policy.always_confirm_high:
-        return _as_verdict(Action.ASK, "risk_high")
+        return Verdict(action=Action.ASK, reason="risk_high")
     # Data that leaves the machine cannot be recalled: neither low risk nor an unasked kind sends it without approval.
     if mode is ApprovalMode.AUTO or (facts.risk == "low" and policy.auto_approve_low and not facts.sends):
-        return _as_verdict(Action.ALLOW, "mode")
+        return Verdict(action=Action.ALLOW, reason="mode")
     if mode is ApprovalMode.MANUAL:
-        return _as_verdict(Action.ASK, "manual")
+        return Verdict(action=Action.ASK, reason="manual")
     if mode is ApprovalMode.EDIT and _undoable(facts):
-        return _as_verdict(Action.ALLOW, "mode")
+        return Verdict(action=Action.ALLOW, reason="mode")
     # Nor may a tool of an unasked kind change anything outside the workspace.
     leaves = facts.sends or (facts.changes and any(not path.inside for path in facts.paths))
     return (
-        _as_verdict(Action.ASK, "selective")
+        Verdict(action=Action.ASK, reason="selective")
         if leaves or policy.flags.asks(facts.kind)
-        else _as_verdict(Action.ALLOW, "mode")
+        else Verdict(action=Action.ALLOW, reason="mode")
     )
 
 
@@ -215,10 +217,6 @@ def _undoable(facts: CallFacts) -> bool:
     """Whether the call only changes files inside the workspace, or is a line of commands known to be harmless."""
     safe = all(command.safe for command in facts.commands) if facts.commands else facts.writes
     return safe and bool(facts.commands or facts.paths) and all(path.inside for path in facts.paths) and not facts.hosts
-
-
-def _as_verdict(action: Action, reason: str, about: str = "") -> Verdict:
-    return Verdict(action=action, reason=reason, about=about)
 
 
 def narrowest(facts: CallFacts) -> tuple[str, ...]:

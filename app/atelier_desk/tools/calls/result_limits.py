@@ -35,9 +35,7 @@ def cut_middle(text: str, limit: int, hint: str) -> str:
     return (text[:head] + gap + (text[-tail:] if tail else ""))[: max(limit, 0)]
 
 
-def capped(
-    result: ToolResult, hint: str, *, to_model: int = limits.RESULT_TO_MODEL, stored: int = limits.RESULT_STORED
-) -> ToolResult:
+def capped(result: ToolResult, hint: str, *, to_model: int = limits.RESULT_TO_MODEL) -> ToolResult:
     """Return the result with ``text`` for the model (characters) and ``data`` for the journal (UTF-8 bytes) within
     their limits.
     """
@@ -45,8 +43,8 @@ def capped(
     data = result.data
     truncated = False
     # A character takes at most four bytes, so short texts need not be measured.
-    if len(text) * 4 > stored and len(text.encode()) > stored:
-        data = _shrunk(data, text, stored // 4, hint)
+    if len(text) * 4 > limits.RESULT_STORED and len(text.encode()) > limits.RESULT_STORED:
+        data = _shrunk(data, text, limits.RESULT_STORED // 4, hint)
         text = as_json(data)
         truncated = True
     if len(text) > to_model:

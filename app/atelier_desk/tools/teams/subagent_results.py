@@ -39,39 +39,37 @@ def compose(
     kind: TeamCall,
     arguments: Mapping[str, object],
     children: Sequence[ChildState],
-    *,
-    to_model: int = limits.RESULT_TO_MODEL,
 ) -> ToolResult:
-    """Return the result of a call that waited for ``children``, in request order; at most ``to_model`` characters.
+    """Return the result of a call that waited for ``children``, in request order.
 
     Depends on their states: background sub-agents give how to join them; waiting ones give their questions (``status:
     "waiting_for_you"``) with the others' reports; if all ended, the form is specific to the kind.
     """
     if not children:
         empty = ToolResult.ok(results=[], message="There is no sub-agent whose report you do not have already.")
-        return capped(empty, REPORT_HINT, to_model=to_model)
+        return capped(empty, REPORT_HINT)
 
     def build(limit: int) -> dict[str, Any]:
         return _data(kind, arguments, children, limit)
 
-    data, truncated = _fitted(build, children, to_model)
-    return capped(ToolResult(data, truncated=truncated), REPORT_HINT, to_model=to_model)
+    data, truncated = _fitted(build, children)
+    return capped(ToolResult(data, truncated=truncated), REPORT_HINT)
 
 
 EARLIER = 12_000
 """Total characters of earlier results given to a later action of a plan."""
 
 
-def with_earlier(prompt: str, earlier: Sequence[ChildState], *, room: int = EARLIER) -> str:
+def with_earlier(prompt: str, earlier: Sequence[ChildState]) -> str:
     """Add earlier results to a later action's prompt, because a sub-agent knows only its prompt.
 
-    ``earlier`` are the ended ones in plan order; their reports share ``room`` characters. Stays within the limit of a
-    message.
+    ``earlier`` are the ended ones in plan order; their reports share ``EARLIER`` characters. Stays within the limit of
+    a message.
     """
     ended = [child for child in earlier if child.status.over and child.status is not ChildStatus.NOT_RUN]
     if not ended:
         return prompt
-    room = min(room, limits.MESSAGE - len(prompt) - 100 * len(ended))
+    room = min(EARLIER, limits.MESSAGE - len(prompt) - 100 * len(ended))
     each = room // len(ended)
     if each < _SHORTEST:
         return prompt
@@ -113,23 +111,23 @@ def _data(
 
 
 def _fitted(
-    build: Callable[[int], dict[str, object]], children: Sequence[ChildState], to_model: int
+    build: Callable[[int], dict[str, object]], children: Sequence[ChildState]
 ) -> tuple[dict[str, object], bool]:
     """Return the result, and whether a report was cut.
 
     Complete if it fits, otherwise with the maximum report length that does.
     """
     longest = max(max(len(child.report), len(child.error), len(child.question)) for child in children)
-    if longest <= to_model:
+    if longest <= limits.RESULT_TO_MODEL:
         data = build(max(longest, _SHORTEST))
-        if len(as_json(data)) <= to_model:
+        if len(as_json(data)) <= limits.RESULT_TO_MODEL:
             return data, False
-    low, high = _SHORTEST, min(longest, to_model)
+    low, high = _SHORTEST, min(longest, limits.RESULT_TO_MODEL)
     data = build(low)
     while high - low > _SHORTEST:
         middle = (low + high) // 2
         tried = build(middle)
-        if len(as_json(tried)) <= to_model:
+        if len(as_json(tried)) <= limits.RESULT_TO_MODEL:
             low, data = middle, tried
         else:
             high = middle

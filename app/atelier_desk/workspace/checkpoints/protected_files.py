@@ -279,7 +279,7 @@ class ProtectedFiles:
                     self._accept(key, after)
                     continue
                 try:
-                    outcome = self._restored(files, key, before, after)
+                    outcome = self._restored(files, key, before)
                 except (AtelierError, OSError):
                     log.warning("a protected file cannot be settled: %s", path, exc_info=True)
                     left.append(self._shown(*key))
@@ -304,9 +304,7 @@ class ProtectedFiles:
             key for key in filled if not any(root == key[0] and path.startswith(f"{key[1]}/") for root, path in there)
         ]
 
-    def _restored(
-        self, files: WorkspaceFiles, key: tuple[Path, str], before: FileState | None, after: FileState | None
-    ) -> HeldFile | None:
+    def _restored(self, files: WorkspaceFiles, key: tuple[Path, str], before: FileState | None) -> HeldFile | None:
         """Restore one file; return the held version, if any."""
         root = files.root(key[0])
         self._unwritable.discard(key)

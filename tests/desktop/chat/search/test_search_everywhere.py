@@ -20,7 +20,7 @@ from atelier_desk.domain.call_presentation_and_subjects import CallText, Present
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
-from tests.desktop.chat.test_panel import PanelHarness
+from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
@@ -129,9 +129,9 @@ def test_positions_of_the_searched_words() -> None:
 async def test_a_result_opens_at_its_message_while_the_workflow_still_loads(qtbot: QtBot) -> None:
     harness = PanelHarness(qtbot)
     harness.engine.set("teams", "run_of", None)
-    await harness.panel.load_choices()
+    await harness.panel.choices.load()
     harness.panel.open_workflow("w1")
-    harness.panel.reveal_message("u1")
+    harness.panel.finder.reveal("u1")
     await settle(20)
     assert harness.texts == ["Question", "Answer"]
     assert not harness.panel.view.following, "it is scrolled to the message, not to the end"

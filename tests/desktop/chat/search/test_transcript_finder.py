@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.support import i18n
-from tests.desktop.chat.test_panel import PanelHarness
+from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import settle
 
 LINES = "\n".join(f"line {number}" for number in range(60))

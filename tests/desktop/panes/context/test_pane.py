@@ -20,31 +20,11 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.request.sent_request_data import PartSize
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
+from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
 from tests.support import run_history
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
-
-@pytest.fixture
-def atelier() -> FakeAtelier:
-    return run_history.engine()
-
-
-@pytest.fixture
-async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> ContextPane:
-    made: ContextPane = shown(ContextPane(bridge))  # type: ignore[arg-type]
-    made.set_workflow("w1")
-    await settle()
-    return made
-
-
-def texts(widget: QListWidget) -> list[str]:
-    return [widget.item(row).text() for row in range(widget.count())]
-
-
-def named(pane: ContextPane, kind: type[Any], name: str) -> Any:
-    found = pane.findChild(kind, name)
-    assert found is not None, name
-    return found
+__all__ = ["atelier", "pane"]
 
 
 async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> None:

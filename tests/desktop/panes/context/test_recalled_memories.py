@@ -14,9 +14,11 @@ from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
 from atelier_desk.engine.services.request.sent_request_data import SentItem
-from tests.desktop.panes.context.test_pane import atelier, named, pane, texts  # noqa: F401 - fixtures
+from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
 from tests.support import run_history
 from tests.support.fake_bridge import FakeAtelier, settle
+
+__all__ = ["atelier", "pane"]
 
 SEARCH = ToolCall(id="c9", name="MemoryTool", arguments={"operation": "search", "query": "which port"})
 HIT = {"id": "m1", "content": "The port is 8443", "score": 0.61, "relevance": 0.6, "lexical": 0.5, "cosine": 0.4}
@@ -53,7 +55,7 @@ def test_each_memory_is_shown_with_its_search() -> None:
     assert given(REQUEST) == []
 
 
-async def test_memories_are_listed_and_edited_in_place(pane: ContextPane, atelier: FakeAtelier) -> None:  # noqa: F811
+async def test_memories_are_listed_and_edited_in_place(pane: ContextPane, atelier: FakeAtelier) -> None:
     memory = Memory(id="m1", type=MemoryType.KNOWLEDGE, content="The port is 9000")
     atelier.set("inspector", "request", lambda *_asked: asked())
     atelier.set("memories", "get", memory)

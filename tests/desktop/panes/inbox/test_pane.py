@@ -214,7 +214,7 @@ async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable
 async def test_cards_show_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
-    asked = inbox.presenter.pending()[0].created_at
+    asked = inbox.presenter.queue.pending()[0].created_at
     monkeypatch.setattr(time_format, "utc_now", lambda: asked + timedelta(minutes=3))
     assert inbox.pane._clock.isActive()
     inbox.pane._clock.timeout.emit()

@@ -30,8 +30,8 @@ from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run.reducer.next_step import AnswerChildren, Append, CallModel, Finish, Wait, next_step
 from atelier_desk.engine.run.reducer.state import CallInput, RunState
 from atelier_desk.engine.run.request.context import model_key
-from tests.engine.run.reducer.test_reduce import question
-from tests.engine.run.test_sub_agent_state import after, end, planned
+from tests.engine.run.planned_children import after, end, planned
+from tests.engine.run.reducer.event_script import question
 from tests.support.run_events import Script, call, finished, reply, started
 
 

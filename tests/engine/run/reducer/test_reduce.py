@@ -41,7 +41,7 @@ from atelier_desk.domain.events.run import (
     event_body_adapter,
 )
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
+from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -49,12 +49,8 @@ from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, E
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
 from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
+from tests.engine.run.reducer.event_script import question
 from tests.support.run_events import Script, advance, agent, call, finished, interpret, reply, started
-
-
-def question(call_id: str = "c1", id: str = "q1") -> UserQuestion:
-    spec = QuestionSpec(question="Which?", question_type=QuestionType.TEXT)
-    return UserQuestion(id=id, workflow_id="w", run_id="r", call_id=call_id, spec=spec)
 
 
 def kinds(script: Script) -> list[str]:

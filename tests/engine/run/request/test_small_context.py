@@ -13,7 +13,6 @@ from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import ModelReplied, RunFailed, WindowLearned
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.gateways.model_gateway import FactoryGateway
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import tool_search
@@ -22,10 +21,10 @@ from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.tool_modes import Toolset
 from tests.engine.conftest import Opener
-from tests.engine.services.test_sent_request_inspector import assert_exact, conversation_requests, inspected
+from tests.engine.run.request.small_windows import SMALL, on_window
+from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.support.run_events import Script, agent, call, finished, reply, started
 
-SMALL = 8_192
 REGISTRY = create_default_tool_registry()
 ASSISTANT, LEAD = builtin_agents(REGISTRY)
 
@@ -40,12 +39,6 @@ def read(id: str) -> ToolCall:
 
 def names(request: Any) -> list[str]:
     return [each.name for each in request.tools]
-
-
-def on_window(
-    atelier: Atelier, model: ScriptedModel, window: int = SMALL, dialect: ToolDialect = ToolDialect.NATIVE
-) -> None:
-    atelier.environment.gateway = FactoryGateway(lambda config: model, window=window, dialect=dialect)
 
 
 async def turn(

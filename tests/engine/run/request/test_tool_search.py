@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted import ScriptedModel
 from atelier_desk.mcp.results import Answer
 from tests.engine.conftest import Opener
-from tests.engine.services.test_sent_request_inspector import assert_exact, conversation_requests, inspected
+from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.support.run_events import agent
 from tests.support.servers.mcp_stdio import tool
 

@@ -25,13 +25,6 @@ DAY = 24 * 3600.0
 TODAY = datetime(2026, 11, 23, 12, tzinfo=UTC)
 
 
-@pytest.fixture
-def ws(tmp_path: Path) -> Path:
-    folder = tmp_path / "ws"
-    folder.mkdir()
-    return folder
-
-
 def delete_folder(atelier: Atelier, ws: Path, workflow_id: str, name: str) -> Change:
     (ws / name).mkdir()
     (ws / name / "file").write_text(f"the only copy in {name}")

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from tests.engine.conftest import Opener, WordEmbedder
-from tests.engine.services.test_memories import OtherEmbedder
+from tests.engine.services.other_embedder import OtherEmbedder
 from tests.support.manual_clock import ManualClock
 
 

@@ -11,7 +11,7 @@ from atelier_desk.domain.approval import OnTimeout
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead
-from tests.engine.team.test_taint import Sends, sends
+from tests.engine.team.taint_scenario import Sends, sends
 
 LEAD = lead(approval="manual", tools=("Sends",))
 LIES: dict[str, Any] = {

@@ -11,7 +11,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.task import Task
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead
-from tests.engine.team.test_taint import Sends, finish, sends, waiting
+from tests.engine.team.taint_scenario import Sends, finish, sends, waiting
 
 LEAD = lead(approval="selective", tools=("Sends",))
 

@@ -184,7 +184,7 @@ class RememberedCard(HeadedCard):
             except Exception as error:
                 dialog.show_error(error_text(error))
                 return
-            dialog.close_done()
+            dialog.accept()
 
         dialog.accepted_fields.connect(lambda fields: bridge.jobs.start(save(fields), key=f"remembered {memory.id}"))
         dialog.open()

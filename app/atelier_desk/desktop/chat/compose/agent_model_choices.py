@@ -238,7 +238,7 @@ class WorkflowChoices(QObject):
         levels = effort_choices() if effort or (info is not None and info.supports_thinking) else []
         level = [each.text for each in levels if effort and each.key == effort]
         self._header.set_models(models, key, " · ".join([(info.label if info is not None else "") or model, *level]))
-        self._header.set_efforts(levels, effort)
+        self._header.more.set_efforts(levels, effort)
         mode = self.chosen.approval or (agent.config.approval if agent else None)
         self.profile = profile_of(mode) if mode is not None else None
         self.shown.emit(provider, model)

@@ -81,7 +81,7 @@ class PromptForm(FormDialog):
 
     def submit(self) -> None:
         self._then(self.text())
-        self.close_done()
+        self.accept()
 
     def _show(self) -> None:
         self.preview.setPlainText(self.text())

@@ -52,7 +52,7 @@ class ResourceValues(FormDialog):
         except Exception as error:
             self.show_error(error_text(error))
             return
-        self.close_done()
+        self.accept()
         name = uri.rstrip("/").rpartition("/")[2] or uri
         self.filled.emit(replace(self._mention, key=f"{self._server}\0{uri}", name=name, needs=(), may=()))
 

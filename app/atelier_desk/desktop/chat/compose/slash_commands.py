@@ -71,7 +71,7 @@ class ArgumentsDialog(FormDialog):
         while values and not values[-1]:
             values.pop()
         self._then(joined(values) if self.named else " ".join(values))
-        self.close_done()
+        self.accept()
 
 
 class PromptDialog(FormDialog):
@@ -112,7 +112,7 @@ class PromptDialog(FormDialog):
 
         written = {each.name: field.text().strip() for each, field in zip(self._arguments, self.fields, strict=True)}
         self._then(joined_by_name({name: text for name, text in written.items() if text}))
-        self.close_done()
+        self.accept()
 
 
 @dataclass(frozen=True, slots=True)

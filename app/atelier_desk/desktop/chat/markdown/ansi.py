@@ -84,8 +84,7 @@ def _chosen(style: Style, numbers: str) -> Style:
             style = PLAIN
         elif code in (38, 48):
             # Colons group sub-parameters, semicolons separate parameters; an empty one may stand for the colour space.
-            codes = [each for each in within if each] if ":" in part else None
-            colour = _given(iter(codes) if codes is not None else parts, most=None if codes is None else len(codes))
+            colour = _given(iter([each for each in within if each]) if ":" in part else parts)
             if colour is not None:
                 style = replace(style, colour=colour) if code == 38 else replace(style, ground=colour)
         elif code == 4 and part == "4:0":
@@ -99,7 +98,7 @@ def _chosen(style: Style, numbers: str) -> Style:
     return style
 
 
-def _given(numbers: Iterator[str], most: int | None) -> int | str | None:
+def _given(numbers: Iterator[str]) -> int | str | None:
     kind = _number(next(numbers, ""))
     if kind == 5:
         return _of_256(_number(next(numbers, "")))

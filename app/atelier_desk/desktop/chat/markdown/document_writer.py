@@ -147,7 +147,6 @@ class Writer:
         self.isolates = False
         """Signs around code were written that no copy has."""
         self._rtl = False
-        self._tight: list[bool] = []
         document.setUndoRedoEnabled(False)
         document.setDocumentMargin(0)
         document.setDefaultFont(self._theme.font(14))

@@ -463,7 +463,7 @@ class ContextPane(SeenPane):
             except Exception as error:
                 dialog.show_error(error_text(error))
             else:
-                dialog.close_done()
+                dialog.accept()
 
         dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))
         dialog.open()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.panes.time_format import decimal
+from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class GivenMemory:
     @property
     def why(self) -> str:
         """The reason in one line."""
-        found = [f"{_(name)} {decimal(value, 2)}" for name, value in self.parts]
+        found = [f"{_(name)} {number(value, 2)}" for name, value in self.parts]
         return " · ".join(
             [_("searched for “{words}”", words=self.asked) if self.asked else _("read by the agent"), *found]
         )

@@ -10,7 +10,7 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.panes.menu_position import menu_place
-from atelier_desk.desktop.panes.time_format import ago, clock_minutes, decimal
+from atelier_desk.desktop.panes.time_format import ago, clock_minutes, number
 from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets.date_format import day
@@ -100,7 +100,7 @@ def score_parts(hit: MemoryHit) -> str:
         (_("importance"), hit.importance),
         (_("recency"), hit.recency),
     ]
-    return " · ".join(f"{name} {decimal(value, 2)}" for name, value in parts if value is not None)
+    return " · ".join(f"{name} {number(value, 2)}" for name, value in parts if value is not None)
 
 
 class MemoryModel(QAbstractListModel):

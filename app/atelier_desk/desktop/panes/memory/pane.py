@@ -358,7 +358,7 @@ class MemoryPane(Pane):
             except Exception as error:
                 dialog.show_error(error_text(error))
                 return
-            dialog.close_done()
+            dialog.accept()
             self.reload()
 
         dialog.accepted_fields.connect(lambda fields: self.jobs.once(dialog, lambda: save(fields)))

@@ -130,7 +130,7 @@ class TaskPane(Pane):
             except Exception as error:
                 dialog.show_error(error_text(error))
                 return
-            dialog.close_done()
+            dialog.accept()
             self._wanted = saved.id
             self.reload()
 

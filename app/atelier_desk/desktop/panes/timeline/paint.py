@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter, QPainterPath, QPen
 
-from atelier_desk.desktop.panes.time_format import decimal, duration
+from atelier_desk.desktop.panes.time_format import duration, number
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis
 from atelier_desk.desktop.panes.timeline.lanes_and_bars import Bar, Scene, is_dashed, span_style
 from atelier_desk.desktop.replay.span_titles import bar_title
@@ -119,12 +119,12 @@ def tick_time(ms: float, step: float) -> str:
         return "0"
     places = 0 if step >= 1000 else 1 if step >= 100 else 2
     if ms < 1000 and places == 2:
-        return f"{decimal(ms, 0)}{NARROW}ms"
+        return f"{number(ms, 0)}{NARROW}ms"
     if round(ms) < 60_000:
-        return f"{decimal(ms / 1000, places)}{NARROW}s"
+        return f"{number(ms / 1000, places)}{NARROW}s"
     minutes, rest = divmod(round(ms), 60_000)
     hours, minutes = divmod(minutes, 60)
-    seconds = decimal(rest / 1000, places)
+    seconds = number(rest / 1000, places)
     seconds = seconds if rest >= 10_000 else f"0{seconds}"
     return f"{hours}:{minutes:02d}:{seconds}" if hours else f"{minutes}:{seconds}"
 

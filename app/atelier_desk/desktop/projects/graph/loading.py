@@ -20,9 +20,9 @@ AT_ONCE = 4
 """Concurrent database queries."""
 
 
-async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str, *, depth: int = 1) -> Exploration:
+async def fetch_around(bridge: Bridge, model: GraphModel, entity_id: str) -> Exploration:
     """Add an entity and its neighbours."""
-    found: Exploration = await bridge.engine.projects.explore(entity_id, depth=depth, limit=AROUND)
+    found: Exploration = await bridge.engine.projects.explore(entity_id, depth=1, limit=AROUND)
     entities = [found.start, *(each.entity for each in found.neighbours)]
     new = [each.id for each in entities if each.id not in model.number]
     model.add(entities, found.relations)

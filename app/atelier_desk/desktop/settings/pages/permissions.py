@@ -279,7 +279,7 @@ class ApprovalsPage(RowsPage):
         except AtelierError as error:
             form.show_error(error_text(error))
             return
-        form.close_done()
+        form.accept()
         await self.load()
         note = (
             _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away)
@@ -311,7 +311,7 @@ class ApprovalsPage(RowsPage):
         except AtelierError as error:
             dialog.show_error(error_text(error))
             return
-        dialog.close_done()
+        dialog.accept()
         await self.load()
         words = ngettext("{n} rule was added.", "{n} rules were added.", len(added))
         offer_undo(self, words, lambda: self.call(self._remove_rules(added)))

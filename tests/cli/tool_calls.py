@@ -1,0 +1,21 @@
+"""Tool calls for scripted models of the command line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from atelier_desk.domain.model_messages import ToolCall
+
+
+def call(name: str, id: str = "c1", **arguments: Any) -> list[ToolCall]:
+    return [ToolCall(id=id, name=name, arguments=arguments)]
+
+
+def calculate(expression: str, id: str = "c1") -> list[ToolCall]:
+    return call("CalculatorTool", id, operation="eval", expression=expression)
+
+
+def ask(kind: str = "text", id: str = "q1", question: str = "Colour?", **more: Any) -> list[ToolCall]:
+    if kind != "text":
+        more["options"] = [{"id": "r", "label": "Red"}, {"id": "g", "label": "Green"}]
+    return call("UserQuestionTool", id, operation="ask", question=question, questionType=kind, **more)

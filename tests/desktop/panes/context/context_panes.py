@@ -1,0 +1,36 @@
+"""The context pane with recorded requests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QListWidget, QWidget
+
+from atelier_desk.desktop.panes.context.pane import ContextPane
+from tests.support import run_history
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+@pytest.fixture
+def atelier() -> FakeAtelier:
+    return run_history.engine()
+
+
+@pytest.fixture
+async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> ContextPane:
+    made: ContextPane = shown(ContextPane(bridge))  # type: ignore[arg-type]
+    made.set_workflow("w1")
+    await settle()
+    return made
+
+
+def texts(widget: QListWidget) -> list[str]:
+    return [widget.item(row).text() for row in range(widget.count())]
+
+
+def named(pane: ContextPane, kind: type[Any], name: str) -> Any:
+    found = pane.findChild(kind, name)
+    assert found is not None, name
+    return found

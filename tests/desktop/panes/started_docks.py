@@ -1,0 +1,32 @@
+"""Docks of panes in a window that was started."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytestqt.qtbot import QtBot
+
+from atelier_desk.desktop.window import MainWindow
+from atelier_desk.domain.agent import Agent, AgentConfig
+from atelier_desk.domain.settings import Settings
+from atelier_desk.domain.workflow import Workflow
+from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+
+
+async def started(qtbot: QtBot, **more: Any) -> MainWindow:
+    """The window with a workflow; ``more`` are further answers of the workflow service."""
+    workflow = Workflow(id="w1", name="First")
+    agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+    engine = FakeAtelier(
+        workflows={"list": [workflow], "get": workflow, **more},
+        agents={"list": [agent], "default": agent},
+        settings={"get": Settings()},
+    )
+    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
+    qtbot.addWidget(window)
+    window.resize(1300, 860)
+    window.show()
+    await window.start(Settings(window={"workflow": "w1"}))
+    window.rail.set_visible(True)
+    await settle(30)
+    return window

@@ -1,0 +1,31 @@
+"""Connections to MCP servers, and refused ones."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from atelier_desk.domain.mcp import McpError, McpServer
+from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.mcp.connection import Connection
+from atelier_desk.mcp.variable_resolution import resolved
+from tests.support.manual_clock import ManualClock
+
+
+@asynccontextmanager
+async def connected(config: McpServer, clock: ManualClock, vault: KeyVault | None = None) -> AsyncIterator[Connection]:
+    kept = vault or KeyVault(session=True)
+    connection = Connection(config, lambda server: resolved(server, kept, {}), clock)
+    try:
+        yield connection
+    finally:
+        await connection.close()
+
+
+async def refused(asked: Awaitable[object]) -> McpError:
+    with pytest.raises(McpError) as caught:
+        await asked
+    assert "plain" in str(caught.value), "every error names the server"
+    return caught.value
