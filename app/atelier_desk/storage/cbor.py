@@ -45,7 +45,7 @@ def encode(value: Any) -> bytes:
         try:
             return drivers.encode(value)
         except ValueError as error:
-            raise UsageError(NOT_STORABLE, code="invalid", detail=str(error)) from error
+            raise UsageError(NOT_STORABLE, code="invalid", detail=str(error).partition(";")[0]) from error
 
 
 def decode(data: bytes) -> Any:

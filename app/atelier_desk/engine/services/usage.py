@@ -29,7 +29,7 @@ class UsageService:
         """
         now = self._context.clock.now().astimezone(zone)
         since = None
-        if days > 0:
+        if 0 < days < now.toordinal():
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
             # midnight may have another UTC offset than now
             since = since if zone is not None else since.replace(tzinfo=None).astimezone()
