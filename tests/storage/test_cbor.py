@@ -103,7 +103,9 @@ def test_an_unsupported_value_is_refused_with_the_drivers_message(value: object)
     assert refused(cbor.encode) == refused(drivers.encode)
 
 
-@pytest.mark.parametrize("value", [2**63, -(2**63) - 1, "\ud800", 10**5000], ids=["large", "small", "half a pair", "very large"])
+@pytest.mark.parametrize(
+    "value", [2**63, -(2**63) - 1, "\ud800", 10**5000], ids=["large", "small", "half a pair", "very large"]
+)
 async def test_a_value_that_cannot_be_stored_is_refused_and_the_next_is_stored(store: Store, value: object) -> None:
     for sent in (value, [{"x": value}], {"x": RecordID("a", [value])}):
         with pytest.raises(UsageError, match="cannot be stored"):

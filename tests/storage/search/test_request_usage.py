@@ -32,9 +32,7 @@ from atelier_desk.storage.search import request_usage
         "no sum",
     ],
 )
-def test_each_request_counts_once_and_a_refund_not_at_all(
-    rows: list[tuple[str, int, float]], expected: float
-) -> None:
+def test_each_request_counts_once_and_a_refund_not_at_all(rows: list[tuple[str, int, float]], expected: float) -> None:
     db = sqlite3.connect(":memory:")
     db.executescript(request_usage.TABLES)
     for seq, (run, time, cost) in enumerate(rows):

@@ -216,8 +216,8 @@ class PictureDescribed(Event):
 class MediaPaid(Event):
     """A call ordered pictures, a 3D model or a web search.
 
-    ``provider`` is the service; without a ``model`` the usage would be that of the run's model. Earlier versions counted
-    before they sent, and took it back by a cost below zero when the service refused.
+    ``provider`` is the service; without a ``model`` the usage would be that of the run's model.
+    Earlier versions counted before they sent, and took it back by a cost below zero when the service refused.
     """
 
     type: Literal["media_paid"] = "media_paid"

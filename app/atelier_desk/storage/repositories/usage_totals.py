@@ -258,7 +258,7 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
                     )
         if len(rows) < limit:
             return found
-        # An event without stream events has the number of the next one: the next page begins with the last number again.
+        # An event without stream events has the number of the next one: the next page begins with that of the last.
         limit = limit * 2 if rows[-1][0] == least else EVENTS_AT_ONCE
         least = rows[-1][0]
 
