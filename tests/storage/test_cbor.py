@@ -20,8 +20,10 @@ from surrealdb.data.types.null import Null
 from surrealdb.data.types.set import SurrealSet
 from surrealdb.request_message.descriptors import cbor_ws
 
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.storage import cbor
 from atelier_desk.storage.database_engine import Engine
+from atelier_desk.storage.store import Statement, Store
 from tests.storage.model_strategies import TEXT, TIMES
 
 
@@ -89,7 +91,7 @@ def test_rare_types_are_those_of_the_driver_too(value: Any) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [2**63, -(2**63) - 1, "\ud800", timedelta(1), memoryview(b"z"), object()],
+    [timedelta(1), memoryview(b"z"), object()],
     ids=lambda value: type(value).__name__,
 )
 def test_an_unsupported_value_is_refused_with_the_drivers_message(value: object) -> None:
@@ -99,6 +101,18 @@ def test_an_unsupported_value_is_refused_with_the_drivers_message(value: object)
         return raised.type, str(raised.value)
 
     assert refused(cbor.encode) == refused(drivers.encode)
+
+
+@pytest.mark.parametrize(
+    "value", [2**63, -(2**63) - 1, "\ud800", 10**5000], ids=["large", "small", "half a pair", "very large"]
+)
+async def test_a_value_that_cannot_be_stored_is_refused_and_the_next_is_stored(store: Store, value: object) -> None:
+    for sent in (value, [{"x": value}], {"x": RecordID("a", [value])}):
+        with pytest.raises(UsageError, match="cannot be stored"):
+            await store.write(Statement("CREATE prompt CONTENT $sent", {"sent": sent}))
+        with pytest.raises(UsageError, match="cannot be stored"):
+            await store.query("RETURN $sent", sent=sent)
+    assert await store.query("RETURN $sent", sent=1) == [1]
 
 
 @given(st.binary(max_size=60))

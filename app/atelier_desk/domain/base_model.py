@@ -9,7 +9,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from atelier_desk.domain.ids import new_id
 
-__all__ = ["Model", "Timestamp", "new_id", "utc_now"]
+__all__ = ["Model", "Timestamp", "new_id", "utc_now", "within_calendar"]
+
+_EARLIEST, _LATEST = datetime(1, 1, 2, tzinfo=UTC), datetime(9999, 12, 30, tzinfo=UTC)
 
 
 def utc_now() -> datetime:
@@ -17,15 +19,16 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def _aware(value: datetime) -> datetime:
-    try:
-        return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
-    except OverflowError as error:  # in the years 1 or 9999, shifted out of range
-        raise ValueError(str(error)) from error
+def within_calendar(value: datetime) -> datetime:
+    """Return the time in UTC, at least a day from the ends of the calendar: it has a year from 1 to 9999 in every time
+    zone, which whatever shows it needs. Naive values are taken as UTC.
+    """
+    aware = value.replace(tzinfo=UTC) if value.tzinfo is None else value
+    return min(max(aware, _EARLIEST), _LATEST).astimezone(UTC)
 
 
-Timestamp = Annotated[datetime, AfterValidator(_aware)]
-"""A UTC time; naive values are taken as UTC."""
+Timestamp = Annotated[datetime, AfterValidator(within_calendar)]
+"""A UTC time, as ``within_calendar`` returns it."""
 
 
 class Model(BaseModel):

@@ -162,7 +162,7 @@ class Usage(Model):
 
     @property
     def was_used(self) -> bool:
-        """Whether there was a request: turns of imported chats used nothing, and a refund has a cost alone."""
+        """Whether there was a request: turns of imported chats used nothing, and an order has a cost alone."""
         return bool(self.tokens_input or self.tokens_output or self.cost)
 
     @property

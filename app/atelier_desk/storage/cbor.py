@@ -21,6 +21,12 @@ from surrealdb.data.types.constants import TAG_NONE, TAG_RECORD_ID, TAG_SET
 from surrealdb.data.types.set import SurrealSet
 from surrealdb.request_message.descriptors import cbor_ws
 
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.support.i18n import N_
+
+NOT_STORABLE = N_(
+    "A value cannot be stored ({detail}): integers have at most 64 bits, and texts no half of a surrogate pair."
+)
 _INTEGERS = range(-(2**63), 2**63)
 _SEMANTIC, _SIMPLE, _NULL = 6, 7, 22
 """CBOR major types of tags and of simple values, and the simple value null."""
@@ -30,12 +36,16 @@ def encode(value: Any) -> bytes:
     """Encode a request for the database.
 
     Raises:
-        TypeError, ValueError: a value cannot be sent; the message is the driver's.
+        UsageError: ``invalid``: an integer or a text cannot be stored; files, servers and models may have any.
+        TypeError: a value is of a type that cannot be sent; the message is the driver's.
     """
     try:
         return cbor2.dumps(value, encoders=_ENCODERS, timezone=UTC)
     except Exception:
-        return drivers.encode(value)
+        try:
+            return drivers.encode(value)
+        except ValueError as error:
+            raise UsageError(NOT_STORABLE, code="invalid", detail=str(error).partition(";")[0]) from error
 
 
 def decode(data: bytes) -> Any:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, get_args
 from pydantic_core import PydanticSerializationError, to_jsonable_python
 from pydantic_core import to_json as to_json_bytes
 
-from atelier_desk.domain.base_model import Model
+from atelier_desk.domain.base_model import Model, within_calendar
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import damage_report
 from atelier_desk.storage.compressed_text import packed, unpacked
@@ -45,9 +45,11 @@ def to_json(value: Any) -> str:
 
 
 def plain_time(value: datetime) -> datetime:
-    """Convert the driver's datetime (a subclass with nanoseconds) to an ordinary one in UTC."""
-    return datetime(
-        value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC
+    """Convert the driver's datetime (a subclass with nanoseconds) to an ordinary one in UTC, as a ``Timestamp``."""
+    return within_calendar(
+        datetime(
+            value.year, value.month, value.day, value.hour, value.minute, value.second, value.microsecond, tzinfo=UTC
+        )
     )
 
 

@@ -5,6 +5,7 @@ warned in time.
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -25,8 +26,12 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.run.paid_call_limits import CallSpending
+from atelier_desk.engine.services.workflow.importing import identities
+from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
+from atelier_desk.storage.repositories import usage_totals
 from atelier_desk.storage.repositories.usage_totals import UsageRecord
 from atelier_desk.storage.row_mapping import record
+from atelier_desk.storage.search.request_usage import Request
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener
@@ -304,6 +309,49 @@ async def test_a_file_from_before_a_request_does_not_take_its_cost_back(open_ate
             await atelier.workflows.purge(workflow.id)
             await atelier.workflows.import_(file)
             assert (await atelier.usage.month()).spent == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 3])
+async def test_requests_beside_events_that_show_nothing_are_all_read(
+    open_atelier: Opener, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(open_atelier, Model()) as atelier:
+        run_id = await ask(atelier)
+        await atelier.runs.wait(run_id)
+        [handle] = await atelier.runs.team_of(run_id)
+        free, paid = TitleGenerated(title="x"), TitleGenerated(title="x", usage=Usage(cost=1.0))
+        for body in (free, free, paid, free, paid):
+            await atelier.journal.append(handle, body)
+        monkeypatch.setattr(usage_totals, "EVENTS_AT_ONCE", at_once)
+        found = await usage_totals.requests_of_workflow(atelier.store, handle.workflow_id)
+        costs = {each.seq: each.usage.cost for each in found if isinstance(each, Request)}
+        assert sum(costs.values()) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("action", ["overwritten", "created"])
+async def test_a_file_that_takes_money_back_lowers_nothing(open_atelier: Opener, action: str) -> None:
+    async with opened(open_atelier, Model(), monthly_cost_limit=5.0) as atelier:
+        workflow = await atelier.workflows.create("x")
+        await settled(atelier, await atelier.runs.send(workflow.id, "Go", agent=AGENT))
+        text = await atelier.workflows.export(workflow.id)
+        if action == "created":  # another workflow, with copies of the requests in a run that comes first
+            ids = [
+                workflow.id,
+                *(each for row in identities(WorkflowFile.model_validate_json(text)).values() for each in row),
+            ]
+            for number, each in enumerate(dict.fromkeys(ids)):
+                text = text.replace(each, f"{number:024}")
+        file = json.loads(text)
+        last = file["events"][-1]
+        refund = {"type": "media_paid", "call_id": "x", "usage": {"cost": -1.0, "cost_estimated": -1.0}}
+        more = {"id": "f" * 24, "seq": last["seq"] + 1, "stream_from": last["stream_from"] + 1, "body": refund}
+        file["events"].append({**last, **more})
+        file["runs"][0]["last_seq"] += 1
+        imported = await atelier.workflows.import_(json.dumps(file), "overwrite")
+        assert imported.action == action
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
+        await atelier.workflows.purge(imported.workflow.id)
+        assert (await atelier.usage.month()).spent == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from atelier_desk.domain.events.run import TitleGenerated
 from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import conversation_snapshots
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.titles import title_of
 from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH
@@ -79,6 +80,19 @@ async def test_it_is_counted_like_any_request_and_survives_a_restart(open_atelie
     async with open_atelier(["More."]) as atelier:
         assert (await atelier.workflows.get(row.id)).usage.tokens_input == 50
         assert (await turn(atelier, row.id, "Continue")).usage.tokens_input > 50
+
+
+async def test_after_a_title_a_long_conversation_still_gets_a_snapshot(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation_snapshots, "LEAST", 2)
+    async with open_atelier(["Done.", TITLE, "Again.", "And again."]) as atelier:
+        atelier.runs.titles.watch()
+        row = await turn(atelier)
+        for text in ("More", "Still more"):
+            await turn(atelier, row.id, text)
+        await atelier.runs.live.conversations.close()
+        assert await atelier.repos.snapshots.read(row.id)
 
 
 @pytest.mark.parametrize("bad", ["", "Two\nlines", "x" * 61, "{}", ProviderError("no", code="offline")])

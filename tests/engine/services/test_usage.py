@@ -187,6 +187,7 @@ async def test_rows_are_grouped_by_day_model_agent_and_workflow(open_atelier: Op
         assert {row.day for row in await atelier.usage.rows(1, UTC)} == {date(2026, 3, 2)}
         await clock.advance(timedelta(days=40).total_seconds())
         assert await atelier.usage.rows(30, UTC) == []
+        assert len(await atelier.usage.rows(10**30, UTC)) == 3, "more days than the calendar has"
         assert len(await atelier.usage.rows(0, UTC)) == 3
 
 

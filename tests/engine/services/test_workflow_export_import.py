@@ -197,6 +197,11 @@ async def test_damaged_and_too_large_files_are_refused_and_leave_nothing(open_at
             lambda file: used(file).update(cost=math.inf),
             lambda file: used(file).update(cost=math.nan),
             lambda file: used(file).update(tokens_input=10**30),
+            lambda file: file["events"][0].update(v=2**63),
+            lambda file: file["events"][0].update(stream_from=2**64),
+            lambda file: file["events"][-1].update(stream_from=file["workflow"]["stream_seq"] + 2),
+            lambda file: file["events"][0].update(stream_from=0),
+            lambda file: file["executions"][0].update(duration_ms=10**40),
         ):
             file = json.loads(text)
             break_it(file)

@@ -251,6 +251,7 @@ async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> Non
 async def test_folder_archive_and_unread_mark_survive_a_restart_and_an_export(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         filed, plain, away = [(await atelier.workflows.create(name)).id for name in ("Filed", "Plain", "Away")]
+        assert (await atelier.workflows.move(filed, "Nat\ud800ure")).collection == "Nat\ufffdure", "as pasted"
         await atelier.workflows.move(filed, " Nature ")
         await atelier.workflows.set_archived(away, True)
         await atelier.workflows.set_unread(plain, True)

@@ -321,7 +321,17 @@ async def test_pipes_and_links_are_not_read(repos: Repositories, tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    "line", ["[" * 200_000, '{"id":' * 200_000, "[]", "3", '{"id": {"$record": []}}', "{" + " " * 70]
+    "line",
+    [
+        "[" * 200_000,
+        '{"id":' * 200_000,
+        "[]",
+        "3",
+        '{"id": {"$record": []}}',
+        "{" + " " * 70,
+        '{"id": {"$record": ["prompt", "x"]}, "name": "\\ud800"}',
+        '{"id": {"$record": ["prompt", "x"]}, "name": 9223372036854775808}',
+    ],
 )
 async def test_rows_of_no_form_are_refused(
     repos: Repositories, tmp_path: Path, line: str, monkeypatch: pytest.MonkeyPatch

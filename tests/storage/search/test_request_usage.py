@@ -18,7 +18,7 @@ from atelier_desk.storage.search import request_usage
         ([("a", 1, 1.0), ("copy of a", 1, 1.0)], 1.0),
         ([("a", 1, 0.04), ("a", 1, 0.04)], 0.08),
         ([("a", 1, 0.04), ("a", 1, 0.04), ("copy of a", 1, 0.04), ("copy of a", 1, 0.04)], 0.08),
-        ([("a", 1, 1.0), ("a", 2, -1.0), ("b", 3, 2.0)], 2.0),
+        ([("a", 1, 1.0), ("a", 2, -1.0), ("b", 3, 2.0)], 3.0),
         ([("a", 1, 2.0), ("b", 2, -5.0)], 2.0),
         ([("a", 1, 2.0), ("b", 2, math.inf), ("c", 3, math.nan), ("d", 4, 10**30)], 2.0),
     ],
@@ -28,13 +28,11 @@ from atelier_desk.storage.search import request_usage
         "ordered together",
         "a copy of both",
         "a refund",
-        "no refund of another's",
+        "a refund in another run",
         "no sum",
     ],
 )
-def test_each_request_counts_once_and_a_refund_only_for_its_own_run(
-    rows: list[tuple[str, int, float]], expected: float
-) -> None:
+def test_each_request_counts_once_and_a_refund_not_at_all(rows: list[tuple[str, int, float]], expected: float) -> None:
     db = sqlite3.connect(":memory:")
     db.executescript(request_usage.TABLES)
     for seq, (run, time, cost) in enumerate(rows):

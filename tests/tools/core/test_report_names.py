@@ -39,6 +39,7 @@ def test_plain_names_are_stored_without_their_extension(given: str, name: str) -
         "COM1.txt",
         "a\x00b",
         "a\nb",
+        "a\ud800b",
         "what?",
         "a*b",
         "x.",

@@ -52,11 +52,10 @@ class PictureDescribed(Event):
 
 
 class MediaPaid(Event):
-    """A call orders pictures, a 3D model or a web search.
+    """A call ordered pictures, a 3D model or a web search.
 
-    It is counted before the request is sent, so that a kill forgets nothing; a request that the service refused takes
-    it back: ``usage.cost`` is below zero then. ``provider`` is the service; without a ``model`` the usage would be that
-    of the run's model.
+    ``provider`` is the service; without a ``model`` the usage would be that of the run's model.
+    Earlier versions counted before they sent, and took it back by a cost below zero when the service refused.
     """
 
     type: Literal["media_paid"] = "media_paid"

@@ -202,9 +202,9 @@ class MonthBudget:
         self._changes += 1
 
     def count(self, cost: float) -> None:
-        """US dollars that were spent, or given back, outside runs: what runs spend is heard when it is committed."""
+        """US dollars that were spent outside runs: what runs spend is heard when it is committed."""
         self._changes += 1
-        self._total = max(0.0, self._total + cost)
+        self._total += max(0.0, cost)
         self._check()
 
     def sending(self, hold: Hold, key: SentKey, most: float) -> None:

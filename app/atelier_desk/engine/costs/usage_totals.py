@@ -55,8 +55,6 @@ async def usage_of(repos: Repositories, run_ids: Sequence[str], now: datetime) -
     """
     runs = {run.id: run for run in await repos.used.runs(run_ids)}
     found = await requests_of(repos, list(runs))
-    # A refund, as earlier versions had, is taken from what its run spent.
-    refunded = {each.run_id for each in found if each.usage.cost < 0}
     single: list[UsageRecord] = []
     older: list[UsageRecord] = []
     numbers: Counter[tuple[str, tuple[float, ...]]] = Counter()
@@ -65,7 +63,7 @@ async def usage_of(repos: Repositories, run_ids: Sequence[str], now: datetime) -
         record = UsageRecord(
             run.workflow_id, run.agent_name, each.provider, each.model, each.time, each.usage, 1, each.duration_ms
         )
-        if each.run_id in refunded or each.time < now - timedelta(days=SINGLE_DAYS):
+        if each.time < now - timedelta(days=SINGLE_DAYS):
             older.append(record)
             continue
         key = (each.run_id, request_of(record).identity)

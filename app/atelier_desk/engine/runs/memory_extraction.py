@@ -270,7 +270,7 @@ class MemoryExtraction:
                 duration_ms=made.duration_ms,
             )
             # Usage first: if the workflow was deleted meanwhile, this raises, and nothing is proposed.
-            await self._env.sent.settle(self._env.journal, live.handle, made.hold, done)
+            await self._side_requests.settle(live, made, done)
         if self._failed.pop(live.handle.run_id, None) is not None:
             self._env.bus.changed("memory", live.handle.run_id)
         self._env.bus.changed("workflow", live.handle.workflow_id)

@@ -1,7 +1,7 @@
 """Short requests to a run's model beside its work, for titles and memory extraction: within the run's limits, one at a
 time.
 
-No run waits for them, and the caller commits their usage to the run's journal (``SentRequests.settle``) before the next
+No run waits for them, and the caller commits their usage to the run's journal (``SideRequests.settle``) before the next
 may be made.
 """
 
@@ -15,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events.run import RequestLost
+from atelier_desk.domain.events.run import MemoryExtractionDone, RequestLost, TitleGenerated
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, Usage
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -23,9 +23,11 @@ from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
 from atelier_desk.engine.run.request.reply_timeout import watched
+from atelier_desk.engine.runs.live_run import LiveRun
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.token_and_cost_estimates import at_most, estimate, highest_input_price
 from atelier_desk.policy import budget
+from atelier_desk.storage.writing.journal_commit import Rename
 from atelier_desk.support.background_tasks import to_the_end
 
 log = logging.getLogger(__name__)
@@ -44,7 +46,7 @@ class SideRequest:
     usage: Usage
     duration_ms: int
     hold: Hold
-    """What it holds until ``SentRequests.settle``."""
+    """What it holds until ``SideRequests.settle``."""
 
 
 class SkipReason(StrEnum):
@@ -127,6 +129,19 @@ class SideRequests:
             raise
         return made()
 
+    async def settle(
+        self,
+        live: LiveRun,
+        spent: SideRequest,
+        body: MemoryExtractionDone | RequestLost | TitleGenerated,
+        rename: Rename | None = None,
+    ) -> None:
+        """Commit the usage; raises as ``SentRequests.settle``. What follows an ended run is known to go on from here: a
+        snapshot of other events of it would not count.
+        """
+        await self._env.sent.settle(self._env.journal, live.handle, spent.hold, body, rename=rename)
+        self.runs.settled(live)
+
     async def lose(self, run_id: str, spent: SideRequest) -> None:
         """Record the cost of a request without a result."""
         try:
@@ -134,6 +149,6 @@ class SideRequests:
             lost = RequestLost(
                 provider=spent.provider, model=spent.model, usage=spent.usage, duration_ms=spent.duration_ms
             )
-            await self._env.sent.settle(self._env.journal, live.handle, spent.hold, lost)
+            await self.settle(live, spent, lost)
         except AtelierError as error:
             log.info("what a request cost was not stored: %s", type(error).__name__)

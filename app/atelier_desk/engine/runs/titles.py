@@ -167,7 +167,7 @@ class Titles:
             title=title, provider=made.provider, model=made.model, usage=made.usage, duration_ms=made.duration_ms
         )
         try:
-            await self._env.sent.settle(self._env.journal, live.handle, made.hold, written, rename=rename)
+            await self._side_requests.settle(live, made, written, rename)
         except NotFoundError:
             return  # deleted meanwhile
         self._env.bus.changed("workflow", row.id)

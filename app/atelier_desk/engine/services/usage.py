@@ -29,7 +29,7 @@ class UsageService:
         """
         now = self._context.clock.now().astimezone(zone)
         since = None
-        if days > 0:
+        if 0 < days < now.toordinal():
             since = datetime.combine(now.date() - timedelta(days=days - 1), datetime.min.time(), now.tzinfo)
             # midnight may have another UTC offset than now
             since = since if zone is not None else since.replace(tzinfo=None).astimezone()
@@ -69,7 +69,7 @@ class UsageService:
         those that are not settled, except ``without``.
 
         Copied workflows cost nothing, also when either is deleted for good: usage with equal time and figures counts
-        once. A refund lowers only its own run.
+        once, and a cost below zero not at all.
         """
         return (await self._cost(since, without))[0]
 
@@ -79,7 +79,10 @@ class UsageService:
         gone = [request_of(each) for each in used if each.number is not None]
         cost, estimated = await self._context.repos.history.cost(since, gone)
         usage = [each.usage for each in used if each.number is None]
-        return cost + sum(max(0.0, each.cost) for each in usage), estimated + sum(each.cost_estimated for each in usage)
+        return (
+            cost + sum(max(0.0, each.cost) for each in usage),
+            estimated + sum(max(0.0, each.cost_estimated) for each in usage),
+        )
 
     async def month(self) -> MonthUsage:
         """Return this month's cost, and the limit."""

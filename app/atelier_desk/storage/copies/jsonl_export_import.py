@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from atelier_desk.domain.errors import ConflictError, StorageError
+from atelier_desk.domain.errors import ConflictError, StorageError, UsageError
 from atelier_desk.storage import integrity, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
@@ -194,7 +194,10 @@ async def _import_table(
         if without and table in HASHED:
             rows = [{name: value for name, value in row.items() if name not in without} for row in rows]
         rows = [packed(table, {**added, **row}) for row in rows]
-        await store.write(Statement(insertion(table, rows), {"rows": rows}))
+        try:
+            await store.write(Statement(insertion(table, rows), {"rows": rows}))
+        except UsageError as error:
+            raise StorageError(NOT_AN_EXPORT, code="damaged", path=path, detail=error) from error
         count += len(rows)
         if progress:
             progress(before + count)

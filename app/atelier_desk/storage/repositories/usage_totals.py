@@ -222,7 +222,7 @@ class UsedRepository:
 
 
 async def requests_of_workflow(store: Store, workflow_id: str, since: datetime | None = None) -> list[RequestChange]:
-    """What its journal has of requests, without events that cannot be read.
+    """What its journal has of requests, without events that cannot be read; some may be there twice.
 
     Args:
         since: only requests since then, and not whose they are.
@@ -235,17 +235,17 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
         asked = "SELECT VALUE [record::id(id), agent_name] FROM run WHERE workflow = $workflow"
         runs = await store.query(asked, workflow=workflow)
         found += [RunAgent(run_id, workflow_id, agent) for run_id, agent in runs]
-    after = 0
+    least, limit = 0, EVENTS_AT_ONCE
     while True:
         rows = await store.query(
             "SELECT VALUE [stream_from, record::id(run), seq, type, time, body] FROM run_event "  # noqa: S608
-            f"WHERE workflow = $workflow AND stream_from > $after AND type IN $types AND run != NONE{at} "
+            f"WHERE workflow = $workflow AND stream_from >= $least AND type IN $types AND run != NONE{at} "
             "ORDER BY stream_from LIMIT $limit",
             workflow=workflow,
             since=since,
-            after=after,
+            least=least,
             types=types,
-            limit=EVENTS_AT_ONCE,
+            limit=limit,
         )
         for _from, run_id, seq, kind, time, text in rows:
             with contextlib.suppress(ValueError):
@@ -256,9 +256,11 @@ async def requests_of_workflow(store: Store, workflow_id: str, since: datetime |
                     found.append(
                         Request(run_id, seq, micros(used.time), used.provider, used.model, used.usage, used.duration_ms)
                     )
-        if len(rows) < EVENTS_AT_ONCE:
+        if len(rows) < limit:
             return found
-        after = rows[-1][0]
+        # An event without stream events has the number of the next one: the next page begins with that of the last.
+        limit = limit * 2 if rows[-1][0] == least else EVENTS_AT_ONCE
+        least = rows[-1][0]
 
 
 def _no_longer_sent(key: SentKey) -> Statement:

@@ -201,8 +201,9 @@ def most_in_a_run(requests: Iterable[Request]) -> dict[tuple[float, ...], int]:
 
 
 def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tuple[float, float]:
-    """US dollars since then, and how much of it is estimated. A request that was copied with its workflow counts once;
-    a refund lowers what its own run spent.
+    """US dollars since then, and how much of it is estimated. A request that was copied with its workflow counts once.
+
+    A cost below zero counts as none: a workflow from elsewhere may have any, and earlier versions noted refunds so.
 
     What one run has twice at the same time is two requests: pictures ordered together have no tokens to tell them apart
     by.
@@ -212,14 +213,13 @@ def cost(db: sqlite3.Connection, since: int, gone: Iterable[Request] = ()) -> tu
     """
     same = ", ".join(SAME)
     each = f"SELECT run, {same}, count(*) AS times FROM request WHERE time >= ? GROUP BY run, {same}"  # noqa: S608
-    sums = "max(times) * cost AS cost, max(times) * cost_estimated AS estimated"
-    once = f"SELECT min(run) AS run, {sums} FROM ({each}) GROUP BY {same}"  # noqa: S608
-    of_run = f"SELECT max(sum(cost), 0) AS cost, sum(estimated) AS estimated FROM ({once}) GROUP BY run"  # noqa: S608
-    query = f"SELECT coalesce(sum(cost), 0), coalesce(sum(estimated), 0) FROM ({of_run})"  # noqa: S608
+    sums = "max(times) * max(cost, 0) AS cost, max(times) * max(cost_estimated, 0) AS estimated"
+    once = f"SELECT {sums} FROM ({each}) GROUP BY {same}"  # noqa: S608
+    query = f"SELECT coalesce(sum(cost), 0), coalesce(sum(estimated), 0) FROM ({once})"  # noqa: S608
     spent, estimated = db.execute(query, (since,)).fetchone()
     there = f"SELECT count(*) FROM request WHERE {' AND '.join(f'{name} = ?' for name in SAME)} GROUP BY run"  # noqa: S608
     for identity, times in most_in_a_run(gone).items():
         copies = max((count for (count,) in db.execute(there, identity)), default=0)
-        spent += max(0, times - copies) * identity[-2]
-        estimated += max(0, times - copies) * identity[-1]
+        spent += max(0, times - copies) * max(0, identity[-2])
+        estimated += max(0, times - copies) * max(0, identity[-1])
     return float(spent), float(estimated)

@@ -9,7 +9,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
 
-_FORBIDDEN = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f]')
+_FORBIDDEN = re.compile(r'[/\\:*?"<>|\x00-\x1f\x7f\ud800-\udfff]')
 _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))})
 SUFFIX = ".md"
 

@@ -68,6 +68,8 @@ def test_a_request_starts_its_duration_before_its_event() -> None:
     assert (span.seq, span.end_seq, span.event_seq) == (2, 3, 3)
     (longer,) = spans(reply("hi").model_copy(update={"duration_ms": 60_000}))
     assert longer.start == START + timedelta(seconds=2), "not before what was said to it"
+    for odd, start in ((2**53, longer.start), (10**40, longer.start), (-(10**40), longer.end)):
+        assert spans(reply("hi").model_copy(update={"duration_ms": odd}))[0].start == start, "of an imported event"
 
 
 def test_a_request_in_progress_has_no_end() -> None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.domain.ids import is_id
+from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.presentation import argument_error_text
 from atelier_desk.storage.repositories.base_repository import some
 from atelier_desk.support import number_format
@@ -29,8 +30,8 @@ def page(limit: int | None, offset: int = 0, *, most: int | None = limits.LIST_M
 
 
 def text(value: str, what: str, most: int) -> str:
-    """Return stripped text, refusing blank or too long ones; ``what`` names the field."""
-    stripped = value.strip()
+    """Return stripped text that can be stored, refusing blank or too long ones; ``what`` names the field."""
+    stripped = sanitized(value.strip())
     if not stripped:
         raise UsageError(N_("{field} must not be blank."), field=what)
     if len(stripped) > most:

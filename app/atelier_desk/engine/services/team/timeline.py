@@ -177,7 +177,9 @@ class _Track:
         """Add a request, which has no event of its own: it began its duration ago, but after the previous event."""
         start = self._last.time
         if duration_ms:
-            start = min(event.time, max(start, event.time - timedelta(milliseconds=duration_ms)))
+            most = max(timedelta(), event.time - start)
+            within = duration_ms < most / timedelta(milliseconds=1)  # an imported event may have any number
+            start = event.time - (timedelta(milliseconds=max(0, duration_ms)) if within else most)
         self._spans.append(
             Span(
                 run_id=self._run_id,

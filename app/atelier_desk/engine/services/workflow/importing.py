@@ -160,6 +160,8 @@ def check(file: WorkflowFile) -> None:
     numbers: dict[str, int] = {}
     for event in file.events:
         _check_usage(event)
+        if not 1 <= event.stream_from <= file.workflow.stream_seq + 1:
+            raise _damaged(f"event {event.seq} of run {event.run_id} is at the impossible place {event.stream_from}")
         if not event.run_id:
             continue
         expected = numbers.get(event.run_id, 0) + 1
