@@ -61,13 +61,13 @@ async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | 
     return await _everywhere(store.query_all, check, progress)
 
 
-async def damaged_rows(run: Run) -> list[Damage]:
+async def damaged_rows(run: Run, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Like ``damaged_anywhere`` for a database that nobody writes to."""
 
     async def check(workflow_id: str) -> list[Damage]:
         return await _Check(run, workflow_id).run()
 
-    return await _everywhere(run, check, None)
+    return await _everywhere(run, check, progress)
 
 
 async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | None:

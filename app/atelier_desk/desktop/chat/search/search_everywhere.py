@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from atelier_desk.storage.repositories import SearchHit
 
 _DELAY_MS = 220
+_SLOW_S = 1.0
+"""Seconds between two looks at how far a search is."""
 
 
 class SearchEverywhere(QDialog):
@@ -96,8 +98,20 @@ class SearchEverywhere(QDialog):
     async def _search(self, needle: str) -> None:
         if needle:
             self._count.setText(_("Searching…"))
-        self._hits = await self._bridge.engine.workflows.search(needle) if needle else ()
+        self._hits = await self._found(needle) if needle else ()
         self._show(needle)
+
+    async def _found(self, needle: str) -> Sequence[SearchHit]:
+        """The hits; meanwhile shows how far the index is, which is brought up to date first."""
+        engine = self._bridge.engine
+        searching = asyncio.ensure_future(engine.workflows.search(needle))
+        try:
+            while not (await asyncio.wait({searching}, timeout=_SLOW_S))[0]:
+                if (reading := await engine.usage.reading()) is not None:
+                    self._count.setText(_("{done} of {n} workflows read…", done=reading[0], n=reading[1]))
+            return searching.result()
+        finally:
+            searching.cancel()
 
     def _show(self, needle: str) -> None:
         """Show a heading per workflow with its results."""
