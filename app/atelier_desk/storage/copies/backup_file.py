@@ -98,24 +98,26 @@ class BackupInfo:
         return not self.damaged and not self.damaged_rows and all(each.missing for each in self.attachments)
 
 
-async def verify(path: Path, root: Path | None = None, *, progress: Progress = no_progress) -> BackupInfo:
+async def verify(
+    path: Path, root: Path | None = None, *, place: Path | None = None, progress: Progress = no_progress
+) -> BackupInfo:
     """Unpack a backup into a folder of its own, read its database, and check every file and row against its manifest.
 
     Args:
-        root: the data folder that may have made the backup; it is unpacked there if it exists.
+        root: the data folder that may have made the backup.
+        place: the folder to unpack it in; default: ``root``, if it exists.
 
     Raises:
         StorageError: ``damaged``, ``newer_schema`` or ``older_schema``; ``disk_full`` without room to unpack it.
     """
-    async with _unpacking_place(root) as (place, lock):
-        return await unpack_and_check(path, place, lock, root, progress)
+    async with _unpacking_place(place or root) as (folder, lock):
+        return await unpack_and_check(path, folder, lock, root, progress)
 
 
 async def verify_fresh(target: Path, root: Path, *, progress: Progress = no_progress) -> BackupInfo:
     """Verify a backup that was just made of a data folder; delete it if that fails or is cancelled."""
     try:
-        async with _unpacking_place(root) as (place, lock):
-            return await unpack_and_check(target, place, lock, progress=progress)
+        return await verify(target, place=root, progress=progress)
     except BaseException as error:
         await shielded(target.unlink, missing_ok=True)
         if isinstance(error, StorageError) and error.code == "damaged":

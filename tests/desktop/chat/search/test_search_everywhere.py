@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
@@ -11,6 +12,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat.search import search_everywhere
 from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.chat.search.search_everywhere_rows import who
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -91,6 +93,29 @@ async def test_results_are_grouped_by_workflow_in_plain_text(search: SearchEvery
     assert search._count.text() == "4 results"
     headings = [row for row in range(7) if search.list.value(search.list.rows.index(row, 0)) is None]
     assert headings == [0, 3, 5]
+
+
+async def test_while_the_index_is_made_its_progress_is_shown(
+    search: SearchEverywhere, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_everywhere, "_SLOW_S", 0.0)
+    read = asyncio.Event()
+
+    async def slow(_text: str) -> list[SearchHit]:
+        await read.wait()
+        return HITS
+
+    atelier = search._bridge.engine
+    atelier.set("workflows", "search", slow)  # type: ignore[attr-defined]
+    atelier.set("usage", "reading", (34, 3_000))  # type: ignore[attr-defined]
+    search.popup("budget")
+    search.search()
+    while "read" not in search._count.text():
+        await asyncio.sleep(0)
+    assert search._count.text() == "34 of 3000 workflows read…"
+    read.set()
+    await settle()
+    assert search._count.text() == "4 results"
 
 
 async def test_the_arrows_skip_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
