@@ -200,6 +200,20 @@ class Store:
         async with self._writer.quiet():
             yield
 
+    async def forget_read(self) -> None:
+        """Give back the memory of what was read, which the engine keeps until it is closed; requests wait about 0.5 s.
+
+        Does nothing where it could not be opened again, as on a full disk.
+        """
+        with contextlib.suppress(StorageError):
+            async with self.quiet():
+                await self._engine.reopen()
+
+    @property
+    def size(self) -> int:
+        """Bytes of its tables and large values; 0 in memory."""
+        return self._engine.size()
+
     async def set_fsync(self, fsync: bool) -> None:
         """Reopen the database with or without syncing each commit; the lock is held throughout.
 

@@ -63,6 +63,43 @@ async def test_a_backup_can_be_created_while_the_store_is_in_use(datadir: DataDi
     assert second.counts["workflow"] == 2
 
 
+async def test_while_a_backup_is_packed_the_database_is_written_to_and_merged(
+    datadir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    packing = backup_file.pack
+    async with await Store.open(datadir.database) as store:
+        workflow = await fill(store, datadir)
+        repos = Repositories(store, datadir)
+        held: list[set[int]] = []
+
+        async def work() -> None:
+            for number in range(3):
+                await repos.workflows.create(Workflow(name=f"later {number}"))
+                await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"plan {number}")
+                await store.set_fsync(True)  # moves the log into the tables
+
+        def pack(folders: Path, *given: Any) -> None:
+            held.append({path.stat().st_ino for path in (folders / "database" / "sstables").iterdir()})
+            asyncio.run_coroutine_threadsafe(work(), loop).result(60)
+            packing(folders, *given)
+
+        await store.set_fsync(True)
+        there = {path.stat().st_ino for path in (datadir.database / "sstables").iterdir()}
+        monkeypatch.setattr(backup, "pack", pack)
+        made = await backup.create(store, datadir, tmp_path / "one.zip")
+        assert (await store.counts())["workflow"] == 4
+    assert there
+    assert held == [there], "tables are not copied"
+    assert made.complete
+    assert made.counts["workflow"] == 1
+    assert not list(datadir.root.glob("*ing-*"))
+    await restore(made.path, datadir)
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+        assert await Repositories(store, datadir).reports.read(workflow.id, "Plan") == "# The plan"
+
+
 async def test_restore_brings_back_rows_and_reports_and_preserves_the_replaced_data(
     made: BackupInfo, datadir: DataDir
 ) -> None:
@@ -386,9 +423,7 @@ def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> No
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"
-    backup_file.pack(
-        tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}}
-    )
+    backup_file.pack(datadir.root, datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
     whole = path.read_bytes()
     assert backup_file._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
     for position in range(0, len(whole), 3):

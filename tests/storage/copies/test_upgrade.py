@@ -168,7 +168,7 @@ async def test_a_backup_before_the_oldest_version_is_refused_and_replaces_nothin
     folder, rows = sample(OLDEST, tmp_path / "sample")
     await make_older(folder / "data" / "database")
     manifest = backup_file.manifest_of(OLDEST - 1, {"run_event": len(rows["run_event"])}, ManualClock().now())
-    backup_file.pack(folder / "data" / "database", folder / "data", tmp_path / "older.zip", manifest)
+    backup_file.pack(folder / "data", folder / "data", tmp_path / "older.zip", manifest)
     datadir = DataDir(tmp_path / "data").ensure()
     await (await Store.open(datadir.database)).close()
     before = content(datadir.root)

@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -198,9 +198,47 @@ async def unpack_and_check(
     )
 
 
-def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
-    """Write the zip beside its target, sync it, then rename it."""
-    size = sum(preflight.size_of(database if name == "database" else root / name) for name in FOLDERS)
+def hold(database: Path, root: Path, stage: Path) -> None:
+    """Put what a backup contains into a new folder as it is now, in a moment: meanwhile nothing may be written.
+
+    Files that are only ever replaced or deleted get a second name there; where that is impossible, and those that the
+    engine appends to, are copied.
+
+    Raises:
+        StorageError: ``damaged`` when the engine has just deleted a file, and a problem with the disk.
+    """
+    changing = {*(database / "wal").glob("*"), *(database / "manifest").glob("*"), *database.glob("*")}
+    changing |= set(sorted((database / "vlog").glob("*"))[-1:])
+    try:
+        for name in FOLDERS:
+            folder = database if name == "database" else root / name
+            (stage / name).mkdir(mode=0o700, parents=True)
+            for path in sorted(folder.rglob("*")):
+                copy = stage / name / path.relative_to(folder)
+                if path.is_symlink():
+                    continue  # a link may point to anything on this machine
+                if path.is_dir():
+                    copy.mkdir(exist_ok=True)
+                elif path.is_file():
+                    with suppress(OSError):
+                        if path not in changing:
+                            os.link(path, copy)
+                    if not copy.exists():
+                        shutil.copy2(path, copy)
+    except FileNotFoundError as error:
+        raise StorageError(MISMATCH, code="damaged", recoverable=True, path=stage, detail=str(error)) from error
+    except OSError as error:
+        raise errors.from_os_error(error, stage) from error
+
+
+def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
+    """Write the zip beside its target, sync it, then rename it.
+
+    Args:
+        folders: what contains the folders to pack: ``root``, or what ``hold`` made.
+        root: the data folder, whose key signs the backup.
+    """
+    size = sum(preflight.size_of(folders / name) for name in FOLDERS)
     done = 0
 
     def count(read: int) -> None:
@@ -215,7 +253,7 @@ def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any], rep
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
                 hashes: dict[str, str] = {}
                 for name in FOLDERS:
-                    hashes |= _add_folder(archive, database if name == "database" else root / name, name, count)
+                    hashes |= _add_folder(archive, folders / name, name, count)
                 archive.writestr(
                     MANIFEST, json.dumps(backup_signature.signed(root, {**manifest, "files": hashes}), indent=1)
                 )

@@ -14,6 +14,7 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, migration_registry
 from atelier_desk.storage.copies import restore
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.progress import Progress, no_progress
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.datadir import DataDir
@@ -69,9 +70,9 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress)
         target = await Engine.open(new, fsync=False)
         try:
             await migration_registry.migrate(target, 0, clock)
-            rows = await _copy_rows(
-                migration_registry.Migrator(source).run, migration_registry.Migrator(target).run, new, progress
-            )
+            reading, writing = BoundedReading(source), BoundedReading(target)
+            told = writing.following(reading.following(progress))
+            rows = await _copy_rows(reading.run, writing.run, new, told)
         finally:
             await target.close()
     finally:

@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, migration_registry
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.progress import Progress, no_progress, part
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.atomic_files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.database_engine import Engine
-from atelier_desk.storage.migration_registry import Migrator
 from atelier_desk.storage.table_pages import READ_PAGE, Run, count_by_reading, count_rows, rows_after
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
@@ -127,13 +127,15 @@ async def _read_through(directory: Path, mode: str, progress: Progress) -> dict[
         if mode == "read-foreign" and (foreign := await migration_registry.foreign_definitions(engine, SystemClock())):
             tables = ", ".join(name for name in foreign if name) or "*"
             raise StorageError(FOREIGN, code="damaged", names=tables)
-        run = Migrator(engine).run
+        reading = BoundedReading(engine)
+        run = reading.run
         names = await migration_registry.tables(engine)
         from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
 
         counts = await count_rows(run, names)
-        rows = await integrity.damaged_rows(run, part(progress, 0, CHECKED)) if read and version else []
-        told, before, total = part(progress, CHECKED, 1), 0, sum(counts.values())
+        checking = reading.following(part(progress, 0, CHECKED))
+        rows = await integrity.damaged_rows(run, checking) if read and version else []
+        told, before, total = reading.following(part(progress, CHECKED, 1)), 0, sum(counts.values())
         # Rows of these tables that the engine cannot read are already among the damaged rows.
         for name in sorted({*names} - {each.table for each in rows}) if read else ():
             counts[name] = await count_by_reading(run, name, lambda done: told(before + done, total))  # noqa: B023

@@ -12,6 +12,7 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import errors, migration_registry
 from atelier_desk.storage.copies import backup_file, restore
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.database_inspection import Inspection, inspect
 from atelier_desk.storage.copies.progress import Progress, Report, copy_tree, stoppable
 from atelier_desk.storage.data_folder import preflight, schema_version
@@ -84,7 +85,7 @@ async def upgrade(
             target = backups / f"{BACKUP}{before.schema + 1}-{backup_file.stamp_of(now)}.zip"
             await shielded(_remove_unfinished, backups)
             manifest = backup_file.manifest_of(before.schema, before.counts, now)
-            await stoppable(backup_file.pack, directory, root, target, manifest, progress=begin("back_up"))
+            await stoppable(backup_file.pack, root, root, target, manifest, progress=begin("back_up"))
             await backup_file.verify_fresh(target, root, progress=begin("verify"))
             await restore.replace_database(stage)
         except StorageError as error:
@@ -123,10 +124,10 @@ async def _migrate(
                 counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
             await migration_registry.migrate(engine, before.schema, clock)
             wrong = await migration_registry.missing_definitions(engine, clock)
-            run = migration_registry.Migrator(engine).run
-            done, total = 0, sum(before.counts.values())
+            reading = BoundedReading(engine)
+            told, done, total = reading.following(progress), 0, sum(before.counts.values())
             for name, count in before.counts.items():
-                read = await count_by_reading(run, name, lambda read: progress(done + read, total))  # noqa: B023
+                read = await count_by_reading(reading.run, name, lambda read: told(done + read, total))  # noqa: B023
                 if name != migration_registry.VERSION_TABLE and read != count:
                     wrong.append(name)
                 done += read
