@@ -200,7 +200,7 @@ class Store:
         async with self._writer.quiet():
             yield
 
-    async def forget_read(self) -> None:
+    async def release_read_memory(self) -> None:
         """Give back the memory of what was read, which the engine keeps until it is closed; requests wait about 0.5 s.
 
         Does nothing where it could not be opened again, as on a full disk.

@@ -226,7 +226,7 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(
     atelier.set("data", "backup_create", INFO)
     page.create_backup(tmp_path / "b.zip")
     await settle()
-    assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip", page.backup_busy.tell), {})]
+    assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip", page.backup_busy.report), {})]
     assert page.backup_busy.text.text() == "Backup written and checked: 5 workflows, 120 messages (2.9\u202fMB)."
     atelier.set("data", "backup_verify", SimpleNamespace(counts={"message": 1}, size=0, damaged=("w/Plan.md",)))
     page.verify_backup(tmp_path / "b.zip")

@@ -19,7 +19,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
-from atelier_desk.storage.copies.progress import WHOLE
+from atelier_desk.storage.copies.progress import TOTAL
 from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
@@ -258,7 +258,7 @@ async def test_a_restore_cancelled_while_it_unpacks_changes_nothing(made: Backup
     job = asyncio.ensure_future(restore(made.path, datadir, progress=cancel))
     with pytest.raises(asyncio.CancelledError):
         await job
-    assert max(told) < WHOLE
+    assert max(told) < TOTAL
     assert not list(datadir.root.glob("*ing-*"))
     async with await Store.open(datadir.database) as store:
         assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]

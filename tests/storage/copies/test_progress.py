@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.storage.copies.progress import WHOLE, Report, Stopped, copy_tree, part, stoppable
+from atelier_desk.storage.copies.progress import TOTAL, Report, Stopped, copy_tree, part, stoppable
 
 
 async def test_progress_is_told_on_the_loop_once_for_each_share() -> None:
@@ -25,7 +25,7 @@ async def test_progress_is_told_on_the_loop_once_for_each_share() -> None:
 
     assert await stoppable(work, progress=tell) == "done"
     await asyncio.sleep(0)
-    assert told == [(share, WHOLE) for share in range(WHOLE + 1)]
+    assert told == [(share, TOTAL) for share in range(TOTAL + 1)]
 
 
 async def test_cancelling_ends_the_work_at_its_next_report() -> None:
@@ -50,7 +50,7 @@ def test_a_step_is_a_part_of_the_whole() -> None:
     second = part(lambda *share: told.append(share), 0.3, 0.5)
     for done in (0, 5, 10):
         second(done, 10)
-    assert told == [(300, WHOLE), (400, WHOLE), (500, WHOLE)]
+    assert told == [(300, TOTAL), (400, TOTAL), (500, TOTAL)]
 
 
 def test_a_folder_is_copied_and_links_stay_links(tmp_path: Path) -> None:

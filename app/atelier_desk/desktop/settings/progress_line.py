@@ -102,7 +102,7 @@ class Busy(QWidget):
         self._bar.setValue(done)
         self._bar.show()
 
-    def tell(self, done: int, total: int) -> None:
+    def report(self, done: int, total: int) -> None:
         """From any thread: the same within a second. When all is done, the rest cannot be stopped."""
         self._told = (done, total)
 

@@ -17,7 +17,7 @@ Progress = Callable[[int, int], None]
 """Called with what is done and the whole, on the event loop."""
 Report = Callable[[int, int], None]
 """The same for a function in a thread, which calls it after every chunk. Raises ``Stopped`` after a cancellation."""
-WHOLE = 1_000
+TOTAL = 1_000
 """Whole that ``part`` and ``stoppable`` tell of: no more than that many calls, however much there is to do."""
 CHUNK = 1024 * 1024
 
@@ -33,10 +33,10 @@ def no_progress(_done: int, _total: int) -> None:
 def part(progress: Progress, first: float, last: float) -> Progress:
     """Return what tells of a step that is the part from ``first`` to ``last`` (0 to 1) of the whole work."""
 
-    def tell(done: int, total: int) -> None:
-        progress(round(WHOLE * (first + (last - first) * done / max(1, total))), WHOLE)
+    def notify(done: int, total: int) -> None:
+        progress(round(TOTAL * (first + (last - first) * done / max(1, total))), TOTAL)
 
-    return tell
+    return notify
 
 
 async def stoppable(function: Callable[..., T], *args: Any, progress: Progress = no_progress) -> T:
@@ -48,9 +48,9 @@ async def stoppable(function: Callable[..., T], *args: Any, progress: Progress =
         nonlocal told
         if stopped.is_set():
             raise Stopped
-        if (share := done * WHOLE // max(1, total)) != told:
+        if (share := done * TOTAL // max(1, total)) != told:
             told = share
-            loop.call_soon_threadsafe(progress, share, WHOLE)
+            loop.call_soon_threadsafe(progress, share, TOTAL)
 
     return await to_its_end(in_storage_thread(function, *args, report), stopped.set)
 

@@ -63,13 +63,13 @@ async def upgrade(
         progress(step, 0)
         told = 0
 
-        def tell(done: int, total: int) -> None:
+        def notify(done: int, total: int) -> None:
             nonlocal told
             if (percent := min(99, done * 100 // max(1, total))) > told:
                 told = percent
                 progress(step, percent)
 
-        return tell
+        return notify
 
     async with restore.staging(root, clock) as stage:
         copy = stage / directory.name

@@ -417,7 +417,7 @@ class HistoryRepository:
                 await self._apply(await requests_of_workflow(self._store, workflow_id))
                 await self._apply([WorkflowAt(workflow_id, there[workflow_id])])
                 if parts * number // len(new) > parts * (number - 1) // len(new):
-                    await self._store.forget_read()
+                    await self._store.release_read_memory()
             for kind in ("memory", "report"):
                 await self._read_by_time(kind)
         finally:

@@ -181,7 +181,7 @@ class DataPage(RowsPage):
         self._run(
             self.backup_busy,
             N_("Writing and checking the backup…"),
-            lambda: self.bridge.engine.data.backup_create(path, self.backup_busy.tell),
+            lambda: self.bridge.engine.data.backup_create(path, self.backup_busy.report),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
 
@@ -190,7 +190,7 @@ class DataPage(RowsPage):
         self._run(
             self.backup_busy,
             N_("Checking the backup…"),
-            lambda: self.bridge.engine.data.backup_verify(path, self.backup_busy.tell),
+            lambda: self.bridge.engine.data.backup_verify(path, self.backup_busy.report),
             lambda info: _("The backup is complete: {counts}.", counts=_counts(info)),
         )
 
@@ -227,7 +227,7 @@ class DataPage(RowsPage):
         self._while_closed(
             self.backup_busy,
             N_("Restoring…"),
-            lambda root: restore_backup(path, root, self.backup_busy.tell, from_elsewhere=from_elsewhere),
+            lambda root: restore_backup(path, root, self.backup_busy.report, from_elsewhere=from_elsewhere),
             done,
         )
 
@@ -242,7 +242,7 @@ class DataPage(RowsPage):
         self._while_closed(
             self.compact_busy,
             N_("Compacting the database…"),
-            lambda root: compact_database(root, self.compact_busy.tell),
+            lambda root: compact_database(root, self.compact_busy.report),
             lambda done: _(
                 "Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)
             ),
