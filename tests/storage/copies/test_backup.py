@@ -366,7 +366,7 @@ async def test_a_copy_that_does_not_match_is_deleted(
     tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await closed_database(datadir.database)
-    pack = backup_file.pack
+    pack: Any = backup_file.pack
 
     def pack_something_else(*given: Any) -> None:
         *places, manifest, report = given

@@ -32,7 +32,7 @@ class Busy(QWidget):
         self._task: asyncio.Task[Any] | None = None
         self._since = 0.0
         self._what: Text = ""
-        self._told = (0, 0)
+        self._reported = (0, 0)
         self._spinner = Spinner(self)
         self.text = control(label("", "muted", self, wrap=True), "busy-text")
         self.stop = control(
@@ -58,7 +58,7 @@ class Busy(QWidget):
 
     def watch(self, task: asyncio.Task[object], what: Text) -> None:
         """Show ``what`` until the task ends. Stop cancels the task."""
-        self._task, self._what, self._told = task, what, (0, 0)
+        self._task, self._what, self._reported = task, what, (0, 0)
         self._since = time.monotonic()
         bind_text(self.stop)
         self.stop.show()
@@ -104,7 +104,7 @@ class Busy(QWidget):
 
     def report(self, done: int, total: int) -> None:
         """From any thread: the same within a second. When all is done, the rest cannot be stopped."""
-        self._told = (done, total)
+        self._reported = (done, total)
 
     def note(self, text: str | Callable[[], str], variant: str = "muted") -> None:
         """Show the outcome permanently; a function is called again for another language."""
@@ -132,7 +132,7 @@ class Busy(QWidget):
         self.hide()
 
     def _show_time(self) -> None:
-        done, total = self._told
+        done, total = self._reported
         if total:
             self.set_progress(done, total)
             self.stop.setVisible(done < total)
