@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import io
+from typing import Any
 
 import pytest
 
 from atelier_desk.cli import progress
 from atelier_desk.cli.terminal_io import Terminal
+from tests.support.fake_bridge import FakeAtelier
 
 
 @pytest.fixture
@@ -27,6 +29,24 @@ async def test_only_slow_steps_are_noted(out: tuple[Terminal, io.StringIO], monk
         while not errors.getvalue():
             await asyncio.sleep(0)
     assert errors.getvalue() == "Checking…\n"
+
+
+async def test_how_much_is_done_is_noted(out: tuple[Terminal, io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, errors = out
+    async with progress.shares_noted(terminal, "Compacting…") as tell:
+        monkeypatch.setattr(progress, "SLOW_S", 0.0)
+        tell(300, 1_000)
+    assert errors.getvalue() == "30% done…\n"
+
+
+async def test_reading_the_history_is_noted(out: tuple[Terminal, io.StringIO], monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal, errors = out
+    monkeypatch.setattr(progress, "SLOW_S", 0.0)
+    atelier: Any = FakeAtelier(usage={"reading": (34, 3_000)})
+    async with progress.history_noted(atelier, terminal, "Searching…"):
+        while "read" not in errors.getvalue():
+            await asyncio.sleep(0)
+    assert errors.getvalue().splitlines()[:2] == ["Searching…", "34 of 3000 workflows read…"]
 
 
 def test_progress_is_shown_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:

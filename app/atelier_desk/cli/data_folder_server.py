@@ -13,6 +13,7 @@ from atelier_desk.cli.dispatch import perform, register_commands
 from atelier_desk.cli.logging_setup import start_logging
 from atelier_desk.cli.main import early_language
 from atelier_desk.cli.parser import ENGINE
+from atelier_desk.cli.progress import every_second
 from atelier_desk.cli.terminal_io import ReaderGone, Terminal
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.engine.atelier import Atelier
@@ -29,8 +30,16 @@ STAY_NOTE_S = 1.0
 async def hold(root: Path, arguments: Namespace, argv: Sequence[str], terminal: Terminal, watch: EndWatch) -> int:
     """Open the data folder, run the command, and stay until the work of other processes is done."""
 
-    def upgrading(step: UpgradeStep) -> None:
-        terminal.note(upgrade_text(step))
+    between = every_second(lambda percent, _whole: terminal.note(upgrade_text(at, percent)))
+    at: UpgradeStep = "copy"
+
+    def upgrading(step: UpgradeStep, percent: int) -> None:
+        nonlocal at
+        at = step
+        if percent:
+            between(percent, 100)
+        else:
+            terminal.note(upgrade_text(step))
 
     start, loss = arguments.needs == ENGINE, arguments.accept_loss
     async with Atelier.open(

@@ -91,7 +91,7 @@ class Program(QObject):
     _raise_asked = Signal()
     _quick_asked = Signal()
     _crashed = Signal(str, str)
-    _upgrading = Signal(str)
+    _upgrading = Signal(str, int)
 
     def __init__(
         self, qt: QApplication, data_dir: Path | None, argv: Sequence[str], opener: Opener | None = None
@@ -127,7 +127,7 @@ class Program(QObject):
         self._raise_asked.connect(self.window.raise_up)
         self._quick_asked.connect(self.window.quick_ask)
         self._crashed.connect(self._show_crash)
-        self._upgrading.connect(lambda step: self.window.opening.show_step(upgrade_text(step)))
+        self._upgrading.connect(lambda *step: self.window.opening.show_step(upgrade_text(*step)))
         self.window.closing.connect(self._on_closing)
         self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the user logs out
         self.window.language_requested.connect(self._on_language)

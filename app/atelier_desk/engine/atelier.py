@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.llm.secrets import KeyVault
-    from atelier_desk.storage.data_folder.schema_version import UpgradeStep
+    from atelier_desk.storage.data_folder.schema_version import Upgrading
     from atelier_desk.storage.store import Store
 
 log = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ class Atelier(LazyParts):
         accept_loss: bool = False,
         temporary: bool = False,
         start: bool = True,
-        upgrading: Callable[[UpgradeStep], None] = lambda _step: None,
+        upgrading: Upgrading = lambda _step, _percent: None,
     ) -> AsyncIterator[Atelier]:
         """Open a data folder, and close everything at the end.
 
@@ -129,7 +129,7 @@ class Atelier(LazyParts):
             temporary: use a folder that is removed at the end, and store keys in memory only.
             start: False only opens the database, as needed for a listing, unless a kill interrupted a run, which is
                 recorded first; ``load_tools`` and ``start`` do the rest on request.
-            upgrading: called with each step of upgrading an older folder.
+            upgrading: told of each step of upgrading an older folder, and of its percentage.
 
         Raises:
             StorageError: with code locked, newer_schema, missing_manifest, damaged, disk_full or read_only.

@@ -149,8 +149,8 @@ def unreadable_text(count: int) -> str:
     )
 
 
-def upgrade_text(step: UpgradeStep) -> str:
-    """Progress while data of an older version is upgraded."""
+def upgrade_text(step: UpgradeStep, percent: int = 0) -> str:
+    """Progress while data of an older version is upgraded; 0 percent when a step begins."""
     from atelier_desk.storage.data_folder.schema_version import UPGRADE_STEPS
 
     what = {
@@ -161,6 +161,14 @@ def upgrade_text(step: UpgradeStep) -> str:
         "verify": _("checking the backup"),
     }[step]
     number = UPGRADE_STEPS.index(step) + 1
+    if percent:
+        return _(
+            "Updating your data to this version, step {n} of {total}: {what} ({percent}%)…",
+            n=number,
+            total=len(UPGRADE_STEPS),
+            what=what,
+            percent=percent,
+        )
     return _(
         "Updating your data to this version, step {n} of {total}: {what}…",
         n=number,

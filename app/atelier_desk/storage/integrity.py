@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, NamedTuple, Protocol
@@ -11,7 +12,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
-from atelier_desk.storage.table_pages import Run, rows_after
+from atelier_desk.storage.table_pages import Run, count_rows, rows_after
 from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
 from atelier_desk.storage.writing.hash_chain import FIRST, Chain, named_in
 
@@ -38,36 +39,37 @@ class _Named(NamedTuple):
     seq: int
 
 
-async def damaged_in(store: Store, workflow_id: str) -> list[Damage]:
+async def damaged_in(store: Store, workflow_id: str, seen: Counter[str] | None = None) -> list[Damage]:
     """Return the damaged rows of a workflow, the journal's first.
 
-    Agents may work meanwhile: rows that look damaged are checked again while writes are held back.
+    Agents may work meanwhile: rows that look damaged are checked again while writes are held back. ``seen`` counts the
+    rows that were read, by table.
 
     Raises:
         StorageError: the database could not be read, for another reason than a damaged row.
     """
-    if not await _Check(store.query_all, workflow_id).run():
+    if not await _Check(store.query_all, workflow_id, Counter() if seen is None else seen).run():
         return []
     async with store.quiet():
-        return await _Check(store.query_all, workflow_id).run()
+        return await _Check(store.query_all, workflow_id, Counter()).run()
 
 
 async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Return the damaged rows of all workflows. ``progress`` is called with the number checked and the total."""
 
-    async def check(workflow_id: str) -> list[Damage]:
-        return await damaged_in(store, workflow_id)
+    async def check(workflow_id: str, seen: Counter[str]) -> list[Damage]:
+        return await damaged_in(store, workflow_id, seen)
 
     return await _everywhere(store.query_all, check, progress)
 
 
-async def damaged_rows(run: Run) -> list[Damage]:
+async def damaged_rows(run: Run, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Like ``damaged_anywhere`` for a database that nobody writes to."""
 
-    async def check(workflow_id: str) -> list[Damage]:
-        return await _Check(run, workflow_id).run()
+    async def check(workflow_id: str, seen: Counter[str]) -> list[Damage]:
+        return await _Check(run, workflow_id, seen).run()
 
-    return await _everywhere(run, check, None)
+    return await _everywhere(run, check, progress)
 
 
 async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | None:
@@ -81,12 +83,15 @@ async def unreadable_event(run: Run, run_id: str, after: int = 0) -> Damage | No
 
 
 async def _everywhere(
-    run: Run, look: Callable[[str], Awaitable[list[Damage]]], progress: Callable[[int, int], None] | None
+    run: Run,
+    look: Callable[[str, Counter[str]], Awaitable[list[Damage]]],
+    progress: Callable[[int, int], None] | None,
 ) -> list[Damage]:
     ids = [each.id for each in (await run("SELECT VALUE id FROM workflow"))[0]]
     found: list[Damage] = []
+    seen: Counter[str] = Counter()
     for number, workflow_id in enumerate(ids, 1):
-        found += await look(workflow_id)
+        found += await look(workflow_id, seen)
         if progress:
             progress(number, len(ids))
     found += await damaged_configuration(run)
@@ -95,7 +100,10 @@ async def _everywhere(
         if each.links and each not in (*_NAMED, tables.FRAMES):
             found += await _alone(run, each)
     try:
-        for table in ("run", EVENTS.name, *(table.name for table in _NAMED)):
+        owned = ("run", EVENTS.name, *(table.name for table in _NAMED))
+        for table, count in (await count_rows(run, owned)).items():
+            if seen[table] == count:
+                continue  # all belong to a workflow that is there; the next query reads every row
             # Compared here: the engine would look through all workflows for every row.
             named = (await run(f"SELECT workflow FROM {table} GROUP BY workflow"))[0]  # noqa: S608
             for workflow_id in sorted({row["workflow"].id for row in named} - set(ids)):
@@ -138,9 +146,10 @@ async def _one_event(run: Run, run_id: str, seq: int) -> tuple[Row | None, Damag
 class _Check:
     """Check every row of one workflow once."""
 
-    def __init__(self, run: Run, workflow_id: str) -> None:
+    def __init__(self, run: Run, workflow_id: str, seen: Counter[str]) -> None:
         self._run = run
         self._id = workflow_id
+        self._seen = seen
         self._found: list[Damage] = []
         self._named: dict[tuple[str, str], _Named] = {}
         self._chains: dict[str, Chain] = {}
@@ -162,6 +171,7 @@ class _Check:
             if error.code != CODE:
                 raise
             return [Damage(self._id, "", "workflow", self._id, 0, CHANGED)]
+        self._seen["run"] += len(runs)
         await self._events({row["id"].id: row for row in runs})
         self._ends({row["id"].id: row for row in runs}, last[0] if last else None)
         for table in _NAMED:
@@ -294,6 +304,7 @@ class _Check:
             fresh = [row for row in whole if row["id"].id not in seen]
             for row in sorted(fresh, key=lambda row: (row[key] or 0, row.get("seq") or 0)):
                 seen.add(row["id"].id)
+                self._seen[table] += 1
                 yield row
             if len(rows) < limit:
                 return

@@ -78,7 +78,7 @@ class Store:
         clock: Clock | None = None,
         backups: Path | None = None,
         accept_loss: bool = False,
-        upgrading: Callable[[schema_version.UpgradeStep], None] = lambda _step: None,
+        upgrading: schema_version.Upgrading = lambda _step, _percent: None,
     ) -> Store:
         """Open, check and, if needed, migrate a database.
 
@@ -87,7 +87,7 @@ class Store:
             fsync: sync each commit to disk; False syncs once a second, which survives a kill but not a power cut.
             backups: folder for the verified copy made before a migration; default: ``backups`` beside the directory.
             accept_loss: open even if acknowledged commits are lost.
-            upgrading: called with each step of a migration, which may take minutes.
+            upgrading: told of each step of a migration, which may take minutes.
 
         Raises:
             StorageError: ``locked``, ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``missing_manifest``,
@@ -200,6 +200,20 @@ class Store:
         async with self._writer.quiet():
             yield
 
+    async def release_read_memory(self) -> None:
+        """Give back the memory of what was read, which the engine keeps until it is closed; requests wait about 0.5 s.
+
+        Does nothing where it could not be opened again, as on a full disk.
+        """
+        with contextlib.suppress(StorageError):
+            async with self.quiet():
+                await self._engine.reopen()
+
+    @property
+    def size(self) -> int:
+        """Bytes of its tables and large values; 0 in memory."""
+        return self._engine.size()
+
     async def set_fsync(self, fsync: bool) -> None:
         """Reopen the database with or without syncing each commit; the lock is held throughout.
 
@@ -263,7 +277,7 @@ async def prepare(
     clock: Clock,
     backups: Path,
     accept_loss: bool = False,
-    upgrading: Callable[[schema_version.UpgradeStep], None] = lambda _step: None,
+    upgrading: schema_version.Upgrading = lambda _step, _percent: None,
 ) -> None:
     """Finish an interrupted restore, check the directory before the engine may change it, and migrate if needed.
 
@@ -282,7 +296,7 @@ async def prepare(
 
 def _has_this_schema(directory: Path) -> bool:
     """Whether an existing database is recorded to have this program's schema; a new one has none yet."""
-    if any(directory.parent.glob("restoring-*")) or any(directory.parent.glob("unpacking-*")):
+    if any(next(directory.parent.glob(f"{name}-*"), None) for name in ("restoring", "unpacking", "verifying")):
         from atelier_desk.storage.copies import restore
 
         restore.finish_restore(directory.parent)

@@ -9,8 +9,8 @@ Run = Callable[..., Awaitable[list[Any]]]
 """Runs statements with parameters and returns the result of each, like ``Store.query_all`` and ``Migrator.run``."""
 READ_PAGE = 200
 """Rows read at a time: decoding one blocks the event loop for 0.1 ms, and the check runs while agents work."""
-COUNT_PAGE = 1_000
-"""Rows read at a time if only their ids come back."""
+COUNT_PAGE = 200
+"""Rows read at a time if only their ids come back: the engine holds a page in memory, and events may have images."""
 
 
 def rows_after(table: str, after: Any) -> str:

@@ -268,6 +268,34 @@ async def test_closing_exits_the_engines_context(opened: tuple[Bridge, Engine]) 
         await bridge.engine.workflows.list()
 
 
+async def test_an_engine_that_is_closed_while_it_opens_is_cancelled() -> None:
+    """Upgrading the data may take minutes, and the window can be closed meanwhile."""
+    opening, cancelled = threading.Event(), threading.Event()
+
+    @asynccontextmanager
+    async def opener(data_dir: Path | None) -> AsyncIterator[Any]:
+        opening.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        yield None
+
+    bridge = Bridge(None, opener=opener)
+    failed: list[object] = []
+    closed: list[bool] = []
+    bridge.engine_failed.connect(failed.append)
+    bridge.engine_closed.connect(lambda: closed.append(True))
+    bridge.start_engine()
+    await until(opening.is_set)
+    bridge.stop_engine()
+    await until(lambda: bool(closed))
+    assert cancelled.is_set()
+    assert failed == []
+    assert bridge.wait_closed(10)
+
+
 async def test_an_engine_that_cannot_open_is_reported() -> None:
     @asynccontextmanager
     async def opener(data_dir: Path | None) -> AsyncIterator[Any]:

@@ -226,7 +226,7 @@ async def test_a_backup_is_written_checked_and_errors_stay_in_place(
     atelier.set("data", "backup_create", INFO)
     page.create_backup(tmp_path / "b.zip")
     await settle()
-    assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip",), {})]
+    assert atelier.calls("data.backup_create") == [((tmp_path / "b.zip", page.backup_busy.report), {})]
     assert page.backup_busy.text.text() == "Backup written and checked: 5 workflows, 120 messages (2.9\u202fMB)."
     atelier.set("data", "backup_verify", SimpleNamespace(counts={"message": 1}, size=0, damaged=("w/Plan.md",)))
     page.verify_backup(tmp_path / "b.zip")
@@ -254,7 +254,7 @@ async def test_restore_confirms_closes_the_engine_and_reopens_it(
     page: Any = window.page("data")
     done: list[Any] = []
 
-    async def restore(path: Path, root: Path, *, from_elsewhere: bool) -> Any:
+    async def restore(path: Path, root: Path, progress: Any, *, from_elsewhere: bool) -> Any:
         done.append((path, root, bridge.stopped, from_elsewhere))
         return SimpleNamespace(**{**vars(INFO), "own": own})
 
@@ -283,7 +283,7 @@ async def test_compacting_confirms_closes_the_engine_and_reopens_it(
     page: Any = window.page("data")
     done: list[Any] = []
 
-    async def compact(root: Path) -> Any:
+    async def compact(root: Path, progress: Any) -> Any:
         done.append((root, bridge.stopped))
         return SimpleNamespace(before=3_000_000, after=1_000_000)
 
@@ -298,6 +298,36 @@ async def test_compacting_confirms_closes_the_engine_and_reopens_it(
     assert done == [(tmp_path, True)]
     assert reopened == [True]
     assert page.compact_busy.text.text() == "Compacted: 2.9\u202fMB before, 976.6\u202fkB now."
+
+
+async def test_a_restore_tells_how_far_it_is_and_can_be_stopped_until_it_replaces(
+    window: SettingsWindow, bridge: FakeBridge, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    window.show_page("data")
+    await settle()
+    page: Any = window.page("data")
+    busy = page.backup_busy
+    shown: list[tuple[int, bool]] = []
+
+    async def restore(path: Path, root: Path, progress: Any, *, from_elsewhere: bool) -> Any:
+        for done in (300, 1_000):
+            progress(done, 1_000)
+            busy._show_time()
+            shown.append((busy._bar.value(), busy.stop.isVisibleTo(busy)))
+        progress(300, 1_000)
+        busy._show_time()
+        busy.stop.click()
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr("atelier_desk.engine.services.data_folder_and_backups.restore_backup", restore)
+    reopened: list[bool] = []
+    bridge.engine_opened.connect(lambda: reopened.append(True))
+    page.restore_backup(tmp_path / "b.zip")
+    assert not busy.stop.isVisibleTo(busy), "the engine is closing"
+    await settle()
+    assert shown == [(300, True), (1_000, False)]
+    assert busy.text.text() == "Stopped."
+    assert reopened == [True]
 
 
 async def test_export_and_import_of_everything(window: SettingsWindow, atelier: Engine, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,10 +18,12 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
+from atelier_desk.storage.copies.progress import TOTAL
 from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
+from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.storage.copies.killed_restores import check_killed_restore, fill
@@ -50,6 +53,43 @@ async def test_a_backup_can_be_created_while_the_store_is_in_use(datadir: DataDi
         await fill(store, datadir)
         second = await backup.create(store, datadir, datadir.backups / "two.zip")
     assert second.counts["workflow"] == 2
+
+
+async def test_while_a_backup_is_packed_the_database_is_written_to_and_merged(
+    datadir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop = asyncio.get_running_loop()
+    packing = backup_file.pack
+    async with await Store.open(datadir.database) as store:
+        workflow = await fill(store, datadir)
+        repos = Repositories(store, datadir)
+        held: list[set[int]] = []
+
+        async def work() -> None:
+            for number in range(3):
+                await repos.workflows.create(Workflow(name=f"later {number}"))
+                await repos.reports.save(Report(workflow_id=workflow.id, name="Plan"), f"plan {number}")
+                await store.set_fsync(True)  # moves the log into the tables
+
+        def pack(folders: Path, *given: Any) -> None:
+            held.append({path.stat().st_ino for path in (folders / "database" / "sstables").iterdir()})
+            asyncio.run_coroutine_threadsafe(work(), loop).result(60)
+            packing(folders, *given)
+
+        await store.set_fsync(True)
+        there = {path.stat().st_ino for path in (datadir.database / "sstables").iterdir()}
+        monkeypatch.setattr(backup, "pack", pack)
+        made = await backup.create(store, datadir, tmp_path / "one.zip")
+        assert (await store.counts())["workflow"] == 4
+    assert there
+    assert held == [there], "tables are not copied"
+    assert made.complete
+    assert made.counts["workflow"] == 1
+    assert not list(datadir.root.glob("*ing-*"))
+    await restore(made.path, datadir)
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+        assert await Repositories(store, datadir).reports.read(workflow.id, "Plan") == "# The plan"
 
 
 async def test_restore_brings_back_rows_and_reports_and_preserves_the_replaced_data(
@@ -167,6 +207,68 @@ async def test_a_cancelled_restore_is_complete_or_not_started(made: BackupInfo, 
         assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
 
 
+async def test_a_restore_cancelled_while_it_unpacks_changes_nothing(made: BackupInfo, datadir: DataDir) -> None:
+    told: list[int] = []
+
+    def cancel(done: int, _total: int) -> None:
+        told.append(done)
+        job.cancel()
+
+    job = asyncio.ensure_future(restore(made.path, datadir, progress=cancel))
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert max(told) < TOTAL
+    assert not list(datadir.root.glob("*ing-*"))
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
+
+
+@pytest.mark.parametrize("at", [0.0, backup.PACKED, 0.9])
+async def test_a_cancelled_backup_leaves_no_file(datadir: DataDir, at: float) -> None:
+    told: list[int] = []
+
+    def cancel(done: int, total: int) -> None:
+        told.append(done)
+        if done >= at * total:
+            job.cancel()
+
+    async with await Store.open(datadir.database) as store:
+        await fill(store, datadir)
+        job = asyncio.ensure_future(backup.create(store, datadir, datadir.backups / "one.zip", progress=cancel))
+        with pytest.raises(asyncio.CancelledError):
+            await job
+        await fill(store, datadir)
+    assert told == sorted(told)
+    assert not list(datadir.backups.iterdir())
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_backup_is_verified_in_the_data_folder_which_needs_the_room(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database) as store:
+        await fill(store, datadir)
+        with monkeypatch.context() as patch:
+            patch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1000)
+            with pytest.raises(StorageError) as caught:
+                await backup.create(store, datadir, datadir.backups / "one.zip")
+    assert caught.value.code == "disk_full"
+    assert Path(str(caught.value.params["path"])).is_relative_to(datadir.root)
+    assert not list(datadir.backups.iterdir())
+
+
+async def test_what_a_killed_verification_unpacked_is_deleted_at_the_next_start(datadir: DataDir) -> None:
+    left, present = (datadir.root / f"{backup_file.VERIFYING}{name}" for name in ("left", "present"))
+    (left / "unpacked").mkdir(parents=True)
+    lock = await FolderLock.acquire(present)
+    async with await Store.open(datadir.database):
+        assert not left.exists()
+        assert present.exists(), "another process works there"
+    lock.release()
+    async with await Store.open(datadir.database):
+        assert not present.exists()
+
+
 @pytest.mark.parametrize("damage", [flip(0.2), flip(0.6), cut(50), cut(2_000)], ids=["begin", "middle", "end", "half"])
 async def test_a_damaged_backup_is_refused_and_nothing_changes(
     made: BackupInfo, datadir: DataDir, damage: object
@@ -223,10 +325,11 @@ async def test_a_copy_that_does_not_match_is_deleted(
     tmp_path: Path, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await closed_database(datadir.database)
-    pack = backup_file.pack
+    pack: Any = backup_file.pack
 
-    def pack_something_else(database: Path, root: Path, target: Path, manifest: dict[str, object]) -> None:
-        pack(database, root, target, {**manifest, "counts": {"workflow": 1}})
+    def pack_something_else(*given: Any) -> None:
+        *places, manifest, report = given
+        pack(*places, {**manifest, "counts": {"workflow": 1}}, report)
 
     monkeypatch.setattr(backup, "pack", pack_something_else)
     async with await Store.open(datadir.database) as store:
@@ -279,9 +382,7 @@ def test_a_flipped_bit_anywhere_is_found(datadir: DataDir, tmp_path: Path) -> No
     (datadir.reports / "w").mkdir()
     (datadir.reports / "w" / "Plan.md").write_text("# The plan")
     path = tmp_path / "b.zip"
-    backup_file.pack(
-        tmp_path / "no database", datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}}
-    )
+    backup_file.pack(datadir.root, datadir.root, path, {"format": 1, "schema": 1, "created_at": "", "counts": {}})
     whole = path.read_bytes()
     assert backup_file._unpack(path, new_folder(tmp_path / "whole"))["schema"] == 1
     for position in range(0, len(whole), 3):

@@ -149,7 +149,7 @@ async def test_on_a_new_machine_a_backup_is_foreign(made: BackupInfo, tmp_path: 
 async def test_backups_before_a_migration_are_the_folders_own(made: BackupInfo, datadir: DataDir) -> None:
     assert backup_signature.is_own(datadir.root, json.loads(zipfile.ZipFile(made.path).read(MANIFEST)))
     backup_file.pack(
-        datadir.database, datadir.root, datadir.backups / "before.zip", {"format": 1, "schema": 1, "counts": {}}
+        datadir.root, datadir.root, datadir.backups / "before.zip", {"format": 1, "schema": 1, "counts": {}}
     )
     assert backup_signature.made_here(datadir.backups / "before.zip", datadir.root, MANIFEST, MANIFEST_BYTES)
 

@@ -65,15 +65,33 @@ async def test_purged_text_is_on_the_disk_until_the_database_is_compacted(datadi
 async def test_every_row_of_a_days_work_survives(tmp_path: Path) -> None:
     datadir = DataDir(unpack(migration_registry.latest(), tmp_path / "sample") / "data").ensure()
     rows = json.loads((tmp_path / "sample" / "rows.json").read_text())
-    written: list[int] = []
-    done = await compact(datadir, progress=written.append)
-    assert done.rows == written[-1] == sum(map(len, rows.values()))
+    told: list[tuple[int, int]] = []
+    done = await compact(datadir, progress=lambda *share: told.append(share))
+    assert done.rows == sum(map(len, rows.values()))
+    assert told[-1] == (1, 1)
+    assert told[:-1] == sorted(set(told[:-1]))
+    assert {total for _done, total in told[:-1]} == {2 * done.rows + 1}
     async with await Store.open(datadir.database) as store:
         now = await rows_of(store.query_all)
         assert store.lost_commits == 0
     assert now == rows
     assert not list(datadir.root.glob("*ing-*"))
     assert not list(datadir.backups.glob("replaced-*"))
+
+
+async def test_a_cancelled_compaction_changes_nothing(datadir: DataDir) -> None:
+    await fill_and_purge(datadir)
+    before = await read_rows(datadir.database)
+    job: asyncio.Future[object]
+
+    def cancel(_done: int, _total: int) -> None:
+        job.cancel()
+
+    job = asyncio.ensure_future(compact(datadir, progress=cancel))
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert await read_rows(datadir.database) == before
+    assert not list(datadir.root.glob("*ing-*"))
 
 
 async def test_an_open_folder_and_a_full_disk_are_refused(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:

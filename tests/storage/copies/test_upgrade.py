@@ -85,10 +85,15 @@ def test_every_supported_version_has_a_sample() -> None:
 async def test_a_folder_of_an_earlier_version_opens_completely(tmp_path: Path, clock: ManualClock, number: int) -> None:
     folder, rows = sample(number, tmp_path / "sample")
     datadir = DataDir(folder / "data").ensure()
-    steps: list[UpgradeStep] = []
-    async with await Store.open(datadir.database, clock=clock, upgrading=steps.append) as store:
+    told: list[tuple[UpgradeStep, int]] = []
+    async with await Store.open(datadir.database, clock=clock, upgrading=lambda *step: told.append(step)) as store:
         assert store.version == migration_registry.latest()
+        steps = [step for step, percent in told if not percent]
         assert steps == (list(UPGRADE_STEPS) if number < migration_registry.latest() else [])
+        for each in steps:
+            percents = [percent for step, percent in told if step == each]
+            assert len(percents) > 1, f"{each} does not tell how far it is"
+            assert percents == sorted(set(percents))
         await check_content(store, datadir, rows)
     backups = list(datadir.backups.iterdir())
     if number < migration_registry.latest():
@@ -163,7 +168,7 @@ async def test_a_backup_before_the_oldest_version_is_refused_and_replaces_nothin
     folder, rows = sample(OLDEST, tmp_path / "sample")
     await make_older(folder / "data" / "database")
     manifest = backup_file.manifest_of(OLDEST - 1, {"run_event": len(rows["run_event"])}, ManualClock().now())
-    backup_file.pack(folder / "data" / "database", folder / "data", tmp_path / "older.zip", manifest)
+    backup_file.pack(folder / "data", folder / "data", tmp_path / "older.zip", manifest)
     datadir = DataDir(tmp_path / "data").ensure()
     await (await Store.open(datadir.database)).close()
     before = content(datadir.root)
@@ -238,7 +243,7 @@ async def test_nothing_is_changed_when_the_backup_fails(
     datadir = DataDir(folder / "data").ensure()
     before = content(datadir.database)
 
-    def fail(*_given: Any) -> None:
+    def fail(*_given: Any, **_fields: Any) -> None:
         raise StorageError("the copy is wrong", code="damaged")
 
     with monkeypatch.context() as patch:
@@ -297,10 +302,11 @@ async def test_a_version_file_that_contradicts_the_database_is_noticed(tmp_path:
         await check_content(store, datadir, rows)
 
 
-async def test_an_upgrade_needs_room_for_two_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_upgrade_needs_room_for_three_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     before = content(folder / "data")
-    monkeypatch.setattr(preflight, "free_bytes", lambda path: MIN_FREE_BYTES + 1)
+    room = MIN_FREE_BYTES + 3 * preflight.size_of(folder / "data" / "database") - 1
+    monkeypatch.setattr(preflight, "free_bytes", lambda path: room)
     with pytest.raises(StorageError) as caught:
         await Store.open(folder / "data" / "database")
     assert caught.value.code == "disk_full"

@@ -45,6 +45,20 @@ def test_the_newest_comes_first_whatever_the_order_of_insertion(index: SearchInd
     assert [found.id for found in index.find("budget", 2, first[-1].place)] == ["b", "a"]
 
 
+def test_rows_of_equal_times_take_no_longer_the_more_there_are(index: SearchIndex) -> None:
+    """Copies of a workflow have its times."""
+    asked: list[str] = []
+    index._db.set_trace_callback(lambda sql: asked.append(sql) if sql.startswith("SELECT 1 FROM document") else None)
+    index.apply([said(f"m{number}", "budget") for number in range(300)])
+    assert len(asked) < 3 * 300
+    index._db.set_trace_callback(None)
+    assert ids(index, "budget", limit=2) == ["m299", "m298"]
+    index.apply([RemovedDocument("message", ("m7",)), said("m300", "budget")])
+    assert max(index.times("message").values()) - min(index.times("message").values()) == 299, (
+        "its place is taken again"
+    )
+
+
 def test_words_match_by_their_stem_and_all_are_required(index: SearchIndex) -> None:
     index.apply([said("a", "three meetings about fichiers")])
     assert ids(index, "meeting fichier") == ["a"]

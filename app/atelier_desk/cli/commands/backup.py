@@ -7,7 +7,7 @@ from argparse import Namespace
 from atelier_desk.cli.command_result import Note, Result, Shown, Table
 from atelier_desk.cli.file_arguments import path_of
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.progress import noted_when_slow
+from atelier_desk.cli.progress import shares_noted
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.imported_grant import HeldGrant
 from atelier_desk.engine.atelier import Atelier
@@ -23,16 +23,16 @@ from atelier_desk.support.number_format import size
 async def create(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     """Exit status 1 also for a complete backup of a report or attachment damaged before."""
     path = path_of(out, arguments.file)
-    async with noted_when_slow(out, _("Writing and checking the backup…")):
-        info = await atelier.data.backup_create(path)
+    async with shares_noted(out, _("Writing and checking the backup…")) as progress:
+        info = await atelier.data.backup_create(path, progress)
     return _described(info, _("Backup written and checked: {path}", path=path), status=OK if info.complete else FAILED)
 
 
 async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
     """Same exit status as ``create``."""
     path = path_of(out, arguments.file)
-    async with noted_when_slow(out, _("Checking the backup…")):
-        info = await verify_backup(path, arguments.data_root)
+    async with shares_noted(out, _("Checking the backup…")) as progress:
+        info = await verify_backup(path, arguments.data_root, progress)
     other = (
         ()
         if info.own
@@ -45,8 +45,8 @@ async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
 
 async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
     path = path_of(out, arguments.file)
-    async with noted_when_slow(out, _("Checking the backup…")):
-        info = await restore_backup(path, arguments.data_root, from_elsewhere=arguments.from_elsewhere)
+    async with shares_noted(out, _("Checking the backup…")) as progress:
+        info = await restore_backup(path, arguments.data_root, progress, from_elsewhere=arguments.from_elsewhere)
     elsewhere = _(
         "It is from another installation: its permission rules, tools, MCP servers, folders and service addresses "
         "are disabled, and its unfinished runs were stopped. Review and confirm each: atelier permissions list, "
@@ -81,8 +81,8 @@ def _grants(grants: list[HeldGrant]) -> Result:
 
 
 async def compact(atelier: None, arguments: Namespace, out: Output) -> Result:
-    async with noted_when_slow(out, _("Compacting the database…")):
-        done = await compact_database(arguments.data_root)
+    async with shares_noted(out, _("Compacting the database…")) as progress:
+        done = await compact_database(arguments.data_root, progress)
     message = _("Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after))
     return Result(done._asdict(), message, Note(_("Older backups still contain the deleted data.")))
 

@@ -11,7 +11,7 @@ from typing import Any
 from atelier_desk.cli.command_arguments.usage import BY
 from atelier_desk.cli.command_result import Note, Result, Table
 from atelier_desk.cli.file_arguments import path_of
-from atelier_desk.cli.progress import noted_when_slow
+from atelier_desk.cli.progress import history_noted
 from atelier_desk.cli.terminal_io import Output, in_thread
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.usage import UsageBy, UsageSum, as_csv, grouped, summed
@@ -27,7 +27,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | 
         await atelier.settings.update(monthly_cost_limit=arguments.limit)
     if arguments.allow_unpriced is not None:
         await atelier.usage.allow_unpriced(arguments.allow_unpriced)
-    async with noted_when_slow(out, _("Reading the history…")):
+    async with history_noted(atelier, out, _("Reading the history…")):
         rows = await atelier.usage.rows(arguments.days)
     if arguments.csv:
         return await _write(as_csv(rows), arguments.csv, out)

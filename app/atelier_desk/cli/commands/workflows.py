@@ -11,7 +11,7 @@ from atelier_desk.cli.command_result import Note, Result, Table, bytes_left
 from atelier_desk.cli.commands import chat_import
 from atelier_desk.cli.file_arguments import path_of, read_text, workspace, write_new
 from atelier_desk.cli.parser import FAILED, OK
-from atelier_desk.cli.progress import noted_when_slow
+from atelier_desk.cli.progress import history_noted, noted_when_slow
 from atelier_desk.cli.terminal_io import Output, first, moment
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import Choices
@@ -49,7 +49,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    async with noted_when_slow(out, _("Searching…")):
+    async with history_noted(atelier, out, _("Searching…")):
         hits = await atelier.workflows.search(arguments.text, arguments.limit)
     fields = ("kind", "workflow_id", "workflow_name", "row_id", "seq", "excerpt", "run_id", "message_id", "who", "tool")
     rows = ((_found(hit), hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits)

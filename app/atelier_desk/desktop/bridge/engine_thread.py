@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,11 +49,14 @@ class EngineThread(threading.Thread):
         self.engine: Atelier | None = None
         self._opened, self._failed, self._closed, self._opener = opened, failed, closed, opener
         self._ending = asyncio.Event()
+        self._living: asyncio.Task[None] | None = None
 
     def run(self) -> None:
         asyncio.set_event_loop(self.loop)
         try:
-            self.loop.run_until_complete(self._live())
+            self._living = self.loop.create_task(self._live())
+            with suppress(asyncio.CancelledError):
+                self.loop.run_until_complete(self._living)
         finally:
             pending = asyncio.all_tasks(self.loop)
             for task in pending:
@@ -65,9 +68,15 @@ class EngineThread(threading.Thread):
             self._closed()
 
     def stop(self) -> None:
-        """Ask the engine to close, from any thread. The thread ends when the engine is closed."""
+        """Ask the engine to close, from any thread. The thread ends when the engine is closed; opening is cancelled."""
         if not self.loop.is_closed():
-            self.loop.call_soon_threadsafe(self._ending.set)
+            self.loop.call_soon_threadsafe(self._end)
+
+    def _end(self) -> None:
+        opening = self.engine is None and not self._ending.is_set()
+        self._ending.set()
+        if opening and self._living is not None:
+            self._living.cancel()
 
     async def _live(self) -> None:
         try:

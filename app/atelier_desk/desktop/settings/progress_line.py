@@ -32,6 +32,7 @@ class Busy(QWidget):
         self._task: asyncio.Task[Any] | None = None
         self._since = 0.0
         self._what: Text = ""
+        self._reported = (0, 0)
         self._spinner = Spinner(self)
         self.text = control(label("", "muted", self, wrap=True), "busy-text")
         self.stop = control(
@@ -57,7 +58,7 @@ class Busy(QWidget):
 
     def watch(self, task: asyncio.Task[object], what: Text) -> None:
         """Show ``what`` until the task ends. Stop cancels the task."""
-        self._task, self._what = task, what
+        self._task, self._what, self._reported = task, what, (0, 0)
         self._since = time.monotonic()
         bind_text(self.stop)
         self.stop.show()
@@ -101,6 +102,10 @@ class Busy(QWidget):
         self._bar.setValue(done)
         self._bar.show()
 
+    def report(self, done: int, total: int) -> None:
+        """From any thread: the same within a second. When all is done, the rest cannot be stopped."""
+        self._reported = (done, total)
+
     def note(self, text: str | Callable[[], str], variant: str = "muted") -> None:
         """Show the outcome permanently; a function is called again for another language."""
         self._rest()
@@ -127,6 +132,10 @@ class Busy(QWidget):
         self.hide()
 
     def _show_time(self) -> None:
+        done, total = self._reported
+        if total:
+            self.set_progress(done, total)
+            self.stop.setVisible(done < total)
         bind_text(self.text, lambda: f"{text_of(self._what)} · {duration((time.monotonic() - self._since) * 1000)}")
 
     def _rest(self) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.copies.backup_file import BackupInfo
     from atelier_desk.storage.copies.compact import Compacted
     from atelier_desk.storage.copies.jsonl_export_import import TransferInfo
+    from atelier_desk.storage.copies.progress import Progress
     from atelier_desk.storage.damage_report import Damage
 
 
@@ -92,19 +93,21 @@ class DataService:
         """Return the number of files stored by workflows (attachments and tool files), and their total bytes."""
         return await self._context.repos.artefacts.size()
 
-    async def backup_create(self, target: Path) -> BackupInfo:
-        """Write a backup to ``target``, open it and compare it with the database.
+    async def backup_create(self, target: Path, progress: Progress = lambda _done, _total: None) -> BackupInfo:
+        """Write a backup to ``target``, open it and compare it with the database. Cancelling leaves no file.
+
+        ``progress`` is called with how much of the work is done, and the whole.
 
         Raises:
             StorageError: it cannot be written, or is incomplete.
         """
         from atelier_desk.storage.copies import backup
 
-        return await backup.create(self._context.repos.store, self._context.datadir, target)
+        return await backup.create(self._context.repos.store, self._context.datadir, target, progress=progress)
 
-    async def backup_verify(self, path: Path) -> BackupInfo:
+    async def backup_verify(self, path: Path, progress: Progress = lambda _done, _total: None) -> BackupInfo:
         """Verify a backup's checksums, open it in a separate process and count its content."""
-        return await verify_backup(path, Path(self._context.datadir.root))
+        return await verify_backup(path, Path(self._context.datadir.root), progress)
 
     async def backup_is_own(self, path: Path) -> bool:
         """Whether this data folder made a backup, judging by its manifest only; restoring checks everything."""
@@ -165,20 +168,25 @@ class DataService:
         return result
 
 
-async def verify_backup(path: Path, root: Path | None = None) -> BackupInfo:
+async def verify_backup(
+    path: Path, root: Path | None = None, progress: Progress = lambda _done, _total: None
+) -> BackupInfo:
     """Verify a backup's checksums, open it and count its content, without an open data folder.
 
     ``root``: the folder that may have made it.
     """
     from atelier_desk.storage.copies import backup_file
 
-    return await backup_file.verify(path, root)
+    return await backup_file.verify(path, root, progress=progress)
 
 
-async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False) -> BackupInfo:
+async def restore_backup(
+    path: Path, root: Path, progress: Progress = lambda _done, _total: None, *, from_elsewhere: bool = False
+) -> BackupInfo:
     """Replace the data folder's database with a backup; the old one is kept beside it. The folder must be closed.
 
     Args:
+        progress: called with how much of the work is done, and the whole; until then it can be cancelled.
         from_elsewhere: accept a backup this folder did not make; what it grants is disabled at first.
 
     Raises:
@@ -187,13 +195,13 @@ async def restore_backup(path: Path, root: Path, *, from_elsewhere: bool = False
     from atelier_desk.storage.copies.restore import restore
     from atelier_desk.storage.data_folder.datadir import DataDir
 
-    return await restore(path, DataDir(root).ensure(), from_elsewhere=from_elsewhere)
+    return await restore(path, DataDir(root).ensure(), from_elsewhere=from_elsewhere, progress=progress)
 
 
-async def compact_database(root: Path, progress: Callable[[int], None] | None = None) -> Compacted:
+async def compact_database(root: Path, progress: Progress = lambda _done, _total: None) -> Compacted:
     """Rewrite the database of a closed data folder, so that permanently deleted data leaves the disk.
 
-    ``progress`` is called with the number of rows written.
+    ``progress`` is called with how much of the work is done, and the whole; until then it can be cancelled.
 
     Raises:
         StorageError: another process holds the folder, or the disk has no room for a second database; nothing was

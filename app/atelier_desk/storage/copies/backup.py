@@ -5,20 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from atelier_desk.domain.errors import ConflictError, StorageError
-from atelier_desk.storage.copies.backup_file import BAD_BACKUP, BackupInfo, manifest_of, pack, verify_fresh
+from atelier_desk.storage.copies import restore
+from atelier_desk.storage.copies.backup_file import BAD_BACKUP, BackupInfo, hold, manifest_of, pack, verify_fresh
+from atelier_desk.storage.copies.progress import Progress, no_progress, part, stoppable
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
+PACKED = 0.3
+"""Part of the time of a backup in which it is written; then it is verified."""
 ATTEMPTS = 3
 """The engine may rearrange its files during the copy even without writes; then the copy is repeated."""
 EXISTS = N_("There is already a file at {path}; choose another name for the backup.")
 
 
-async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
-    """Back up an open database and its files into a new zip file, and verify it.
+async def create(store: Store, datadir: DataDir, target: Path, *, progress: Progress = no_progress) -> BackupInfo:
+    """Back up an open database and its files into a new zip file, and verify it. Cancelling leaves no file.
 
     Reports, attachments and rows that were already damaged are copied as they are and named in the result.
 
@@ -32,11 +36,13 @@ async def create(store: Store, datadir: DataDir, target: Path) -> BackupInfo:
         raise ConflictError(EXISTS, path=target)
     for attempt in range(ATTEMPTS):
         try:
-            async with store.quiet():
-                counts = await store.counts()
-                manifest = manifest_of(store.version, counts, store.clock.now())
-                await shielded(pack, store.path, datadir.root, target, manifest)
-            return await verify_fresh(target)
+            async with restore.staging(datadir.root, store.clock) as stage:
+                async with store.quiet():
+                    manifest = manifest_of(store.version, await store.counts(), store.clock.now())
+                    await shielded(hold, store.path, datadir.root, stage)
+                packing = part(progress, 0, PACKED)
+                await stoppable(pack, stage, datadir.root, target, manifest, progress=packing)
+            return await verify_fresh(target, datadir.root, progress=part(progress, PACKED, 1))
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:
                 raise

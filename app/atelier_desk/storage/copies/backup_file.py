@@ -11,8 +11,11 @@ import errno
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 import zipfile
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,21 +25,25 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.database_inspection import DamagedAttachment, inspect
+from atelier_desk.storage.copies.progress import CHUNK, Progress, Report, no_progress, part, stoppable
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder import preflight
-from atelier_desk.storage.data_folder.atomic_files import hashes_in, sync_folder
+from atelier_desk.storage.data_folder.atomic_files import sync_folder
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
 FORMAT = 1
+VERIFYING = "verifying-"
+"""Beginning of the names of folders in which backups are verified."""
+UNPACKED = 0.3
+"""Part of the time of a verification in which the file is unpacked; then its database is read."""
 MANIFEST = "backup.json"
 FOLDERS = ("database", "reports", "tools", "attachments")
 """Folders that a backup contains. Settings, agents and providers are in the database; sent images are in its events."""
 SEAL = b"sha256:"
 """Start of the zip comment; 64 hexadecimal digits follow and end the file."""
 SEAL_BYTES = len(SEAL) + 64
-CHUNK = 1024 * 1024
 MANIFEST_BYTES = 256 * 1024 * 1024
 """Maximum size of the manifest, which is read into memory: about two million files."""
 BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another backup file.")
@@ -91,39 +98,74 @@ class BackupInfo:
         return not self.damaged and not self.damaged_rows and all(each.missing for each in self.attachments)
 
 
-async def verify(path: Path, root: Path | None = None) -> BackupInfo:
-    """Unpack a backup into a temporary folder, read its database, and check every file and row against its manifest.
+async def verify(
+    path: Path, root: Path | None = None, *, place: Path | None = None, progress: Progress = no_progress
+) -> BackupInfo:
+    """Unpack a backup into a folder of its own, read its database, and check every file and row against its manifest.
 
     Args:
         root: the data folder that may have made the backup.
+        place: the folder to unpack it in; default: ``root``, if it exists.
 
     Raises:
-        StorageError: ``damaged``, ``newer_schema`` or ``older_schema``.
+        StorageError: ``damaged``, ``newer_schema`` or ``older_schema``; ``disk_full`` without room to unpack it.
     """
-    with tempfile.TemporaryDirectory(prefix="atelier-verify-") as folder:
-        return await unpack_and_check(path, Path(folder), root=root)
+    async with _unpacking_place(place or root) as (folder, lock):
+        return await unpack_and_check(path, folder, lock, root, progress)
 
 
-async def verify_fresh(target: Path) -> BackupInfo:
-    """Verify a backup that was just made; delete it if that fails."""
+async def verify_fresh(target: Path, root: Path, *, progress: Progress = no_progress) -> BackupInfo:
+    """Verify a backup that was just made of a data folder; delete it if that fails or is cancelled."""
     try:
-        return await verify(target)
-    except StorageError as error:
-        await in_storage_thread(target.unlink, missing_ok=True)
-        if error.code == "damaged":
+        return await verify(target, place=root, progress=progress)
+    except BaseException as error:
+        await shielded(target.unlink, missing_ok=True)
+        if isinstance(error, StorageError) and error.code == "damaged":
             raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
         raise
 
 
+@asynccontextmanager
+async def _unpacking_place(root: Path | None) -> AsyncIterator[tuple[Path, FolderLock]]:
+    """Give the path of a folder to unpack a backup in, and the lock of the one above it; both are deleted at the end.
+
+    In the data folder, because the system's temporary folder is often small or in memory; ``delete_left`` deletes what
+    a killed process left there.
+    """
+    inside = root if root is not None and await in_storage_thread(os.access, root, os.W_OK) else None
+    folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix=VERIFYING, dir=inside))
+    lock = await FolderLock.acquire(folder)
+    try:
+        yield folder / "unpacked", lock
+    finally:
+        lock.release()
+        await shielded(shutil.rmtree, folder, ignore_errors=True)
+
+
+def delete_left(root: Path) -> None:
+    """Delete what killed processes unpacked to verify a backup; what another one unpacks at present is locked."""
+    for folder in root.glob(f"{VERIFYING}*"):
+        if (lock := FolderLock.claim(folder)) is not None:
+            lock.release()
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 async def unpack_and_check(
-    path: Path, folder: Path, lock: FolderLock | None = None, root: Path | None = None
+    path: Path,
+    folder: Path,
+    lock: FolderLock | None = None,
+    root: Path | None = None,
+    progress: Progress = no_progress,
 ) -> BackupInfo:
-    manifest = await shielded(_unpack, path, folder)
+    """Unpack a backup into a new folder and check it, as ``verify``."""
+    manifest = await stoppable(_unpack, path, folder, progress=part(progress, 0, UNPACKED))
     own = root is not None and backup_signature.is_own(
         root, {name: value for name, value in manifest.items() if name != "size"}
     )
     try:
-        found = await inspect(folder / "database", lock=lock, trusted=own or root is None)
+        found = await inspect(
+            folder / "database", lock=lock, trusted=own or root is None, progress=part(progress, UNPACKED, 1)
+        )
     except StorageError as error:
         if error.code == "newer_schema":
             raise StorageError(NEWER_BACKUP, code="newer_schema", path=path) from error
@@ -156,8 +198,54 @@ async def unpack_and_check(
     )
 
 
-def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> None:
-    """Write the zip beside its target, sync it, then rename it."""
+def hold(database: Path, root: Path, stage: Path) -> None:
+    """Put what a backup contains into a new folder as it is now, in a moment: meanwhile nothing may be written.
+
+    Files that are only ever replaced or deleted get a second name there; where that is impossible, and those that the
+    engine appends to, are copied.
+
+    Raises:
+        StorageError: ``damaged`` when the engine has just deleted a file, and a problem with the disk.
+    """
+    changing = {*(database / "wal").glob("*"), *(database / "manifest").glob("*"), *database.glob("*")}
+    changing |= set(sorted((database / "vlog").glob("*"))[-1:])
+    try:
+        for name in FOLDERS:
+            folder = database if name == "database" else root / name
+            (stage / name).mkdir(mode=0o700, parents=True)
+            for path in sorted(folder.rglob("*")):
+                copy = stage / name / path.relative_to(folder)
+                if path.is_symlink():
+                    continue  # a link may point to anything on this machine
+                if path.is_dir():
+                    copy.mkdir(exist_ok=True)
+                elif path.is_file():
+                    with suppress(OSError):
+                        if path not in changing:
+                            os.link(path, copy)
+                    if not copy.exists():
+                        shutil.copy2(path, copy)
+    except FileNotFoundError as error:
+        raise StorageError(MISMATCH, code="damaged", recoverable=True, path=stage, detail=str(error)) from error
+    except OSError as error:
+        raise errors.from_os_error(error, stage) from error
+
+
+def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
+    """Write the zip beside its target, sync it, then rename it.
+
+    Args:
+        folders: what contains the folders to pack: ``root``, or what ``hold`` made.
+        root: the data folder, whose key signs the backup.
+    """
+    size = sum(preflight.size_of(folders / name) for name in FOLDERS)
+    done = 0
+
+    def count(read: int) -> None:
+        nonlocal done
+        done += read
+        report(done, size)
+
     temporary = target.with_name(f".{target.name}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -165,12 +253,12 @@ def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> 
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
                 hashes: dict[str, str] = {}
                 for name in FOLDERS:
-                    hashes |= _add_folder(archive, database if name == "database" else root / name, name)
+                    hashes |= _add_folder(archive, folders / name, name, count)
                 archive.writestr(
                     MANIFEST, json.dumps(backup_signature.signed(root, {**manifest, "files": hashes}), indent=1)
                 )
                 archive.comment = bytes(SEAL_BYTES)
-            file.write(_seal(file))
+            file.write(_seal(file, lambda _read: count(0)))
             file.flush()
             os.fsync(file.fileno())
         temporary.chmod(0o600)
@@ -184,8 +272,11 @@ def pack(database: Path, root: Path, target: Path, manifest: dict[str, Any]) -> 
         temporary.unlink(missing_ok=True)
 
 
-def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, str]:
-    """Add a folder to the archive. Returns the SHA-256 of each added file by its name there."""
+def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str, count: Callable[[int], None]) -> dict[str, str]:
+    """Add a folder to the archive; ``count`` is called with the size of each chunk.
+
+    Returns the SHA-256 of each added file by its name there.
+    """
     hashes = {}
     archive.writestr(f"{name}/", "")
     for path in sorted(folder.rglob("*")):
@@ -202,11 +293,12 @@ def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str) -> dict[str, 
                 while chunk := source.read(CHUNK):
                     digest.update(chunk)
                     copy.write(chunk)
+                    count(len(chunk))
             hashes[entry] = digest.hexdigest()
     return hashes
 
 
-def _seal(file: BinaryIO) -> bytes:
+def _seal(file: BinaryIO, count: Callable[[int], None] = lambda _read: None) -> bytes:
     """Return the comment that must end the file: the hash of all bytes before it. Leaves the file at that position."""
     left = file.seek(-SEAL_BYTES, os.SEEK_END)
     file.seek(0)
@@ -214,14 +306,22 @@ def _seal(file: BinaryIO) -> bytes:
     while left and (chunk := file.read(min(left, CHUNK))):
         digest.update(chunk)
         left -= len(chunk)
+        count(len(chunk))
     return SEAL + digest.hexdigest().encode()
 
 
-def _unpack(path: Path, folder: Path) -> dict[str, Any]:
+def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str, Any]:
     """Unpack into a folder and return the manifest.
 
     Refuses entries that would leave the folder, and any changed byte.
     """
+    done = 0
+
+    def count(read: int) -> None:
+        nonlocal done
+        done += read
+        report(done, whole)
+
     try:
         if path.exists() and not path.is_file():
             raise StorageError(NO_BACKUP, code="damaged", path=path)
@@ -231,17 +331,21 @@ def _unpack(path: Path, folder: Path) -> dict[str, Any]:
             manifest: dict[str, Any] = json.loads(archive.read(MANIFEST))
             if manifest["format"] > FORMAT:
                 raise StorageError(NEWER_BACKUP, code="newer_schema", path=path)
+            whole = path.stat().st_size + sum(item.file_size for item in archive.infolist())
             with path.open("rb") as file:
-                if _seal(file) != file.read():
+                if _seal(file, count) != file.read():
                     raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=StorageError(UNSEALED))
             _check_room(archive, folder)
+            found: dict[str, str] = {}
             for item in archive.infolist():
                 if not (folder / item.filename).resolve().is_relative_to(folder.resolve()):
                     raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=item.filename)
             folder.mkdir(mode=0o700, exist_ok=True)
-            archive.extractall(folder)
-        wrong = _differences(folder, manifest["files"])
-        if wrong:
+            for item in archive.infolist():
+                found |= _extract(archive, item, folder.resolve(), count)
+        del found[MANIFEST]
+        wanted = manifest["files"]
+        if wrong := sorted(name for name in found.keys() | wanted.keys() if found.get(name) != wanted.get(name)):
             raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=", ".join(wrong))
         return {**manifest, "size": path.stat().st_size}
     except AtelierError:
@@ -264,11 +368,22 @@ def _check_room(archive: zipfile.ZipFile, folder: Path) -> None:
     preflight.require_room(folder, sum(item.file_size for item in archive.infolist()))
 
 
-def _differences(folder: Path, hashes: dict[str, str]) -> list[str]:
-    """Return the names of unpacked files that are missing, unlisted, or different from the manifest."""
-    found = hashes_in(folder)
-    del found[MANIFEST]
-    return sorted(name for name in found.keys() | hashes.keys() if found.get(name) != hashes.get(name))
+def _extract(
+    archive: zipfile.ZipFile, item: zipfile.ZipInfo, folder: Path, count: Callable[[int], None]
+) -> dict[str, str]:
+    """Unpack an entry into a folder, which it does not leave. Returns its SHA-256 by its name, nothing for a folder."""
+    path = (folder / item.filename).resolve()
+    if item.is_dir():
+        path.mkdir(parents=True, exist_ok=True)
+        return {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    digest = hashlib.sha256()
+    with archive.open(item) as source, path.open("wb") as copy:
+        while chunk := source.read(CHUNK):
+            digest.update(chunk)
+            copy.write(chunk)
+            count(len(chunk))
+    return {path.relative_to(folder).as_posix(): digest.hexdigest()}
 
 
 def manifest_of(version: int, counts: dict[str, int], created: datetime) -> dict[str, Any]:

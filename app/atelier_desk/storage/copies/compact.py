@@ -7,7 +7,6 @@ in its value log forever. It has no compaction of its own. The new database cont
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +14,14 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, migration_registry
 from atelier_desk.storage.copies import restore
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
+from atelier_desk.storage.copies.progress import Progress, no_progress
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.store import prepare
-from atelier_desk.storage.table_pages import Run, insertion, read_pages
+from atelier_desk.storage.table_pages import Run, count_rows, insertion, read_pages
 from atelier_desk.storage.writing import commit_log
 
 
@@ -32,15 +33,11 @@ class Compacted(NamedTuple):
     rows: int
 
 
-async def compact(
-    datadir: DataDir, clock: Clock | None = None, progress: Callable[[int], None] | None = None
-) -> Compacted:
+async def compact(datadir: DataDir, clock: Clock | None = None, progress: Progress = no_progress) -> Compacted:
     """Replace the database of a closed data folder with a new one that has the same rows.
 
     All or nothing, even if the process is killed: every new row is compared before the old database is removed.
-
-    Args:
-        progress: called with the number of rows written so far.
+    Cancelled before ``progress`` tells of the whole, nothing was changed.
 
     Raises:
         StorageError: ``locked`` when the folder is in use; ``disk_full`` without room for a second database; otherwise
@@ -54,6 +51,7 @@ async def compact(
         await shielded(preflight.require_room, datadir.database, before)
         async with restore.staging(root, clock) as stage:
             rows = await _rewrite(datadir.database, stage / datadir.database.name, clock, progress)
+            progress(1, 1)
             await restore.replace_database(stage)
         return Compacted(before, await shielded(preflight.size_of, datadir.database), rows)
     except OSError as error:
@@ -62,7 +60,7 @@ async def compact(
         lock.release()
 
 
-async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Callable[[int], None] | None) -> int:
+async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress) -> int:
     """Fill a new database with the rows of a closed one and compare them. Returns the number of rows."""
     await shielded(new.mkdir, 0o700, parents=True)
     source = await Engine.open(directory)
@@ -72,9 +70,9 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Callable[
         target = await Engine.open(new, fsync=False)
         try:
             await migration_registry.migrate(target, 0, clock)
-            rows = await _copy_rows(
-                migration_registry.Migrator(source).run, migration_registry.Migrator(target).run, new, progress
-            )
+            reading, writing = BoundedReading(source), BoundedReading(target)
+            told = writing.following(reading.following(progress))
+            rows = await _copy_rows(reading.run, writing.run, new, told)
         finally:
             await target.close()
     finally:
@@ -85,22 +83,24 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Callable[
     return rows
 
 
-async def _copy_rows(source: Run, target: Run, new: Path, progress: Callable[[int], None] | None) -> int:
+async def _copy_rows(source: Run, target: Run, new: Path, progress: Progress) -> int:
     """Copy every row of every table, then read both databases and compare."""
     tables = sorted((await source("INFO FOR DB"))[0]["tables"])
-    count = 0
+    count, compared = 0, 0
+    total = 2 * sum((await count_rows(source, tables)).values()) + 1
     for name in tables:
         await target(f"DELETE {name} RETURN NONE")  # rows that the migrations wrote, with the current time
         async for rows in read_pages(source, name):
             await target(insertion(name, rows), rows=rows)
             count += len(rows)
-            if progress:
-                progress(count)
+            progress(count, total)
     for name in tables:
         copies = read_pages(target, name)
         async for rows in read_pages(source, name):
             if await anext(copies, None) != rows:
                 raise StorageError(errors.DAMAGED, code="damaged", path=new, detail=name)
+            compared += len(rows)
+            progress(count + compared, total)
         if await anext(copies, None) is not None:
             raise StorageError(errors.DAMAGED, code="damaged", path=new, detail=name)
     return count

@@ -18,12 +18,13 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors, migration_registry
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
+from atelier_desk.storage.copies.progress import Progress, no_progress, part
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.atomic_files import files_of, plain_name, read_hashed, report_path
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.database_engine import Engine
-from atelier_desk.storage.migration_registry import Migrator
 from atelier_desk.storage.table_pages import READ_PAGE, Run, count_by_reading, count_rows, rows_after
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
@@ -36,6 +37,8 @@ from atelier_desk.support.worker.parent import ask_once
 NAMING = {"message": "details", "tool_execution": "parts"}
 """Tables whose rows name files of their workflow, and the JSON column that does so."""
 _HASH = re.compile("[0-9a-f]{64}")
+CHECKED = 0.7
+"""Part of the time of an inspection in which hashes are compared; then every row is read, whatever its columns are."""
 _MODULE = "atelier_desk.storage.copies.database_inspection"
 ABORTED = N_("the engine stopped while reading the files")
 FOREIGN = N_("its database contains definitions that Atelier did not create ({names})")
@@ -71,7 +74,12 @@ class Inspection(NamedTuple):
 
 
 async def inspect(
-    directory: Path, *, read: bool = True, lock: FolderLock | None = None, trusted: bool = True
+    directory: Path,
+    *,
+    read: bool = True,
+    lock: FolderLock | None = None,
+    trusted: bool = True,
+    progress: Progress = no_progress,
 ) -> Inspection:
     """Open a database that nobody else has open, read every row and the reports beside it, and close it.
 
@@ -93,7 +101,10 @@ async def inspect(
     held = () if lock is None or sys.platform == "win32" else (lock.descriptor,)
     try:
         request = (os.fspath(directory), mode)
-        result = (await ask_once(_MODULE, request, limit_s=None, env=environment(), pass_fds=held)).value
+        asking = ask_once(
+            _MODULE, request, limit_s=None, env=environment(), pass_fds=held, told=lambda value: progress(*value)
+        )
+        result = (await asking).value
     except Failed as error:
         if error.template:
             raise StorageError(error.template, code=error.code, **error.params) from error
@@ -107,7 +118,7 @@ async def inspect(
     return Inspection(result["schema"], result["counts"], tuple(result["damaged"]), attachments, rows)
 
 
-async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
+async def _read_through(directory: Path, mode: str, progress: Progress) -> dict[str, Any]:
     read = mode != "count"
     engine = await Engine.open(directory)
     try:
@@ -116,15 +127,19 @@ async def _read_through(directory: Path, mode: str) -> dict[str, Any]:
         if mode == "read-foreign" and (foreign := await migration_registry.foreign_definitions(engine, SystemClock())):
             tables = ", ".join(name for name in foreign if name) or "*"
             raise StorageError(FOREIGN, code="damaged", names=tables)
-        run = Migrator(engine).run
+        reading = BoundedReading(engine)
+        run = reading.run
         names = await migration_registry.tables(engine)
         from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need
 
-        rows = await integrity.damaged_rows(run) if read and version else []
         counts = await count_rows(run, names)
+        checking = reading.following(part(progress, 0, CHECKED))
+        rows = await integrity.damaged_rows(run, checking) if read and version else []
+        told, before, total = reading.following(part(progress, CHECKED, 1)), 0, sum(counts.values())
         # Rows of these tables that the engine cannot read are already among the damaged rows.
-        for name in {*names} - {each.table for each in rows} if read else ():
-            counts[name] = await count_by_reading(run, name)
+        for name in sorted({*names} - {each.table for each in rows}) if read else ():
+            counts[name] = await count_by_reading(run, name, lambda done: told(before + done, total))  # noqa: B023
+            before += counts[name]
         damaged = await damaged_reports(run, directory.parent / "reports") if read and "report" in names else []
         attachments = await damaged_attachments(run, directory.parent / "attachments", names) if read else []
     finally:
@@ -208,4 +223,8 @@ def _named(value: Any) -> Iterator[tuple[str, str]]:
 
 
 if __name__ == "__main__":
-    serve(lambda request, _data, _tell: asyncio.run(_read_through(Path(request[0]), request[1])))
+    serve(
+        lambda request, _data, tell: asyncio.run(
+            _read_through(Path(request[0]), request[1], lambda *share: tell(share))
+        )
+    )

@@ -13,7 +13,14 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import errors
 from atelier_desk.storage.copies import backup_signature
-from atelier_desk.storage.copies.backup_file import FOLDERS, BackupInfo, stamp_of, unpack_and_check
+from atelier_desk.storage.copies.backup_file import (
+    FOLDERS,
+    BackupInfo,
+    delete_left,
+    stamp_of,
+    unpack_and_check,
+)
+from atelier_desk.storage.copies.progress import Progress, no_progress, part
 from atelier_desk.storage.data_folder.atomic_files import sync_folder, sync_tree
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
@@ -23,6 +30,8 @@ from atelier_desk.support.threads import in_storage_thread
 UNPACKING = "unpacking-"
 RESTORING = "restoring-"
 REPLACED = "replaced-"
+READY = 0.99
+"""Part of a restore that can be cancelled."""
 MOUNTED = N_(
     "The folder {path} is a mounted disk, so it cannot be replaced. Nothing was changed. Unmount it, or "
     "restore into another folder with --data-dir."
@@ -31,13 +40,18 @@ IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is rest
 
 
 async def restore(
-    path: Path, datadir: DataDir, clock: Clock | None = None, *, from_elsewhere: bool = False
+    path: Path,
+    datadir: DataDir,
+    clock: Clock | None = None,
+    *,
+    from_elsewhere: bool = False,
+    progress: Progress = no_progress,
 ) -> BackupInfo:
     """Replace the data with a backup.
 
     The replaced data is kept in ``backups/replaced-<time>``, or beside ``backups`` when that is on another file system.
     The data folder is locked from the first check to the last move. If the process is killed midway, the next start
-    completes the restore.
+    completes the restore. Cancelled before ``progress`` tells of the whole, nothing was changed.
 
     Args:
         from_elsewhere: also accept a backup that this data folder did not make, or that was changed since. What it
@@ -61,13 +75,14 @@ async def restore(
             if await in_storage_thread(os.path.ismount, datadir.root / name):
                 raise StorageError(MOUNTED, code="mounted", path=datadir.root / name)
         async with staging(datadir.root, clock or SystemClock()) as unpacked:
-            info = await unpack_and_check(path, unpacked, lock, datadir.root)
+            info = await unpack_and_check(path, unpacked, lock, datadir.root, part(progress, 0, READY))
             if not info.own:
                 if not from_elsewhere:
                     raise StorageError(
                         backup_signature.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path
                     )
                 await shielded(backup_signature.mark, unpacked)
+            progress(1, 1)
             await shielded(make_ready, unpacked)
         replaced = await shielded(finish_restore, datadir.root)
     finally:
@@ -115,6 +130,7 @@ def finish_restore(root: Path) -> Path | None:
         StorageError: a file cannot be moved; calling it again continues.
     """
     previous: Path | None = None
+    delete_left(root)
     try:
         for unfinished in root.glob(f"{UNPACKING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)

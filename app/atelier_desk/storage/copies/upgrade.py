@@ -6,15 +6,15 @@ restore, which the next start completes after a kill.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import errors, migration_registry
 from atelier_desk.storage.copies import backup_file, restore
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.database_inspection import Inspection, inspect
+from atelier_desk.storage.copies.progress import Progress, Report, copy_tree, stoppable
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.storage.database_engine import Engine
@@ -25,10 +25,10 @@ from atelier_desk.support.i18n import N_
 DIFFERENT = N_("its tables are not those of that format ({names})")
 BACKUP = "before-schema-"
 """Beginning of the names of backups made by upgrades."""
-COPIES = 2
+COPIES = 3
 """Additional copies of the database on disk during an upgrade.
 
-The one being migrated and, at most as large, the backup.
+The one being migrated; at most as large, the backup; and what that is unpacked to when it is verified.
 """
 
 
@@ -39,7 +39,7 @@ async def upgrade(
     lock: FolderLock,
     *,
     accept_loss: bool = False,
-    progress: Callable[[schema_version.UpgradeStep], None] = lambda _step: None,
+    progress: schema_version.Upgrading = lambda _step, _percent: None,
 ) -> None:
     """Migrate a closed database that is not known to have this program's schema, and record its version.
 
@@ -48,7 +48,7 @@ async def upgrade(
         backups: where the verified copy of the old database goes: ``before-schema-<version>-<time>.zip``.
         lock: the data folder's.
         accept_loss: migrate even when acknowledged commits are lost.
-        progress: called when each step begins.
+        progress: told of each step and of its percentage.
 
     Raises:
         StorageError: ``newer_schema``, ``older_schema``, ``cannot_migrate``, ``disk_full``, ``damaged`` or ``io``; the
@@ -58,28 +58,35 @@ async def upgrade(
     found = schema_version.noted(directory)
     if found is not None:
         migration_registry.check_version(found, directory)
+
+    def begin(step: schema_version.UpgradeStep) -> Progress:
+        progress(step, 0)
+        told = 0
+
+        def notify(done: int, total: int) -> None:
+            nonlocal told
+            if (percent := min(99, done * 100 // max(1, total))) > told:
+                told = percent
+                progress(step, percent)
+
+        return notify
+
     async with restore.staging(root, clock) as stage:
         copy = stage / directory.name
         try:
-            progress("copy")
-            await shielded(_copy, directory, copy)
-            progress("read")
-            before = await inspect(copy, lock=lock)
+            await stoppable(_copy, directory, copy, progress=begin("copy"))
+            before = await inspect(copy, lock=lock, progress=begin("read"))
             if before.schema in (0, latest):  # 0: creating its tables was interrupted, so nothing was ever stored
                 if before.schema:
                     await shielded(schema_version.note, directory, latest)
                 return
-            progress("migrate")
-            await _migrate(copy, directory, before, clock, accept_loss)
+            await _migrate(copy, directory, before, clock, accept_loss, begin("migrate"))
             now = clock.now()
             target = backups / f"{BACKUP}{before.schema + 1}-{backup_file.stamp_of(now)}.zip"
-            progress("back_up")
             await shielded(_remove_unfinished, backups)
-            await shielded(
-                backup_file.pack, directory, root, target, backup_file.manifest_of(before.schema, before.counts, now)
-            )
-            progress("verify")
-            await backup_file.verify_fresh(target)
+            manifest = backup_file.manifest_of(before.schema, before.counts, now)
+            await stoppable(backup_file.pack, root, root, target, manifest, progress=begin("back_up"))
+            await backup_file.verify_fresh(target, root, progress=begin("verify"))
             await restore.replace_database(stage)
         except StorageError as error:
             raise _of_database(error, stage, directory) from error
@@ -87,11 +94,12 @@ async def upgrade(
             raise errors.from_os_error(error, directory) from error
 
 
-def _copy(directory: Path, copy: Path) -> None:
+def _copy(directory: Path, copy: Path, report: Report) -> None:
     """Copy a database. Refuses when the disk lacks the room that an upgrade needs."""
-    preflight.require_room(directory, COPIES * preflight.size_of(directory))
+    size = preflight.size_of(directory)
+    preflight.require_room(directory, COPIES * size)
     copy.parent.mkdir(mode=0o700)
-    shutil.copytree(directory, copy, symlinks=True)
+    copy_tree(directory, copy, size, report)
 
 
 def _remove_unfinished(backups: Path) -> None:
@@ -100,7 +108,9 @@ def _remove_unfinished(backups: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock, accept_loss: bool) -> None:
+async def _migrate(
+    copy: Path, directory: Path, before: Inspection, clock: Clock, accept_loss: bool, progress: Progress
+) -> None:
     """Migrate the copy; check that it defines all that a new database defines and that every row is still readable.
 
     Raises:
@@ -114,10 +124,13 @@ async def _migrate(copy: Path, directory: Path, before: Inspection, clock: Clock
                 counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
             await migration_registry.migrate(engine, before.schema, clock)
             wrong = await migration_registry.missing_definitions(engine, clock)
-            run = migration_registry.Migrator(engine).run
+            reading = BoundedReading(engine)
+            told, done, total = reading.following(progress), 0, sum(before.counts.values())
             for name, count in before.counts.items():
-                if name != migration_registry.VERSION_TABLE and await count_by_reading(run, name) != count:
+                read = await count_by_reading(reading.run, name, lambda read: told(done + read, total))  # noqa: B023
+                if name != migration_registry.VERSION_TABLE and read != count:
                     wrong.append(name)
+                done += read
         finally:
             await engine.close()
         if wrong:

@@ -14,7 +14,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -132,10 +132,16 @@ def _identity(found: os.stat_result) -> Identity:
 
 async def shielded(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Run a function in a thread and wait for its end even when cancelled: the lock must not be released before."""
-    work = asyncio.ensure_future(in_storage_thread(function, *args, **kwargs))
+    return await to_its_end(in_storage_thread(function, *args, **kwargs))
+
+
+async def to_its_end(work: Awaitable[T], cancelled: Callable[[], object] = lambda: None) -> T:
+    """Wait for the end of work even when cancelled; ``cancelled`` is then called first."""
+    work = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(work)
     except asyncio.CancelledError:
+        cancelled()
         while not work.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait({work})

@@ -6,6 +6,7 @@ have no record; their version is unknown until a copy is opened.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -14,6 +15,8 @@ from atelier_desk.storage.data_folder.atomic_files import write_atomic
 FILE = "atelier-schema"
 UpgradeStep = Literal["copy", "read", "migrate", "back_up", "verify"]
 """Steps of a migration that take time: each reads or writes the whole database."""
+Upgrading = Callable[[UpgradeStep, int], None]
+"""Called when a step of a migration begins, with 0, and then with the percentage of it that is done."""
 UPGRADE_STEPS: tuple[UpgradeStep, ...] = get_args(UpgradeStep)
 
 

@@ -56,6 +56,8 @@ SPARE = 10
 """Additional matches to fetch first: some may belong to a workflow in the bin."""
 PAGES = 50
 """Maximum number of pages that a search reads to find rows it may show."""
+READ_BYTES = 128 * 1024 * 1024
+"""Bytes of the database that are read between two times when their memory is given back."""
 FEW_UNREAD = 20
 """Workflows that are read into the index while somebody waits for a sum."""
 CLOCKS_DIFFER = timedelta(days=1)
@@ -405,13 +407,17 @@ class HistoryRepository:
         there = await self._workflows()
         await self._apply([WorkflowRemoved(each) for each in sorted(known.keys() - there.keys())])
         new = [each for each, seq in there.items() if known.get(each, 0) != seq]
+        # Parts of the database after which the memory of what was read is given back.
+        parts = self._store.size * len(new) // max(1, len(there)) // READ_BYTES
         try:
-            for number, workflow_id in enumerate(new):
-                self.reading = (number, len(new))
+            for number, workflow_id in enumerate(new, 1):
+                self.reading = (number - 1, len(new))
                 for kind in ("message", "tool_execution"):
                     await self._read_workflow(kind, workflow_id)
                 await self._apply(await requests_of_workflow(self._store, workflow_id))
                 await self._apply([WorkflowAt(workflow_id, there[workflow_id])])
+                if parts * number // len(new) > parts * (number - 1) // len(new):
+                    await self._store.release_read_memory()
             for kind in ("memory", "report"):
                 await self._read_by_time(kind)
         finally:

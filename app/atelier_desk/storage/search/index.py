@@ -65,6 +65,10 @@ UNAVAILABLE = N_(
 )
 
 
+FREE_KNOWN = 100_000
+"""Maximum number of times for which a free place is known."""
+
+
 class IndexMatch(NamedTuple):
     """A row that matches a query. ``place`` orders by time: a later row has a higher one."""
 
@@ -85,6 +89,8 @@ class SearchIndex:
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
+        self._free: dict[int, int] = {}
+        """By a taken time, a place from which on there may be a free one."""
         self._db = self._open()
 
     def _open(self) -> sqlite3.Connection:
@@ -234,9 +240,7 @@ class SearchIndex:
         if not tokens:
             return
         text = " ".join(tokens)
-        place = micros(document.at)
-        while self._db.execute("SELECT 1 FROM document WHERE place = ?", (place,)).fetchone():
-            place += 1
+        place = self._free_place(micros(document.at))
         blob = zlib.compress(text.encode(), 1)
         self._db.execute(
             "INSERT INTO document VALUES (?, ?, ?, ?, ?)",
@@ -248,6 +252,19 @@ class SearchIndex:
             if new.rowcount:
                 self._db.execute("INSERT INTO parts (rowid, word) VALUES (?, ?)", (new.lastrowid, token))
 
+    def _free_place(self, time: int) -> int:
+        """Return the first place from a time on that is free, as far as is known: copies of workflows have equal
+        times, and looking at all of theirs again for each row would take a time that grows with its square.
+        """
+        place = self._free.get(time, time)
+        while self._db.execute("SELECT 1 FROM document WHERE place = ?", (place,)).fetchone():
+            place += 1
+        if place > time:
+            if len(self._free) >= FREE_KNOWN:
+                self._free.clear()
+            self._free[time] = place + 1
+        return place
+
     def _remove_rows(self, condition: str, values: tuple[str, ...]) -> int:
         """Remove rows by a condition (a constant of the code); return their number."""
         rows = self._db.execute(f"SELECT place, tokens FROM document WHERE {condition}", values).fetchall()  # noqa: S608
@@ -257,6 +274,8 @@ class SearchIndex:
                 (place, zlib.decompress(blob).decode()),
             )
             self._db.execute("DELETE FROM document WHERE place = ?", (place,))
+        if rows:
+            self._free.clear()
         return len(rows)
 
     def wipe(self) -> None:

@@ -263,10 +263,11 @@ async def ask_once(
     limit_s: float | None = LIMIT_S,
     env: Mapping[str, str] | None = None,
     pass_fds: tuple[int, ...] = (),
+    told: Callable[[Any], None] = lambda _value: None,
 ) -> Reply:
     """Start a process for one request.
 
-    It ends afterwards, after ``limit_s`` seconds, or when cancelled.
+    It ends afterwards, after ``limit_s`` seconds, or when cancelled. ``told`` as in ``Worker.ask``.
 
     Raises:
         CannotStart, Ended, Failed
@@ -275,7 +276,7 @@ async def ask_once(
         async with asyncio.timeout(limit_s):
             worker = await Worker.start(module, env=env, pass_fds=pass_fds)
             try:
-                return await worker.ask(request, data)
+                return await worker.ask(request, data, told=told)
             finally:
                 await worker.end()
     except TimeoutError:

@@ -181,7 +181,7 @@ class DataPage(RowsPage):
         self._run(
             self.backup_busy,
             N_("Writing and checking the backup…"),
-            lambda: self.bridge.engine.data.backup_create(path),
+            lambda: self.bridge.engine.data.backup_create(path, self.backup_busy.report),
             lambda info: _("Backup written and checked: {counts}.", counts=_counts(info)),
         )
 
@@ -190,7 +190,7 @@ class DataPage(RowsPage):
         self._run(
             self.backup_busy,
             N_("Checking the backup…"),
-            lambda: self.bridge.engine.data.backup_verify(path),
+            lambda: self.bridge.engine.data.backup_verify(path, self.backup_busy.report),
             lambda info: _("The backup is complete: {counts}.", counts=_counts(info)),
         )
 
@@ -228,7 +228,7 @@ class DataPage(RowsPage):
         self._while_closed(
             self.backup_busy,
             N_("Restoring…"),
-            lambda root: restore_backup(path, root, from_elsewhere=from_elsewhere),
+            lambda root: restore_backup(path, root, self.backup_busy.report, from_elsewhere=from_elsewhere),
             done,
         )
 
@@ -245,7 +245,7 @@ class DataPage(RowsPage):
         self._while_closed(
             self.compact_busy,
             N_("Compacting the database…"),
-            compact_database,
+            lambda root: compact_database(root, self.compact_busy.report),
             lambda done: _(
                 "Compacted: {before} before, {after} now.", before=size(done.before), after=size(done.after)
             ),
@@ -254,7 +254,7 @@ class DataPage(RowsPage):
     def _while_closed(
         self, busy: Busy, what: Text, work: Callable[[Path], Coroutine[Any, Any, Any]], done: Callable[[Any], str]
     ) -> None:
-        """Work on the data folder while the engine is closed; cannot be stopped."""
+        """Work on the data folder while the engine is closed; can be stopped once it tells how far it is."""
         if not (self.backup_busy.running or self.compact_busy.running) and self._root is not None:
             busy.run(self.jobs, busy, partial(self._closed, partial(work, self._root), done), what)
             busy.stop.hide()
