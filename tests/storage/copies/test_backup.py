@@ -15,7 +15,7 @@ import pytest
 
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.workflow import Report
+from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
 from atelier_desk.storage.copies.progress import TOTAL
