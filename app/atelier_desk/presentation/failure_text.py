@@ -33,7 +33,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.DIVISION_BY_ZERO: N_("A number was divided by zero."),
     FailureCode.DOMAIN: N_("The calculation has no result for these numbers."),
     FailureCode.ELSEWHERE: N_("The page redirects to another site, which was not contacted."),
-    FailureCode.EMPTY: N_("The model has no faces."),
+    FailureCode.EMPTY: N_("The 3D model has no faces."),
     FailureCode.ENCODING: N_("The file's encoding cannot represent all of these characters."),
     FailureCode.ENCRYPTED: N_("The file is protected by a password."),
     FailureCode.EXISTS: N_("Something with this name already exists."),

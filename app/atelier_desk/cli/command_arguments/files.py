@@ -45,4 +45,4 @@ def register(add: AddCommands) -> None:
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))
     undo.add_argument("--since", metavar="MESSAGE", default="", help=_("all changes since this message"))
     flag(undo, "--all", _("all changes of the workflow"))
-    flag(undo, "--force", _("also overwrite later changes by others; these are saved as a change"))
+    flag(undo, "--force", _("also overwrite files that others changed later; the overwritten versions can be restored"))

@@ -48,7 +48,7 @@ def register(add: AddCommands) -> None:
     test = group.command("test", _("show which rule decides a call; nothing is run"))
     test.add_argument("tool")
     test.add_argument("arguments", metavar="JSON", help=_("the arguments of the call; - reads standard input"))
-    several(test, "--workspace", "DIR", _("a folder it may work in"))
+    several(test, "--workspace", "DIR", _("a folder that the agent may work in"))
     test.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent that makes the call"))
     add_id(test, "--workflow", "workflow", help=_("the workflow in which the call is made"))
     test.add_argument(

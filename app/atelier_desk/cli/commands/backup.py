@@ -48,7 +48,7 @@ async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
     async with shares_noted(out, _("Checking the backup…")) as progress:
         info = await restore_backup(path, arguments.data_root, progress, from_elsewhere=arguments.from_elsewhere)
     elsewhere = _(
-        "It is from another installation: its permission rules, tools, MCP servers, folders and service addresses "
+        "The backup is from another installation: its permission rules, tools, MCP servers, folders and service addresses "
         "are disabled, and its unfinished runs were stopped. Review and confirm each: atelier permissions list, "
         "tools own list, mcp list, files trust DIR, backup held."
     )

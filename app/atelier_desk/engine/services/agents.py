@@ -277,7 +277,7 @@ class AgentService:
         ]
         if unknown:
             raise UsageError(
-                N_("Unknown tool {names}. Tools: {known}."),
+                N_("Unknown tools: {names}. Available: {known}."),
                 code="unknown_tool",
                 names=", ".join(unknown),
                 known=", ".join(sorted(known)),

@@ -42,7 +42,7 @@ ABOUT = {
     "cd": N_("Changes to another folder in the workspace for the rest of the line"),
     "cmp": N_("Compares two files byte by byte"),
     "comm": N_("Compares two sorted files line by line"),
-    "cut": N_("Prints columns of lines"),
+    "cut": N_("Prints selected columns of each line"),
     "date": N_("Prints the date and time; it cannot set them"),
     "df": N_("Prints the free space of disks"),
     "diff": N_("Shows how files differ"),
