@@ -49,8 +49,8 @@ async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
         info = await restore_backup(path, arguments.data_root, progress, from_elsewhere=arguments.from_elsewhere)
     elsewhere = _(
         "The backup is from another installation: its permission rules, tools, MCP servers, folders and service "
-        "addresses are disabled, and its unfinished runs were stopped. Review and confirm each: atelier permissions list, "
-        "tools own list, mcp list, files trust DIR, backup held."
+        "addresses are disabled, and its unfinished runs were stopped. Review and confirm each: atelier permissions "
+        "list, tools own list, mcp list, files trust DIR, backup held."
     )
     return _described(
         info,
