@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from atelier_desk.workspace.checkpoints.held_git_file_handover import adopt
-from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
+from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
 

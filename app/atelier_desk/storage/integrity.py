@@ -13,7 +13,7 @@ from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, o
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
 from atelier_desk.storage.table_pages import Run, count_rows, rows_after
-from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
+from atelier_desk.storage.writing.event_rows import EVENT_COLUMNS, EVENTS
 from atelier_desk.storage.writing.hash_chain import FIRST, Chain, named_in
 
 Row = Mapping[str, Any]

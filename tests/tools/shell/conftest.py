@@ -15,7 +15,7 @@ from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.services import ToolServices
-from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles
+from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles
 from atelier_desk.workspace.processes import sandbox
 
 

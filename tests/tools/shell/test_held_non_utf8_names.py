@@ -12,7 +12,7 @@ import pytest
 
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.workspace.checkpoints import held_file_decisions
-from atelier_desk.workspace.checkpoints.protected_files import settle_all
+from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench

@@ -22,7 +22,7 @@ from atelier_desk.domain.result_parts import HeldPart
 from atelier_desk.engine.run.permissions import verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.workspace.checkpoints import held_file_decisions
-from atelier_desk.workspace.checkpoints.protected_files import ProtectedFiles, settle_all
+from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox
 from tests.tools.shell.conftest import Bench

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.workspace.processes import file_tree_snapshots, guarded_git_files, held_git_files, repository_scan
+from atelier_desk.workspace.processes import guarded_git_files, held_git_files, link_safe_file_trees, repository_scan
 from atelier_desk.workspace.processes.guarded_git_files import GuardedFiles
 
 
@@ -175,7 +175,7 @@ def test_an_error_is_never_reported_as_restored(root: Path, monkeypatch: pytest.
 
     guard = GuardedFiles([str(root)])
     change_settings(root)
-    monkeypatch.setattr(file_tree_snapshots, "write", refuse)
+    monkeypatch.setattr(link_safe_file_trees, "write", refuse)
     said = guard.restore()
     assert said["put_back"] == []
     assert said["not_restored"] == [".git/config (disk full)"]

@@ -196,7 +196,7 @@ class FileService:
         ``rules``: those of the run; files that they deny are omitted.
         """
         from atelier_desk.policy.permissions import path_denials
-        from atelier_desk.workspace.checkpoints.protected_files import settle_all
+        from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
         from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.instruction_files import instructions
         from atelier_desk.workspace.path_restrictions import Denials

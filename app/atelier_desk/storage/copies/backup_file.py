@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.storage import errors
+from atelier_desk.storage import error_messages
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.database_inspection import DamagedAttachment, inspect
 from atelier_desk.storage.copies.progress import CHUNK, Progress, Report, no_progress, part, stoppable
@@ -228,7 +228,7 @@ def hold(database: Path, root: Path, stage: Path) -> None:
     except FileNotFoundError as error:
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=stage, detail=str(error)) from error
     except OSError as error:
-        raise errors.from_os_error(error, stage) from error
+        raise error_messages.from_os_error(error, stage) from error
 
 
 def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
@@ -267,7 +267,7 @@ def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], repo
     except FileNotFoundError as error:
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
     except OSError as error:
-        raise errors.from_os_error(error, target) from error
+        raise error_messages.from_os_error(error, target) from error
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -356,7 +356,7 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
     except Exception as error:
         # seeking before the start of the file
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise errors.from_os_error(error, folder) from error
+            raise error_messages.from_os_error(error, folder) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors
+from atelier_desk.storage import error_messages
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import (
     FOLDERS,
@@ -160,7 +160,7 @@ def finish_restore(root: Path) -> Path | None:
             sync_folder(root)
             shutil.rmtree(gone)
     except OSError as error:
-        raise errors.from_os_error(error, root) from error
+        raise error_messages.from_os_error(error, root) from error
     return previous
 
 

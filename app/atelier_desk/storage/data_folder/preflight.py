@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import errors
+from atelier_desk.storage import error_messages
 from atelier_desk.storage.data_folder import schema_version
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES, free_bytes, no_files_left
 
@@ -51,7 +51,7 @@ def check_path(directory: Path) -> None:
         StorageError: ``bad_path``.
     """
     if "?" in str(directory.absolute()):
-        raise StorageError(errors.BAD_PATH, code="bad_path", path=directory)
+        raise StorageError(error_messages.BAD_PATH, code="bad_path", path=directory)
 
 
 def check_limits() -> None:
@@ -63,7 +63,7 @@ def check_limits() -> None:
         StorageError: ``memory_limit`` or ``clock``.
     """
     if time.time() < 0:
-        raise StorageError(errors.CLOCK, code="clock")
+        raise StorageError(error_messages.CLOCK, code="clock")
     try:
         import resource
     except ImportError:  # Windows
@@ -72,7 +72,7 @@ def check_limits() -> None:
     needed = ADDRESSES_BYTES + ADDRESSES_BYTES_PER_CPU * min(os.cpu_count() or 1, MOST_CPUS)
     if limit != resource.RLIM_INFINITY and limit < needed:
         raise StorageError(
-            errors.MEMORY_LIMIT, code="memory_limit", limit_mb=limit // 1_000_000, needed_mb=needed // 1_000_000
+            error_messages.MEMORY_LIMIT, code="memory_limit", limit_mb=limit // 1_000_000, needed_mb=needed // 1_000_000
         )
 
 
@@ -86,12 +86,12 @@ def check(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise errors.from_os_error(error, directory) from error
+        raise error_messages.from_os_error(error, directory) from error
     if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
-        raise StorageError(errors.READ_ONLY, code="read_only", path=directory)
+        raise StorageError(error_messages.READ_ONLY, code="read_only", path=directory)
     require_room(directory)
     if has_content(directory) and not manifest_exists(directory):
-        raise StorageError(errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
+        raise StorageError(error_messages.MISSING_MANIFEST, code="missing_manifest", path=directory)
 
 
 def require_room(path: Path, size: int = 0) -> None:
@@ -102,7 +102,7 @@ def require_room(path: Path, size: int = 0) -> None:
     """
     free, needed = free_bytes(path), size + MIN_FREE_BYTES
     if free < needed or no_files_left(path):
-        raise errors.disk_full(path, free, needed)
+        raise error_messages.disk_full(path, free, needed)
 
 
 def size_of(directory: Path) -> int:
@@ -131,7 +131,7 @@ def probe(directory: Path) -> None:
                 for _ in range(PROBE_FILES):
                     spare.callback(os.close, os.dup(probe.fileno()))
     except OSError as error:
-        raise errors.from_os_error(error, directory) from error
+        raise error_messages.from_os_error(error, directory) from error
     finally:
         with contextlib.suppress(OSError):
             file.unlink(missing_ok=True)

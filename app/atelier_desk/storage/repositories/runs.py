@@ -23,7 +23,7 @@ from atelier_desk.storage.search.index_changes import Change, RemovedDocument
 from atelier_desk.storage.search.request_usage import RequestsRemoved
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit_statements import chained, statements
-from atelier_desk.storage.writing.event_table import EVENT_COLUMNS, EVENTS
+from atelier_desk.storage.writing.event_rows import EVENT_COLUMNS, EVENTS
 from atelier_desk.storage.writing.hash_chain import Chain
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey

@@ -6,12 +6,12 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.base_model import Model
-from atelier_desk.storage import errors, tables
+from atelier_desk.storage import error_messages, tables
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.search.index_changes import RemovedDocument, WorkflowAt, documents, micros
 from atelier_desk.storage.search.request_usage import of_commit
 from atelier_desk.storage.writing import hash_chain
-from atelier_desk.storage.writing.event_table import EVENTS
+from atelier_desk.storage.writing.event_rows import EVENTS
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.storage.writing.sent_request_keys import sent_row
 from atelier_desk.storage.writing.writer import Statement
@@ -94,7 +94,9 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     ]
     if written and workflow_id:
         used = of_commit(commit.events, commit.runs, micros)
-        guard = Statement(errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)}, used)
+        guard = Statement(
+            error_messages.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)}, used
+        )
         return [guard, *written]
     return written
 

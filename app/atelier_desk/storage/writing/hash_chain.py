@@ -15,7 +15,7 @@ from atelier_desk.domain.workflow import QUEUED
 from atelier_desk.storage.compressed_text import pack
 from atelier_desk.storage.damage_report import MISSING, Damage, of_row
 from atelier_desk.storage.row_hash import row_hash
-from atelier_desk.storage.writing.event_table import EVENTS, HASHED
+from atelier_desk.storage.writing.event_rows import EVENTS, HASHED
 
 Row = dict[str, Any]
 FIRST = b""

@@ -9,7 +9,7 @@ from typing import Any
 from atelier_desk.domain.result_parts import TextPart
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import ToolResult
-from atelier_desk.workspace.checkpoints.protected_files import Settled
+from atelier_desk.workspace.checkpoints.protected_file_guard import Settled
 from atelier_desk.workspace.processes.command_process import Guarded
 
 _NAMED = 20

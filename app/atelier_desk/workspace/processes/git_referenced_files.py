@@ -9,23 +9,23 @@ from collections.abc import Collection, Sequence
 
 if __package__:
     from atelier_desk.workspace.processes import (  # fmt: skip
-        file_tree_snapshots,
         git_pointer_files,
         git_settings_parsing,
         granted_folders,
+        link_safe_file_trees,
         repository_scan,
         repository_state,
     )
-    from atelier_desk.workspace.processes.file_tree_snapshots import Tree
+    from atelier_desk.workspace.processes.link_safe_file_trees import Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES
 else:
-    import file_tree_snapshots
     import git_pointer_files
     import git_settings_parsing
     import granted_folders
+    import link_safe_file_trees
     import repository_scan
     import repository_state
-    from file_tree_snapshots import Tree
+    from link_safe_file_trees import Tree
     from repository_state import MOST_BYTES
 
 
@@ -100,6 +100,6 @@ class NamedFiles:
                 continue
             tree = self._folders.tree(place)
             self.trees[place] = (top, tree)
-            for folder, target in file_tree_snapshots.links(tree, place):
+            for folder, target in link_safe_file_trees.links(tree, place):
                 if place != path or (tree and tree[0] != "link"):
                     self.follow(os.path.join(folder, target), top)

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import file_tree_snapshots, git_pointer_files
-    from atelier_desk.workspace.processes.file_tree_snapshots import FOLDER, Budget, Tree
+    from atelier_desk.workspace.processes import git_pointer_files, link_safe_file_trees
+    from atelier_desk.workspace.processes.link_safe_file_trees import FOLDER, Budget, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES
 else:
-    import file_tree_snapshots
     import git_pointer_files
-    from file_tree_snapshots import FOLDER, Budget, Tree
+    import link_safe_file_trees
+    from link_safe_file_trees import FOLDER, Budget, Tree
     from repository_state import MOST_BYTES
 
 
@@ -57,7 +57,7 @@ class GrantedFolders:
     def shown(self, path: str) -> str:
         """Return a path for display."""
         name = path[len(self.first) + 1 :] if git_pointer_files.below(path, self.first) else path
-        name = file_tree_snapshots.readable(name or ".")
+        name = link_safe_file_trees.readable(name or ".")
         return "".join(character if character.isprintable() else "?" for character in name)
 
     def parent(self, path: str, *, clear: Callable[[int, str, str], None] | None = None) -> int | None:
@@ -72,16 +72,16 @@ class GrantedFolders:
             at = root
             for part in path[len(root) + 1 :].split("/")[:-1]:
                 at = f"{at}/{part}"
-                info = file_tree_snapshots.found(handle, part)
+                info = link_safe_file_trees.found(handle, part)
                 if info is None or not stat.S_ISDIR(info.st_mode):
                     if clear is None:
                         os.close(handle)
                         return None
                     if info is not None:
                         clear(handle, part, at)
-                    with file_tree_snapshots.writable(handle):
+                    with link_safe_file_trees.writable(handle):
                         os.mkdir(part, 0o755, dir_fd=handle)
-                inner = file_tree_snapshots.open_folder(part, handle)
+                inner = link_safe_file_trees.open_folder(part, handle)
                 os.close(handle)
                 handle = inner
         except BaseException:
@@ -98,7 +98,7 @@ class GrantedFolders:
             if path in self.handles:
                 return act(parent)
             try:
-                handle = file_tree_snapshots.open_folder(os.path.basename(path), parent)
+                handle = link_safe_file_trees.open_folder(os.path.basename(path), parent)
             except (FileNotFoundError, NotADirectoryError):
                 return None
             try:
@@ -114,8 +114,8 @@ class GrantedFolders:
         if folder is None:
             return None
         try:
-            return file_tree_snapshots.read(folder, os.path.basename(path), Budget(MOST_BYTES))
-        except file_tree_snapshots.TooLargeError:
+            return link_safe_file_trees.read(folder, os.path.basename(path), Budget(MOST_BYTES))
+        except link_safe_file_trees.TooLargeError:
             raise OSError(f"{path}, which git's settings name, is larger than {MOST_BYTES // 2**20} MB") from None
         finally:
             os.close(folder)

@@ -27,33 +27,33 @@ from typing import Any
 
 if __package__:
     from atelier_desk.workspace.processes import (  # fmt: skip
-        file_tree_snapshots,
         git_pointer_files,
         git_referenced_files,
         git_settings_parsing,
         granted_folders,
         harmless_repositories,
         held_git_files,
+        link_safe_file_trees,
         links_into_repositories,
         repository_scan,
         repository_state,
         shared_baseline,
     )
-    from atelier_desk.workspace.processes.file_tree_snapshots import Budget, Identity, Tree
+    from atelier_desk.workspace.processes.link_safe_file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
-    import file_tree_snapshots
     import git_pointer_files
     import git_referenced_files
     import git_settings_parsing
     import granted_folders
     import harmless_repositories
     import held_git_files
+    import link_safe_file_trees
     import links_into_repositories
     import repository_scan
     import repository_state
     import shared_baseline
-    from file_tree_snapshots import Budget, Identity, Tree
+    from link_safe_file_trees import Budget, Identity, Tree
     from repository_state import MOST_BYTES, SETTINGS, Repository
 
 MOST_REPOSITORIES = 500
@@ -145,7 +145,7 @@ class GuardedFiles:
                 git_pointer_files.target(f"{repository.path}/commondir", "commondir"), repository.path, links=True
             )
             for name, tree in repository.trees.items():
-                for folder, target in file_tree_snapshots.links(tree, f"{repository.path}/{name}"):
+                for folder, target in link_safe_file_trees.links(tree, f"{repository.path}/{name}"):
                     self._named.follow(os.path.join(folder, target), repository.path)
                 if name in SETTINGS and tree and tree[0] == "file":
                     of = tops.get(repository.identity, [])
@@ -369,7 +369,7 @@ class GuardedFiles:
             if target is None or source is None:
                 return False
             self._clear(target, place)
-            with file_tree_snapshots.writable(source), file_tree_snapshots.writable(target):
+            with link_safe_file_trees.writable(source), link_safe_file_trees.writable(target):
                 os.rename(os.path.basename(found), ".git", src_dir_fd=source, dst_dir_fd=target)
             self._put(place)
         except OSError as error:
@@ -384,9 +384,9 @@ class GuardedFiles:
     def _clear(self, folder: int, path: str) -> None:
         """Remove something at a path; a whole repository stays beside it under another name."""
         name = os.path.basename(path)
-        info = file_tree_snapshots.found(folder, name)
+        info = link_safe_file_trees.found(folder, name)
         if info is not None and stat.S_ISDIR(info.st_mode):
-            with file_tree_snapshots.writable(folder):
+            with link_safe_file_trees.writable(folder):
                 os.rename(
                     name, held_git_files.free_name(folder, f"{name}-replaced"), src_dir_fd=folder, dst_dir_fd=folder
                 )
@@ -403,14 +403,14 @@ class GuardedFiles:
             if not (self._may_change and name in SETTINGS):
                 self._same_in(handle, name, f"{path}/{name}", tree)
         for name, mode in before.modes.items():
-            info = file_tree_snapshots.found(handle, name)
+            info = link_safe_file_trees.found(handle, name)
             if info is None:
                 if name != "HEAD":
                     self.gone.add(self._folders.shown(f"{path}/{name}"))
             elif (
                 stat.S_IFMT(info.st_mode) == stat.S_IFMT(mode) != stat.S_IFLNK and info.st_mode & 0o700 != mode & 0o700
             ):
-                file_tree_snapshots.change_mode(handle, name, mode)
+                link_safe_file_trees.change_mode(handle, name, mode)
                 self._put(f"{path}/{name}")
         if repository_state.is_valid(before.head) and not repository_state.is_valid(repository_state.head_of(handle)):
             self._same_in(handle, "HEAD", f"{path}/HEAD", before.head)
@@ -421,7 +421,7 @@ class GuardedFiles:
 
     def _new_repository(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
         """Handle a repository that the command created: whatever could run a program is held."""
-        with file_tree_snapshots.writable(handle):
+        with link_safe_file_trees.writable(handle):
             self._neutralize(path, handle, scan)
 
     def _neutralize(self, path: str, handle: int, scan: repository_scan.Scan) -> None:
@@ -434,10 +434,10 @@ class GuardedFiles:
         if "commondir" in names and not self._may_lead(path, linked, scan):
             self._hold_here(handle, "commondir", f"{path}/commondir", "new")
         for name in SETTINGS:
-            info = file_tree_snapshots.found(handle, name)
+            info = link_safe_file_trees.found(handle, name)
             if info is not None:
                 self._new_settings(handle, name, path)
-        info = file_tree_snapshots.found(handle, "hooks")
+        info = link_safe_file_trees.found(handle, "hooks")
         if info is not None and not self._only_samples(handle, info):
             self._hold_here(handle, "hooks", f"{path}/hooks", "new")
         if os.path.basename(path) == ".git":
@@ -451,7 +451,7 @@ class GuardedFiles:
     def _only_samples(self, handle: int, info: os.stat_result) -> bool:
         if not stat.S_ISDIR(info.st_mode):
             return False
-        inner = file_tree_snapshots.open_folder("hooks", handle)
+        inner = link_safe_file_trees.open_folder("hooks", handle)
         try:
             return all(name.endswith(".sample") for name in os.listdir(inner))
         finally:
@@ -459,7 +459,7 @@ class GuardedFiles:
 
     def _new_settings(self, handle: int, name: str, path: str) -> None:
         try:
-            tree = file_tree_snapshots.read(handle, name, Budget(MOST_BYTES))
+            tree = link_safe_file_trees.read(handle, name, Budget(MOST_BYTES))
         except OSError:
             tree = ("other", 0)
         entries = self._git.of_text(tree[2]) if tree[0] == "file" else None
@@ -474,7 +474,7 @@ class GuardedFiles:
         self._hold_here(handle, name, f"{path}/{name}", "new")
         if name == "config":
             few = [each for each in entries or () if git_settings_parsing.harmless(each)]
-            file_tree_snapshots.write(handle, name, ("file", 0o644, git_settings_parsing.written(few)))
+            link_safe_file_trees.write(handle, name, ("file", 0o644, git_settings_parsing.written(few)))
 
     def _may_lead(self, path: str, who: Identity | None, scan: repository_scan.Scan) -> bool:
         """Whether a new pointer may lead to a repository: its owner already uses it, or it cannot run a program.
@@ -521,7 +521,7 @@ class GuardedFiles:
                 for place, (of, before) in self._named.trees.items()
                 if place == os.path.normpath(os.path.join(of, name))
             )
-            if tree is not None and not any(file_tree_snapshots.is_part(tree, each) for each in known):
+            if tree is not None and not any(link_safe_file_trees.is_part(tree, each) for each in known):
                 self._same(path, None)
 
     def _same(self, path: str, before: Tree, *, why: str = "") -> None:
@@ -541,7 +541,7 @@ class GuardedFiles:
     def _same_in(self, folder: int, name: str, path: str, before: Tree, *, why: str = "") -> None:
         """Restore one name to its recorded tree."""
         try:
-            if file_tree_snapshots.read(folder, name, Budget(MOST_BYTES)) == before:
+            if link_safe_file_trees.read(folder, name, Budget(MOST_BYTES)) == before:
                 return
         except OSError:
             pass
@@ -550,7 +550,7 @@ class GuardedFiles:
                 self._clear(folder, path)
             else:
                 self._holder.hold(folder, name, path, why or ("new" if before is None else "changed"))
-            file_tree_snapshots.write(folder, name, before)
+            link_safe_file_trees.write(folder, name, before)
         except OSError as error:
             self._failed(path, error)
         self._put(path)

@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 if __package__:
     from atelier_desk.workspace.processes import git_pointer_files, git_settings_parsing, repository_scan
-    from atelier_desk.workspace.processes.file_tree_snapshots import Identity
+    from atelier_desk.workspace.processes.link_safe_file_trees import Identity
     from atelier_desk.workspace.processes.repository_state import SETTINGS, Repository
 else:
     import git_pointer_files
     import git_settings_parsing
     import repository_scan
-    from file_tree_snapshots import Identity
+    from link_safe_file_trees import Identity
     from repository_state import SETTINGS, Repository
 
 

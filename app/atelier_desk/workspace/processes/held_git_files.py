@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable
 
 if __package__:
-    from atelier_desk.workspace.processes import file_tree_snapshots
-    from atelier_desk.workspace.processes.file_tree_snapshots import FOLDER, Budget, Tree
+    from atelier_desk.workspace.processes import link_safe_file_trees
+    from atelier_desk.workspace.processes.link_safe_file_trees import FOLDER, Budget, Tree
 else:
-    import file_tree_snapshots
-    from file_tree_snapshots import FOLDER, Budget, Tree
+    import link_safe_file_trees
+    from link_safe_file_trees import FOLDER, Budget, Tree
 
 MOST_HELD = 64 * 1024 * 1024
 """Maximum bytes held per command; the rest stays in the workspace under another name."""
@@ -41,29 +41,29 @@ class Holder:
 
     def hold(self, folder: int, name: str, path: str, why: str) -> None:
         """Remove something and keep a copy that no link of the command leads to."""
-        info = file_tree_snapshots.found(folder, name)
+        info = link_safe_file_trees.found(folder, name)
         if info is None:
             return
         # Rename first: a command that is still running could change it during the copy.
         aside = free_name(folder, f"{name}.held")
-        with file_tree_snapshots.writable(folder):
+        with link_safe_file_trees.writable(folder):
             os.rename(name, aside, src_dir_fd=folder, dst_dir_fd=folder)
         left, file = self._space.left, ""
         try:
-            tree = file_tree_snapshots.read(folder, aside, self._space)
+            tree = link_safe_file_trees.read(folder, aside, self._space)
             if tree[0] == "other" or self._trees.get(path) == tree:
                 # Same as last time: there is already a copy.
-                file_tree_snapshots.remove(folder, aside)
+                link_safe_file_trees.remove(folder, aside)
                 return
             file = self._copied(name, tree, path, why)
             if file:
                 self._trees[path] = tree
-                file_tree_snapshots.remove(folder, aside)
+                link_safe_file_trees.remove(folder, aside)
         except OSError:
             self._space.left = left
         # Too large, or no folder: it stays there under its other name.
         file = file or os.path.join(os.path.dirname(path), aside)
-        self.held.append({"path": self._shown(path), "file": file_tree_snapshots.readable(file), "why": why})
+        self.held.append({"path": self._shown(path), "file": link_safe_file_trees.readable(file), "why": why})
 
     def _copied(self, name: str, tree: Tree, path: str, why: str) -> str:
         if not self._folder:
@@ -74,9 +74,9 @@ class Holder:
             handle = os.open(place, FOLDER)
             try:
                 said = {"path": path, "root": self._root_of(path), "why": why}
-                file_tree_snapshots.write(handle, "held.json", ("file", 0o600, json.dumps(said).encode()))
+                link_safe_file_trees.write(handle, "held.json", ("file", 0o600, json.dumps(said).encode()))
                 inside = name if name != "held.json" else f"{name}.held"
-                file_tree_snapshots.write(handle, inside, tree)
+                link_safe_file_trees.write(handle, inside, tree)
             finally:
                 os.close(handle)
         except OSError:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 if __package__:
     from atelier_desk.workspace.processes import git_pointer_files, repository_scan
-    from atelier_desk.workspace.processes.file_tree_snapshots import FOLDER
+    from atelier_desk.workspace.processes.link_safe_file_trees import FOLDER
 else:
     import git_pointer_files
     import repository_scan
-    from file_tree_snapshots import FOLDER
+    from link_safe_file_trees import FOLDER
 
 MOST_ENTRIES = 200_000
 """Maximum entries scanned where a link leads into a temporary folder; a larger one counts as hostile."""

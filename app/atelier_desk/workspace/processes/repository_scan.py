@@ -15,11 +15,11 @@ from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes.file_tree_snapshots import FOLDER, Identity, open_folder
     from atelier_desk.workspace.processes.git_pointer_files import target
+    from atelier_desk.workspace.processes.link_safe_file_trees import FOLDER, Identity, open_folder
 else:
-    from file_tree_snapshots import FOLDER, Identity, open_folder
     from git_pointer_files import target
+    from link_safe_file_trees import FOLDER, Identity, open_folder
 
 MARKS = frozenset((".git", "HEAD", "objects", "refs", "commondir"))
 _FOLDS = sys.platform == "darwin"

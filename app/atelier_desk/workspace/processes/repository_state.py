@@ -10,12 +10,12 @@ import stat
 from typing import Any
 
 if __package__:
-    from atelier_desk.workspace.processes import file_tree_snapshots, repository_scan
-    from atelier_desk.workspace.processes.file_tree_snapshots import Budget, Identity, Tree
+    from atelier_desk.workspace.processes import link_safe_file_trees, repository_scan
+    from atelier_desk.workspace.processes.link_safe_file_trees import Budget, Identity, Tree
 else:
-    import file_tree_snapshots
+    import link_safe_file_trees
     import repository_scan
-    from file_tree_snapshots import Budget, Identity, Tree
+    from link_safe_file_trees import Budget, Identity, Tree
 
 MOST_BYTES = 8 * 1024 * 1024
 """Maximum bytes of hooks and settings; with more, a command is not started."""
@@ -64,15 +64,17 @@ class Repository:
         budget = Budget(MOST_BYTES)
         self.mode = os.fstat(handle).st_mode
         try:
-            with file_tree_snapshots.writable(handle):
-                self.trees = {name: file_tree_snapshots.read(handle, name, budget) for name in OURS}
+            with link_safe_file_trees.writable(handle):
+                self.trees = {name: link_safe_file_trees.read(handle, name, budget) for name in OURS}
                 self.head = head_of(handle)
                 self.linked = (
                     repository_scan.leads_to(f"{path}/commondir", "commondir") if self.trees["commondir"] else None
                 )
-                self.modes = {name: info.st_mode for name in MODES if (info := file_tree_snapshots.found(handle, name))}
+                self.modes = {
+                    name: info.st_mode for name in MODES if (info := link_safe_file_trees.found(handle, name))
+                }
                 self.unfinished = unfinished(handle)
-        except file_tree_snapshots.TooLargeError:
+        except link_safe_file_trees.TooLargeError:
             raise OSError(f"hooks and settings of {path} are larger than {MOST_BYTES // 2**20} MB together") from None
         self.handle = os.dup(handle)
 
@@ -94,7 +96,7 @@ class Repository:
 
 def head_of(handle: int) -> Tree:
     try:
-        return file_tree_snapshots.read(handle, "HEAD", Budget(4096))
+        return link_safe_file_trees.read(handle, "HEAD", Budget(4096))
     except OSError:
         return ("other", 0)
 
@@ -113,12 +115,12 @@ def unfinished_in(handle: int) -> dict[str, frozenset[bytes]]:
     found: dict[str, frozenset[bytes]] = {}
     for path, pattern in _UNFINISHED:
         name, _slash, file = path.partition("/")
-        if file_tree_snapshots.found(handle, name) is None:
+        if link_safe_file_trees.found(handle, name) is None:
             continue
         try:
-            inner = file_tree_snapshots.open_folder(name, handle)
+            inner = link_safe_file_trees.open_folder(name, handle)
             try:
-                tree = file_tree_snapshots.read(inner, file, Budget(MOST_BYTES))
+                tree = link_safe_file_trees.read(inner, file, Budget(MOST_BYTES))
             finally:
                 os.close(inner)
         except OSError:
@@ -134,5 +136,5 @@ def unfinished(handle: int) -> frozenset[bytes]:
 
 def is_repository(folder: int, name: str) -> bool:
     """Whether a folder contains more than settings and hooks: it is then not copied."""
-    info = file_tree_snapshots.found(folder, name)
+    info = link_safe_file_trees.found(folder, name)
     return name == ".git" and info is not None and stat.S_ISDIR(info.st_mode)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import NotFoundError, StorageError
-from atelier_desk.storage import errors
+from atelier_desk.storage import error_messages
 from atelier_desk.storage.repositories.runs import RunRepository
 
 
@@ -41,7 +41,7 @@ from atelier_desk.storage.repositories.runs import RunRepository
     ],
 )
 def test_codes(tmp_path: Path, text: str, opening: bool, code: str) -> None:
-    error = errors.from_text(text, tmp_path, opening=opening)
+    error = error_messages.from_text(text, tmp_path, opening=opening)
     assert isinstance(error, StorageError)
     assert error.code == code
     assert str(error), "every placeholder has a value"
@@ -65,7 +65,7 @@ def test_every_message_is_different_and_explains_what_to_do() -> None:
         "START_AGAIN",
         "BUSY",
     )
-    sentences = [getattr(errors, name) for name in names]
+    sentences = [getattr(error_messages, name) for name in names]
     assert len(set(sentences)) == len(sentences)
     advices = ("--data-dir", "backup restore", "Free some space", "Update Atelier", "try again", "start Atelier again")
     for sentence in sentences:
@@ -74,18 +74,18 @@ def test_every_message_is_different_and_explains_what_to_do() -> None:
 
 @pytest.mark.parametrize("number", [errno.EXDEV, errno.EBUSY, errno.ENOTEMPTY, errno.ELOOP])
 def test_a_file_that_cannot_be_moved_is_not_reported_as_damage(number: int) -> None:
-    assert errors.from_os_error(OSError(number, os.strerror(number)), "/data").code == "io"
+    assert error_messages.from_os_error(OSError(number, os.strerror(number)), "/data").code == "io"
 
 
 def test_a_folder_that_does_not_fit_on_the_disk_is_not_reported_as_damage() -> None:
     error = shutil.Error(
         [("/data/database/1.sst", "/data/copy/1.sst", str(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))))]
     )
-    assert errors.from_os_error(error, "/data").code == "disk_full"
+    assert error_messages.from_os_error(error, "/data").code == "disk_full"
 
 
 def test_a_thrown_guard_becomes_not_found() -> None:
-    error = errors.from_text("An error occurred: atelier:not_found:tool call:run:with:colons", None)
+    error = error_messages.from_text("An error occurred: atelier:not_found:tool call:run:with:colons", None)
     assert isinstance(error, NotFoundError)
     assert error.params == {"what": "tool call", "id": "run:with:colons"}
 
@@ -102,14 +102,14 @@ def test_each_kind_of_missing_object_has_its_own_sentence() -> None:
         "question",
         "report",
         "task",
-    } < {*errors.NOT_THERE_OF}
-    for what, sentence in errors.NOT_THERE_OF.items():
+    } < {*error_messages.NOT_THERE_OF}
+    for what, sentence in error_messages.NOT_THERE_OF.items():
         # No noun remains to be inserted into a sentence of another language.
-        assert errors.not_there(what, "x1").localized(lambda text, **params: text) == sentence
-        assert str(errors.not_there(what, "x1")) == f"There is no {what} x1."
-    assert str(errors.not_there("model", "local/x")) == "There is no model local/x."
+        assert error_messages.not_there(what, "x1").localized(lambda text, **params: text) == sentence
+        assert str(error_messages.not_there(what, "x1")) == f"There is no {what} x1."
+    assert str(error_messages.not_there("model", "local/x")) == "There is no model local/x."
 
 
 def test_errors_are_translated_as_complete_sentences() -> None:
-    error = errors.from_text("LOCK is already locked", "/data", opening=True)
+    error = error_messages.from_text("LOCK is already locked", "/data", opening=True)
     assert error.localized(lambda template, **params: f"fr {template[:7]} {params['path']}") == "fr Another /data"
