@@ -118,7 +118,7 @@ class Decisions(Asker[ApprovalRequest]):
                 await self._approve(asked, scope=ApprovalScope.ALWAYS)
             case "edit":
                 self._out.note(visible_json(asked.arguments), "")
-                typed = (await self._out.ask(_("New arguments as JSON (Enter to keep them): "))) or ""
+                typed = (await self._out.ask(_("New arguments as JSON (Enter keeps the current ones): "))) or ""
                 await self._approve(asked, parse_arguments(typed) if typed.strip() else None)
             case _:
                 await self._reject(

@@ -14,8 +14,10 @@ def register(add: AddCommands) -> None:
     undo = group.command("undo", _("undo changes; files that others have changed since are left as they are"))
     for command in (listing, diff, undo):
         add_id(command, "workflow", "workflow")
-    diff.add_argument("change", nargs="*", help=_("change ids (can be abbreviated); without ids, all current changes"))
-    undo.add_argument("change", nargs="*", help=_("change ids (can be abbreviated), or one of the options below"))
+    diff.add_argument(
+        "change", nargs="*", help=_("ids of changes (can be abbreviated); without ids, all current changes")
+    )
+    undo.add_argument("change", nargs="*", help=_("ids of changes (can be abbreviated), or one of the options below"))
     held = group.command("held", _("held files: protected names that programs created"))
     accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))

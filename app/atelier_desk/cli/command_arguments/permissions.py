@@ -36,11 +36,16 @@ def register(add: AddCommands) -> None:
     flag(load, "--dry-run", _("only preview the result"))
     for command in (new, load):
         command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
-        add_id(command, "--workflow", "workflow", help=_("the workflow of --scope workflow"))
+        add_id(command, "--workflow", "workflow", help=_("with --scope workflow: the workflow"))
         command.add_argument(
-            "--folder", metavar="DIR", default="", help=_("the folder of --scope folder: workflows that work in it")
+            "--folder",
+            metavar="DIR",
+            default="",
+            help=_("with --scope folder: the folder; applies to workflows that work in it"),
         )
-        command.add_argument("--agent", metavar="AGENT", default="", help=_("name or id of the agent of --scope agent"))
+        command.add_argument(
+            "--agent", metavar="AGENT", default="", help=_("with --scope agent: the agent's name or id")
+        )
     remove = group.command("remove", _("remove rules"))
     confirm = group.command("confirm", _("enable rules restored from another installation's backup"))
     for command in (remove, confirm):

@@ -17,6 +17,6 @@ def register(add: AddCommands) -> None:
     answer.add_argument("--text", metavar="T", default="")
     several(answer, "--set", "NAME=VALUE", _("a field of a server's form (repeatable)"))
     flag(answer, "--accept", _("accept a server's request with its form as is"))
-    flag(answer, "--decline", _("decline a server's request; skip cancels it"))
+    flag(answer, "--decline", _("decline a server's request; to cancel it: atelier questions skip"))
     skip = group.command("skip", _("skip a question"))
     add_id(skip, "id", "question")
