@@ -209,7 +209,8 @@ def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
     """Return the error for a held file whose place is taken, or that has something in the way at ``path``."""
     return ConflictError(
         N_(
-            "There is now something else at {path}, so it was not overwritten. Move it elsewhere, then keep the held file."
+            "There is now something else at {path}, so it was not overwritten. Move it elsewhere, then keep the "
+            "held file."
         ),
         code="changed",
         path=path or held.path,
