@@ -160,7 +160,7 @@ CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce
   policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
   engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \
   workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
-  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/launch.py workspace/processes/sandbox.py \
+  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox.py \
   workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py
 
 mutants: setup

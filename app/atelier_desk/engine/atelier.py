@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import FaultPoint, Journal
     from atelier_desk.engine.maintenance.system_checks import Check
     from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-    from atelier_desk.engine.runs.function_tools import GivenTool
+    from atelier_desk.engine.runs.caller_function_tools import GivenTool
     from atelier_desk.engine.runs.manager import Responder, RunManager
     from atelier_desk.engine.runs.one_prompt import Answer
     from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate

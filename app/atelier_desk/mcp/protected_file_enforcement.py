@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from atelier_desk.workspace.checkpoints.held_git_file_handover import adopt
+from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.processes import sandbox

@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.path_containment import within
 from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
-from atelier_desk.workspace.commands.option_rules import UnknownOptionError
+from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
 from atelier_desk.workspace.denied_files import Denied, above, find, real, slashed, work_tree
 from atelier_desk.workspace.processes import sandbox
 

@@ -2,9 +2,9 @@
 command cannot start.
 """
 
-# equivalent: launch.py main: `2` → `1`
+# equivalent: command_supervisor.py main: `2` → `1`
 #   What a command prints and what it complains of go into the same pipe.
-# equivalent: launch.py main: `1` → `2` (3)
+# equivalent: command_supervisor.py main: `1` → `2` (3)
 #   The status of a launcher whose parent is gone: nobody is there to read it.
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SHELL = ("/bin/bash", "-c")
 def launch() -> Iterator[ModuleType]:
     """The launcher as a module; it puts its own folder first in the path, which nobody else here needs."""
     before = sys.path[:]
-    yield importlib.import_module("atelier_desk.workspace.processes.launch")
+    yield importlib.import_module("atelier_desk.workspace.processes.command_supervisor")
     sys.path[:] = before
 
 

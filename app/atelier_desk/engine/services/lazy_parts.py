@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
     from atelier_desk.engine.costs.month_budget import MonthBudget
     from atelier_desk.engine.journal.event_bus import EventBus
-    from atelier_desk.engine.runs.function_tools import GivenTools
+    from atelier_desk.engine.runs.caller_function_tools import GivenTools
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.data_folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
@@ -126,6 +126,6 @@ class LazyParts(Services):
     @cached_property
     def given_tools(self) -> GivenTools:
         """Functions passed to runs as tools."""
-        from atelier_desk.engine.runs.function_tools import GivenTools
+        from atelier_desk.engine.runs.caller_function_tools import GivenTools
 
         return GivenTools(self.registry, self.bus)

@@ -25,7 +25,7 @@ from atelier_desk.domain.model_messages import (
     ToolCall,
     Usage,
 )
-from atelier_desk.llm.guided import answer_templates, argument_extraction, reply_builder
+from atelier_desk.llm.guided import answer_templates, reply_builder, user_message_arguments
 from atelier_desk.llm.guided.action_selection import Example, Examples, fill_prompt, selection_prompt
 from atelier_desk.llm.guided.actions import (
     ADD,
@@ -214,7 +214,7 @@ class GuidedModel:
         """Return the reply to a result: complete the task found, perform the confirmed write, or answer."""
         data = answer_templates.parse(result.content)
         finished = (
-            argument_extraction.framed(turn.text, DONE.name, turn.language)
+            user_message_arguments.framed(turn.text, DONE.name, turn.language)
             if action_of(call, turn.request.tools) is LIST
             else None
         )
@@ -246,10 +246,12 @@ def _arguments(turn: Turn, action: Action) -> list[str]:
 
     From a frame or quotation marks, the message for a search, otherwise all its spans.
     """
-    found = argument_extraction.framed(turn.text, action.name, turn.language) or argument_extraction.quoted(turn.text)
+    found = user_message_arguments.framed(turn.text, action.name, turn.language) or user_message_arguments.quoted(
+        turn.text
+    )
     if not found and action is RECALL:
-        found = argument_extraction.clean(turn.text, turn.language)
-    return [found] if found else argument_extraction.spans(turn.text, turn.language)
+        found = user_message_arguments.clean(turn.text, turn.language)
+    return [found] if found else user_message_arguments.spans(turn.text, turn.language)
 
 
 def _by_pattern(turn: Turn) -> Action | None:
@@ -257,7 +259,7 @@ def _by_pattern(turn: Turn) -> Action | None:
     for action in _FRAMED:
         if (
             action.name in turn.actions
-            and argument_extraction.framed(turn.text, action.name, turn.language) is not None
+            and user_message_arguments.framed(turn.text, action.name, turn.language) is not None
         ):
             return action
     if CALCULATE.name in turn.actions and turn.arithmetic.certain:

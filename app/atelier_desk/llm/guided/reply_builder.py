@@ -10,7 +10,7 @@ from typing import Any
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, FinishReason, ToolCall, Usage
-from atelier_desk.llm.guided import argument_extraction
+from atelier_desk.llm.guided import user_message_arguments
 from atelier_desk.llm.guided.actions import (
     ADD,
     ASK,
@@ -60,8 +60,8 @@ def reply(turn: Turn) -> ChatReply:
     if action is RECALL:
         return calling(turn, action, {"query": argument, "limit": RECALL_LIMIT, "threshold": RECALL_THRESHOLD})
     if action is ASK:
-        return asking(turn, *argument_extraction.question_for_user(argument, words))
-    if ASK.name in turn.actions and not argument_extraction.explicit(turn.text, action.name, words):
+        return asking(turn, *user_message_arguments.question_for_user(argument, words))
+    if ASK.name in turn.actions and not user_message_arguments.explicit(turn.text, action.name, words):
         return confirming(turn, action, argument)
     return writing(turn, action, argument)
 
@@ -81,10 +81,10 @@ def calling(turn: Turn, action: Action, arguments: Mapping[str, Any] = MappingPr
 
 def writing(turn: Turn, action: Action, argument: str) -> ChatReply:
     if action is REMEMBER:
-        kind = argument_extraction.memory_type(argument, turn.language)
+        kind = user_message_arguments.memory_type(argument, turn.language)
         return calling(turn, action, {"type": kind, "content": argument})
-    level, _rest = argument_extraction.parse_priority(turn.text, turn.language)
-    _level, name = argument_extraction.parse_priority(argument, turn.language)
+    level, _rest = user_message_arguments.parse_priority(turn.text, turn.language)
+    _level, name = user_message_arguments.parse_priority(argument, turn.language)
     arguments = {"name": (name or argument)[: limits.TASK_NAME]}
     return calling(turn, action, arguments if level is None else {**arguments, "priority": level})
 

@@ -27,7 +27,7 @@ def ready_picture(title: str, data: bytes, stopped: Callable[[], object]) -> Pic
     """Return an image that can be shown. Blocks, see ``media.picture_preparation``.
 
     Raises:
-        UnfitPicture: it cannot be shown.
+        UnusablePicture: it cannot be shown.
     """
     ready = prepared(data, stopped=stopped)
     return PicturePart(

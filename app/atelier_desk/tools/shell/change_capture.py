@@ -17,8 +17,8 @@ from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.registry.services import ToolServices
 from atelier_desk.tools.shell import held_file_results, protected_names
 from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
+from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
-from atelier_desk.workspace.checkpoints.held_git_file_handover import adopt
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, Settled, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.commands.judge import Judgement

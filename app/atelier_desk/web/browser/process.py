@@ -19,7 +19,7 @@ from pathlib import Path
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.environment import reader_environment
 
-_LAUNCHER = Path(__file__).resolve().parents[2] / "workspace" / "processes" / "launch.py"
+_LAUNCHER = Path(__file__).resolve().parents[2] / "workspace" / "processes" / "command_supervisor.py"
 _SUPERVISED = not getattr(sys, "frozen", False)
 """Whether the command launcher supervises it; the launcher needs an interpreter.
 

@@ -35,7 +35,7 @@ _NOBODY = "-"
 """Folder of data that belongs to no workflow."""
 _OPEN = "-open"
 LAUNCHER = "-launcher"
-"""Folder where launchers put files that git would execute, until they are handed over (``held_git_file_handover``)."""
+"""Folder where launchers put files that git would execute, until they are taken over (``adopt_launcher_held_files``)."""
 
 
 class HeldFiles:

@@ -28,7 +28,7 @@ from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
 from atelier_desk.support.readable_text import readable_name
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
-from atelier_desk.workspace.checkpoints.held_git_file_handover import adopt_left
+from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt_left
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.diffs import digest
 

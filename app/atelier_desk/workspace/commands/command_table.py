@@ -15,7 +15,7 @@ folder and run what it names (CVE-2022-35861; ``path`` in ``rust-toolchain.toml`
 
 from __future__ import annotations
 
-from atelier_desk.workspace.commands.option_rules import Operands, Rules
+from atelier_desk.workspace.commands.option_parsing import Operands, Rules
 
 _GNU = "https://www.gnu.org/software/coreutils/manual/html_node/{}-invocation.html"
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands.harmless_git_config_keys import ASKS_GPG, is_switched_off
-from atelier_desk.workspace.commands.option_rules import Operands, Rules, UnknownOptionError, parse_options
+from atelier_desk.workspace.commands.option_parsing import Operands, Rules, UnknownOptionError, parse_options
 
 _DOCS = "https://git-scm.com/docs/git-{}"
 _DIFF_LONG = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atelier_desk.workspace.commands.option_rules import (
+from atelier_desk.workspace.commands.option_parsing import (
     Operands,
     ParsedOptions,
     Rules,

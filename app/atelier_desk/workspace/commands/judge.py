@@ -13,7 +13,7 @@ from posixpath import join, normpath
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands import git_safety, git_settings_changes, sublanguages
 from atelier_desk.workspace.commands.command_table import DELETES, READS, WRAPPERS, WRITES
-from atelier_desk.workspace.commands.option_rules import Operands, Rules, UnknownOptionError, parse_options
+from atelier_desk.workspace.commands.option_parsing import Operands, Rules, UnknownOptionError, parse_options
 from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
 
 MOST_COMMANDS = 50

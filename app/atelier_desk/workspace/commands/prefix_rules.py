@@ -12,7 +12,7 @@ from dataclasses import replace
 from atelier_desk.workspace.commands import git_safety, indirect_execution
 from atelier_desk.workspace.commands.command_table import READS, WRAPPERS, WRITES
 from atelier_desk.workspace.commands.judge import Kind, program
-from atelier_desk.workspace.commands.option_rules import Operands
+from atelier_desk.workspace.commands.option_parsing import Operands
 from atelier_desk.workspace.commands.parsing import ShellWord, Simple
 
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands import command_table, git_safety, sublanguages
-from atelier_desk.workspace.commands.option_rules import Rules
+from atelier_desk.workspace.commands.option_parsing import Rules
 
 
 class Does(StrEnum):

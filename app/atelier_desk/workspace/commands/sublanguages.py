@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 from atelier_desk.support.i18n import N_
-from atelier_desk.workspace.commands.option_rules import UnknownOptionError
+from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
 
 _FIND_PLAIN = frozenset({
     "-print", "-print0", "-prune", "-empty", "-not", "-a", "-and", "-o", "-or", "-depth", "-xdev", "-mount", "-true",

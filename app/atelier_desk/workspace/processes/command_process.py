@@ -22,7 +22,7 @@ SUPERVISED = sys.platform != "win32" and not getattr(sys, "frozen", False)
 """Whether a launcher is used: it needs fork and an interpreter."""
 _NEW_GROUP = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
 _CHUNK = 64 * 1024
-_LAUNCHER = str(Path(__file__).with_name("launch.py"))
+_LAUNCHER = str(Path(__file__).with_name("command_supervisor.py"))
 CHECK_S = 1.0
 """Value of ``Order.check_s`` for long-running programs."""
 ENDS_S = 65.0 if SUPERVISED else 1.0

@@ -1,7 +1,7 @@
 """A program that communicates over its input and output, line by line, such as an MCP server.
 
-It is started and ended like any command (``process``, ``launch``): everything it starts ends with it, and all of it
-with Atelier, even if that is killed.
+It is started and ended like any command (``command_process``, ``command_supervisor``): everything it starts ends with
+it, and all of it with Atelier, even if that is killed.
 """
 
 from __future__ import annotations

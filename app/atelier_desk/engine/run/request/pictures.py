@@ -41,7 +41,7 @@ async def fitted(image: ImagePart, limits: PictureLimits, *, kept: bool = False)
     """Return an image as a server accepts it. ``kept``: it was prepared when attached.
 
     Raises:
-        UnfitPicture: it is damaged, or cannot be made to fit.
+        UnusablePicture: it is damaged, or cannot be made to fit.
     """
     try:
         data = base64.b64decode(image.data, validate=True)

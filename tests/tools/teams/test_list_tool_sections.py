@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.tools.base import Effect, Risk
 from atelier_desk.tools.registry.registry import ToolRegistry
-from atelier_desk.tools.teams.list_sections import ListToolSections
+from atelier_desk.tools.teams.list_tool_sections import ListToolSections
 from tests.tools.conftest import Calls, MakeCalls
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from atelier_desk.llm.guided import argument_extraction
+from atelier_desk.llm.guided import user_message_arguments
 from atelier_desk.llm.guided.language_data import Language, language
 
 EN, FR = language("en"), language("fr")
@@ -27,38 +27,38 @@ EN, FR = language("en"), language("fr")
     ],
 )
 def test_a_plain_wording_gives_the_argument(words: Language, action: str, text: str, argument: str) -> None:
-    assert argument_extraction.framed(text, action, words) == argument
+    assert user_message_arguments.framed(text, action, words) == argument
 
 
 @pytest.mark.parametrize("action", ["add", "list", "remember", "recall", "ask"])
 @pytest.mark.parametrize("text", ["hello there", "I like rain", "12*7", "tell me a story about a task force"])
 def test_other_messages_match_no_pattern(action: str, text: str) -> None:
-    assert argument_extraction.framed(text, action, EN) is None
+    assert user_message_arguments.framed(text, action, EN) is None
 
 
 def test_quoted_words_are_the_argument() -> None:
-    assert argument_extraction.quoted("put “buy ink” down") == "buy ink"
-    assert argument_extraction.quoted("mets « acheter de l'encre » là") == "acheter de l'encre"
-    assert argument_extraction.quoted("it's Ann's") is None
-    assert argument_extraction.quoted("'one' or 'two'") is None
-    assert argument_extraction.framed('add "buy ink" to my list', "add", EN) == "buy ink"
+    assert user_message_arguments.quoted("put “buy ink” down") == "buy ink"
+    assert user_message_arguments.quoted("mets « acheter de l'encre » là") == "acheter de l'encre"
+    assert user_message_arguments.quoted("it's Ann's") is None
+    assert user_message_arguments.quoted("'one' or 'two'") is None
+    assert user_message_arguments.framed('add "buy ink" to my list', "add", EN) == "buy ink"
 
 
 def test_a_request_is_explicit_and_a_statement_is_not() -> None:
-    assert argument_extraction.explicit("add a task: x", "add", EN)
-    assert argument_extraction.explicit("remember it: I am left-handed", "remember", EN)
-    assert not argument_extraction.explicit("I need to phone my aunt", "add", EN)
-    assert not argument_extraction.explicit("my dentist is Dr Gray", "remember", EN)
-    assert not argument_extraction.explicit("il faut que je téléphone à ma tante", "add", FR)
+    assert user_message_arguments.explicit("add a task: x", "add", EN)
+    assert user_message_arguments.explicit("remember it: I am left-handed", "remember", EN)
+    assert not user_message_arguments.explicit("I need to phone my aunt", "add", EN)
+    assert not user_message_arguments.explicit("my dentist is Dr Gray", "remember", EN)
+    assert not user_message_arguments.explicit("il faut que je téléphone à ma tante", "add", FR)
 
 
 def test_spans_are_consecutive_words_of_the_message() -> None:
     text = "So, the neighbours are called Brown and they have a dog."
-    found = argument_extraction.spans(text, EN)
+    found = user_message_arguments.spans(text, EN)
     assert "the neighbours are called Brown" in found
     assert "they have a dog" in found
     assert all(span in text for span in found)
-    assert len(argument_extraction.spans("word " * 500, EN)) <= 120
+    assert len(user_message_arguments.spans("word " * 500, EN)) <= 120
 
 
 @pytest.mark.parametrize(
@@ -71,19 +71,19 @@ def test_spans_are_consecutive_words_of_the_message() -> None:
     ],
 )
 def test_priorities_are_removed_from_the_text(text: str, level: int | None, rest: str) -> None:
-    assert argument_extraction.parse_priority(text, EN) == (level, rest)
+    assert user_message_arguments.parse_priority(text, EN) == (level, rest)
 
 
 def test_french_priorities() -> None:
-    assert argument_extraction.parse_priority("appeler Ann, c'est urgent", FR) == (1, "appeler Ann")
-    assert argument_extraction.parse_priority("appeler Ann, priorité basse", FR) == (4, "appeler Ann")
+    assert user_message_arguments.parse_priority("appeler Ann, c'est urgent", FR) == (1, "appeler Ann")
+    assert user_message_arguments.parse_priority("appeler Ann, priorité basse", FR) == (4, "appeler Ann")
 
 
 def test_kinds_of_memory() -> None:
-    assert argument_extraction.memory_type("I prefer tea", EN) == "user_pref"
-    assert argument_extraction.memory_type("we decided to use blue", EN) == "decision"
-    assert argument_extraction.memory_type("the office closes at six", EN) == "knowledge"
-    assert argument_extraction.memory_type("j'aime le thé", FR) == "user_pref"
+    assert user_message_arguments.memory_type("I prefer tea", EN) == "user_pref"
+    assert user_message_arguments.memory_type("we decided to use blue", EN) == "decision"
+    assert user_message_arguments.memory_type("the office closes at six", EN) == "knowledge"
+    assert user_message_arguments.memory_type("j'aime le thé", FR) == "user_pref"
 
 
 @pytest.mark.parametrize(
@@ -100,5 +100,5 @@ def test_kinds_of_memory() -> None:
 def test_a_request_to_be_asked_becomes_a_question_with_options(
     words: Language, text: str, question: str, options: tuple[str, ...]
 ) -> None:
-    assert argument_extraction.question_for_user(text, words)[1] == options
-    assert argument_extraction.question_for_user(text, words)[0].rstrip(" ?") == question.rstrip(" ?")
+    assert user_message_arguments.question_for_user(text, words)[1] == options
+    assert user_message_arguments.question_for_user(text, words)[0].rstrip(" ?") == question.rstrip(" ?")

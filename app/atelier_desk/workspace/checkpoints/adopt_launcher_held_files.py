@@ -30,7 +30,7 @@ def adopt(
     Entries stay if they are in no granted folder or could only be renamed. Blocks.
 
     Args:
-        entries: ``process.Guarded.held``.
+        entries: ``command_process.Guarded.held``.
         by: its author, if no agent.
     """
     held: list[HeldFile] = []
