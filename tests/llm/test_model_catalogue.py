@@ -130,6 +130,13 @@ async def test_an_invalid_list_is_refused(answer: Any) -> None:
     assert caught.value.code == "bad_response"
 
 
+async def test_an_unreachable_source_is_named_in_one_sentence() -> None:
+    with pytest.raises(ProviderError) as caught:
+        await fetch(ManualClock(), "http://127.0.0.1:9")
+    assert caught.value.code == "unreachable"
+    assert str(caught.value) == "models.dev cannot be reached. Check your connection."
+
+
 def test_an_older_or_unreadable_stored_list_is_ignored(tmp_path: Path) -> None:
     path = tmp_path / "list.json"
     shipped = read(model_catalogue.SHIPPED)

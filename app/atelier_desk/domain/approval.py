@@ -97,7 +97,7 @@ class ApprovalSettings(Model):
     def _known_timeout(cls, value: float) -> float:
         low, high = limits.APPROVAL_TIMEOUT
         if value != 0 and not low <= value <= high:
-            raise ValueError(f"must be 0 (wait for ever) or between {low} and {high} seconds, not {value:g}")
+            raise ValueError(f"must be 0 (no time limit) or between {low} and {high} seconds, not {value:g}")
         return value
 
 

@@ -283,6 +283,12 @@ async def fetch(clock: Clock, source: str = SOURCE) -> ModelList:
             url=source,
             seconds=round(LATE_S),
         ) from None  # fmt: skip
+    except ProviderError as error:
+        if error.code != "unreachable":
+            raise
+        raise ProviderError(
+            N_("models.dev cannot be reached. Check your connection."), code="unreachable", recoverable=True
+        ) from error
     finally:
         await http.aclose()
     models = await asyncio.to_thread(known_models, answer)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import size
+from atelier_desk.support.number_format import day, size
 from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def retained_text(kept: KeptRecord) -> str:
         "{size} for {changes} that can be undone, the oldest from {date}",
         size=held,
         changes=changes,
-        date=f"{kept.oldest:%Y-%m-%d}",
+        date=day(kept.oldest),
     )
 
 
@@ -101,9 +101,7 @@ def leftover_name(leftover: Leftover) -> str:
 
 def leftover_facts(leftover: Leftover) -> str:
     """Size of leftover data, why it is stored, and until when."""
-    until = (
-        _("kept until {date}", date=f"{leftover.until:%Y-%m-%d}") if leftover.until else _("kept until you delete it")
-    )
+    until = _("kept until {date}", date=day(leftover.until)) if leftover.until else _("kept until you delete it")
     return " · ".join(
         part for part in (size(leftover.size), _(leftover.reason) if leftover.reason else "", until) if part
     )

@@ -75,7 +75,7 @@ async def test_a_command_is_shown_in_parts_with_effects_and_folder(scene: MakeSc
         return [each.text() for each in s.find(name).findChildren(QLabel)]
 
     assert texts_of("approval-command-1") == ["git status", "Read-only."]
-    assert texts_of("approval-command-2") == ["make all", "Unknown effect. (Atelier does not know this command: make)"]
+    assert texts_of("approval-command-2") == ["make all", "Unknown effect: make is not a known command."]
     assert texts_of("approval-command-3") == ["rm -rf build", "Changes files (rm)."]
     words = texts_of("approval-details")
     assert "pypi.org" in words

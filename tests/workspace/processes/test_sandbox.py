@@ -1,6 +1,7 @@
 """What a sandbox contains: each folder and file that a command reads, writes, cannot change or cannot see.
 
-That the system enforces it is tested in ``test_command_supervisor`` and ``test_confine``, and for macOS in ``test_seatbelt``.
+That the system enforces it is tested in ``test_command_supervisor`` and ``test_confine``, and for macOS in
+``test_seatbelt``.
 """
 
 from __future__ import annotations

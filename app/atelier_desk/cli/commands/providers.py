@@ -180,7 +180,7 @@ async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
     """Say where keys are stored, after turning the key file on or off when requested."""
     store = await (atelier.keys.use_file(arguments.on == "on") if arguments.on else atelier.keys.store())
     texts = {
-        KeyPlace.KEYRING: N_("Keys are kept in the system keyring."),
+        KeyPlace.KEYRING: N_("API keys are stored in the system keyring."),
         KeyPlace.FILE: N_(
             "Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave "
             "it out."

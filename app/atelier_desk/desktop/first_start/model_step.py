@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 COLUMNS = 4
 TILE = 118
 """Minimum width of a tile, in logical pixels at 100 %, which determines the number per row."""
-STARTER_ABOUT = N_("Works offline right away, for sums, tasks, memories and questions. Too small for demanding work.")
+STARTER_ABOUT = N_(
+    "Works offline right away, for sums, tasks, memories and questions, but is too small for real conversation."
+)
 
 
 class ModelStep(Step):

@@ -1,4 +1,4 @@
-"""The panes at the right and below: they can be hidden, detached, moved and stacked; the window saves their layout.
+"""The panes on the right and below: they can be hidden, detached, moved and stacked; the window saves their layout.
 
 While all panes are empty the column is a strip of icons; it opens by itself once, when the first pane has content.
 """

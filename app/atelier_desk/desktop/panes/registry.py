@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
 
 Place = Literal["stack", "behind", "drawer"]
-"""Stacked at the right; as a tab behind the lowest of those; or below the chat, closed by default."""
+"""Stacked on the right; as a tab behind the lowest of those; or below the chat, closed by default."""
 
 
 @dataclass(frozen=True, slots=True)

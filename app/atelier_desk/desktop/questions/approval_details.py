@@ -10,6 +10,7 @@ from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.widgets import Card, bind, control, fill, label
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.workspace.commands.command_table import UNKNOWN_COMMAND
 
 
 class ApprovalDetails(QWidget):
@@ -135,6 +136,8 @@ def _does(command: dict[str, object], settings: bool = False) -> str:
         kind = _("Apart from these settings, it is read-only.")
     if command.get("kind") == "writes" and command.get("about"):
         return _("Changes files ({name}).", name=command["about"])  # its reason would repeat it
+    if command.get("reason") == UNKNOWN_COMMAND and command.get("about"):
+        return _("Unknown effect: {name} is not a known command.", name=command["about"])
     because = _reason(command)
     return " ".join(filter(None, (kind, because)))
 

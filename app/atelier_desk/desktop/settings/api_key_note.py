@@ -78,7 +78,7 @@ class KeyNote(QWidget):
             )
         if self._store.place is KeyPlace.MEMORY:
             return _("No system keyring found: a key that you enter is lost when Atelier closes. To keep it:")
-        return _("Keys are stored in the system keyring and never shown again.")
+        return _("API keys are stored in the system keyring and never shown again.")
 
     def _offer(self) -> str:
         there = self._store is not None and self._store.place is KeyPlace.FILE

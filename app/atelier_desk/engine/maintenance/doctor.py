@@ -210,7 +210,9 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
             name="database",
             title=title,
             status="warn",
-            message=_("{state} The last {count} changes were lost.", state=message, count=lost),
+            message=ngettext(
+                "{state} The last {n} change was lost.", "{state} The last {n} changes were lost.", lost, state=message
+            ),
             fix=_("Compare with a backup: atelier backup verify FILE"),
         )
     return Check(name="database", title=title, status="ok", message=message)
@@ -345,7 +347,8 @@ async def _keyring(atelier: Opened) -> Check:
     title, path = _("Keyring"), atelier.datadir.keys
     location = await asyncio.to_thread(lambda: atelier.vault.place)
     if location is KeyPlace.KEYRING:
-        return Check(name="keyring", title=title, status="ok", message=_("Keys are kept in the system keyring."))
+        message = _("API keys are stored in the system keyring.")
+        return Check(name="keyring", title=title, status="ok", message=message)
     if location is KeyPlace.FILE:
         message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
         return Check(

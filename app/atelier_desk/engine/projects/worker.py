@@ -1,6 +1,6 @@
 """Reads and relates files of a project in a process of its own.
 
-Parsing holds the interpreter, and works on what strangers wrote: the engine does neither. What is told of a request:
+Parsing holds the interpreter and reads files from untrusted sources: the engine does neither. Messages of a request:
 
 - ``{"root", "closed", "key", "readable"}`` says where the files lie, what ids begin with, and what is read though it
   looks like a secret.

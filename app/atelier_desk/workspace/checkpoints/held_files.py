@@ -35,7 +35,7 @@ _NOBODY = "-"
 """Folder of data that belongs to no workflow."""
 _OPEN = "-open"
 LAUNCHER = "-launcher"
-"""Folder where launchers put files that git would execute, until they are taken over (``adopt_launcher_held_files``)."""
+"""Folder where launchers put files that git would execute, until ``adopt_launcher_held_files`` takes them over."""
 
 
 class HeldFiles:

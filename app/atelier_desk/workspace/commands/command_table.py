@@ -15,8 +15,11 @@ folder and run what it names (CVE-2022-35861; ``path`` in ``rust-toolchain.toml`
 
 from __future__ import annotations
 
+from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands.option_parsing import Operands, Rules
 
+UNKNOWN_COMMAND = N_("Atelier does not know this command")
+"""The reason for asking about a program that is not in the table."""
 _GNU = "https://www.gnu.org/software/coreutils/manual/html_node/{}-invocation.html"
 
 

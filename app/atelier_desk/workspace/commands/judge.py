@@ -12,7 +12,7 @@ from posixpath import join, normpath
 
 from atelier_desk.support.i18n import N_
 from atelier_desk.workspace.commands import git_safety, git_settings_changes, sublanguages
-from atelier_desk.workspace.commands.command_table import DELETES, READS, WRAPPERS, WRITES
+from atelier_desk.workspace.commands.command_table import DELETES, READS, UNKNOWN_COMMAND, WRAPPERS, WRITES
 from atelier_desk.workspace.commands.option_parsing import Operands, Rules, UnknownOptionError, parse_options
 from atelier_desk.workspace.commands.parsing import Line, Simple, UnreadableError, read
 
@@ -260,7 +260,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
                 return Kind.READS, git_safety.reads(arguments), [], "", "", False
         rules = READS.get(name) or WRITES.get(name)
         if rules is None:
-            return Kind.RUNS, [], [], N_("Atelier does not know this command"), name, False
+            return Kind.RUNS, [], [], UNKNOWN_COMMAND, name, False
         files = _files(name, rules, arguments)
     except UnknownOptionError as error:
         settings = (

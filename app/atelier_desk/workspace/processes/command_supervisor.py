@@ -3,10 +3,10 @@
 
 Run as a file by its own interpreter without importing Atelier: ``python -I -S command_supervisor.py FD``, where FD is a
 descriptor of a file with the order as JSON (see ``Order`` in ``command_process``). On Linux, orphans of the command
-become children of this process, so that nothing outlives it; if Atelier is killed, this process is signalled and ends everything too. In a
-writing sandbox the command has its own namespaces where possible (``namespaces``): the kernel then ends everything with
-its first process. The exit status is the command's; the reason why it was ended, and what ``guarded_git_files``
-restored, are written to a file.
+become children of this process, so that nothing outlives it; if Atelier is killed, this process is signalled and ends
+everything too. In a writing sandbox the command has its own namespaces where possible (``namespaces``): the kernel then
+ends everything with its first process. The exit status is the command's; the reason why it was ended, and what
+``guarded_git_files`` restored, are written to a file.
 """
 
 import ctypes
