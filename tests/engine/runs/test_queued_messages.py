@@ -121,9 +121,7 @@ async def test_only_the_turn_that_took_them_over_has_them(open_atelier: Opener) 
         busy = await Busy(atelier, gate, "a").begin()
         await atelier.runs.cancel(busy.run_id)
         gate.set()
-        await busy.answer(
-            await atelier.runs.edit_and_resend(busy.workflow_id, busy.run_id, "hello again", agent=agent())
-        )
+        await busy.answer(await atelier.runs.edit_and_resend(busy.workflow_id, busy.run_id, "hello again"))
         assert await busy.shown() == ["hello again", "again", "a", "to a"]
         await atelier.workflows.select_branch(busy.workflow_id, busy.run_id)
         assert await busy.queue() == []
@@ -144,9 +142,7 @@ async def test_a_turn_of_several_messages_is_regenerated_up_to_the_chosen_one(op
             entry.message for entry in await atelier.workflows.transcript(busy.workflow_id)
         ]
         runs, workflow_id = atelier.runs, busy.workflow_id
-        await busy.answer(
-            await runs.edit_and_resend(workflow_id, busy.run_id, "second, better", second.id, agent=agent())
-        )
+        await busy.answer(await runs.edit_and_resend(workflow_id, busy.run_id, "second, better", second.id))
         assert await busy.shown() == ["hello", "x", "second, better", "two, edited"]
         await busy.answer(await runs.regenerate(workflow_id, busy.run_id, two.id))
         assert await busy.shown() == ["hello", "y", "second", "two, again"]
