@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -285,6 +286,29 @@ async def test_a_backup_cancelled_after_its_last_report_leaves_no_file(
         with pytest.raises(asyncio.CancelledError):
             await job
     assert not list(datadir.backups.iterdir())
+
+
+async def test_holding_writes_ends_at_the_next_file_when_cancelled(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where files cannot have second names, all are copied then, while nothing can be written."""
+    copied: list[str] = []
+    loop = asyncio.get_running_loop()
+    job: asyncio.Future[BackupInfo]
+
+    def copy(source: Path, _target: Path) -> None:
+        copied.append(source.name)
+        loop.call_soon_threadsafe(job.cancel)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(shutil, "copy2", copy)
+    async with await Store.open(datadir.database) as store:
+        await fill(store, datadir)
+        job = asyncio.ensure_future(backup.create(store, datadir, datadir.backups / "one.zip"))
+        with pytest.raises(asyncio.CancelledError):
+            await job
+    assert len(copied) == 1
+    assert not list(datadir.root.glob("*ing-*"))
 
 
 async def test_a_tool_is_copied_because_an_editor_may_write_it_in_place(datadir: DataDir, tmp_path: Path) -> None:

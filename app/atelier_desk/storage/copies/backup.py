@@ -17,7 +17,6 @@ from atelier_desk.storage.copies.backup_file import (
 )
 from atelier_desk.storage.copies.progress import Progress, no_progress, part, stoppable
 from atelier_desk.storage.data_folder.datadir import DataDir
-from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
@@ -48,7 +47,7 @@ async def create(store: Store, datadir: DataDir, target: Path, *, progress: Prog
                 async with restore.staging(datadir.root, store.clock) as stage:
                     async with store.quiet():
                         manifest = manifest_of(store.version, await store.counts(), store.clock.now())
-                        await shielded(hold, store.path, datadir.root, stage)
+                        await stoppable(hold, store.path, datadir.root, stage)
                     packing = part(progress, 0, PACKED)
                     await stoppable(pack, stage, datadir.root, target, manifest, progress=packing)
                 return await verify_fresh(target, datadir.root, progress=part(progress, PACKED, 1))

@@ -217,11 +217,12 @@ async def unpack_and_check(
     )
 
 
-def hold(database: Path, root: Path, stage: Path) -> None:
+def hold(database: Path, root: Path, stage: Path, report: Report = no_progress) -> None:
     """Put what a backup contains into a new folder as it is now, in a moment: meanwhile nothing may be written.
 
     Files that are only ever replaced or deleted get a second name there; where that is impossible, those that the
-    engine appends to, and tools, which a person's editor may write in place, are copied.
+    engine appends to, and tools, which a person's editor may write in place, are copied. ``report`` may end it before
+    each: where no second names are possible, it takes as long as a copy of the database.
 
     Raises:
         StorageError: ``damaged`` when the engine has just deleted a file, and a problem with the disk.
@@ -233,6 +234,7 @@ def hold(database: Path, root: Path, stage: Path) -> None:
             folder = database if name == "database" else root / name
             (stage / name).mkdir(mode=0o700, parents=True)
             for path in sorted(folder.rglob("*")):
+                report(0, 1)
                 copy = stage / name / path.relative_to(folder)
                 if path.is_symlink():
                     continue  # a link may point to anything on this machine
