@@ -86,7 +86,7 @@ async def restore(
             try:
                 await shielded(make_ready, unpacked)
             except asyncio.CancelledError:
-                await shielded(_take_back, unpacked)
+                await shielded(_undo_ready, unpacked)
                 raise
             progress(1, 1)
             replaced = await shielded(finish_restore, datadir.root)
@@ -202,7 +202,7 @@ def make_ready(stage: Path) -> None:
     sync_folder(stage.parent)
 
 
-def _take_back(stage: Path) -> None:
+def _undo_ready(stage: Path) -> None:
     """Undo ``make_ready`` before anything was replaced; the next start would complete the restore."""
     ready = stage.with_name(f"{RESTORING}{stage.name.removeprefix(UNPACKING)}")
     if ready.exists():
