@@ -7,12 +7,13 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.storage import tables
+from atelier_desk.storage import database_engine, tables
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
@@ -23,6 +24,29 @@ from tests.storage.child_programs import run, start
 
 async def names(store: Store) -> list[str]:
     return sorted(await store.query("SELECT VALUE name FROM workflow"))
+
+
+async def test_a_cancelled_request_does_not_interrupt_a_reopening(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A search gives memory back so, and each key pressed cancels the search before."""
+    disconnect = database_engine._disconnect
+    ended: list[str] = []
+
+    async def slow(connection: Any) -> None:
+        job.cancel()
+        await asyncio.sleep(0.05)
+        await disconnect(connection)
+        ended.append("closed")
+
+    async with await Store.open(datadir.database) as store:
+        with monkeypatch.context() as patch:
+            patch.setattr(database_engine, "_disconnect", slow)
+            job = asyncio.ensure_future(store.release_read_memory())
+            with pytest.raises(asyncio.CancelledError):
+                await job
+        assert ended == ["closed"]
+        assert await store.query("RETURN [1]") == [1]
 
 
 async def test_written_data_is_there_after_reopening(datadir: DataDir) -> None:

@@ -20,7 +20,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
 from atelier_desk.storage import error_messages, surrealdb_import
 from atelier_desk.storage.data_folder import preflight
-from atelier_desk.storage.data_folder.lock import shielded
+from atelier_desk.storage.data_folder.lock import shielded, to_its_end
 from atelier_desk.support import malloc_tuning
 from atelier_desk.support.threads import in_storage_thread
 
@@ -170,11 +170,14 @@ class Engine:
         """Close and open the database again, which moves everything from its log into its tables.
 
         ``fsync`` as in ``open``; None keeps the present value. ``aside`` is called in a thread while the database is
-        closed.
+        closed. When cancelled it still ends: a connection whose closing is interrupted would hold the files.
 
         Raises:
             StorageError: as ``aside``; or the disk would not allow opening it again, so it was not closed.
         """
+        await to_its_end(self._reopen(fsync, aside))
+
+    async def _reopen(self, fsync: bool | None, aside: Callable[[], None] | None) -> None:
         self.verify()
         if self.path is not None:
             await shielded(preflight.probe, self.path)

@@ -83,6 +83,11 @@ def language() -> str:
     return _spoken.get() or _language
 
 
+def program_language() -> str:
+    """The code of the process's language, whatever the language of this task."""
+    return _language
+
+
 @contextlib.contextmanager
 def spoken(code: str) -> Iterator[None]:
     """Use another language in this task and tasks started inside.

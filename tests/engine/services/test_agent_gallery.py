@@ -136,7 +136,8 @@ async def test_built_in_agents_follow_the_language(open_atelier: Opener) -> None
         await atelier.settings.update(language="en")
         assistant, lead = sorted(await atelier.agents.ensure_builtin(), key=lambda each: each.created_at)
         await atelier.agents.save(lead.config.model_copy(update={"purpose": "Leads my team"}), lead.id)
-        await atelier.settings.update(language="fr")
+        with i18n.spoken("en"):  # as a command of another process, which answers in the language before
+            await atelier.settings.update(language="fr")
         now = {each.id: each.config for each in await atelier.agents.list()}
         assert now[assistant.id].purpose == "Questions et tâches de tous les jours"
         assert now[assistant.id].tools == assistant.config.tools

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import time
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage.copies import backup, backup_file
+from atelier_desk.storage.copies import restore as restore_module
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
 from atelier_desk.storage.copies.progress import TOTAL
 from atelier_desk.storage.copies.restore import restore
@@ -223,6 +225,29 @@ async def test_a_restore_cancelled_while_it_unpacks_changes_nothing(made: Backup
         assert await store.query("SELECT VALUE name FROM workflow") == ["kept"]
 
 
+async def test_a_restore_cancelled_before_it_tells_of_the_whole_is_not_completed_by_the_next_start(
+    made: BackupInfo, datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made_ready, loop = restore_module.make_ready, asyncio.get_running_loop()
+    told: list[int] = []
+    job: asyncio.Future[BackupInfo]
+
+    def make_ready(stage: Path) -> None:
+        loop.call_soon_threadsafe(job.cancel)
+        made_ready(stage)
+
+    monkeypatch.setattr(restore_module, "make_ready", make_ready)
+    async with await Store.open(datadir.database) as store:
+        await store.query("UPDATE workflow SET name = 'newer'")
+    job = asyncio.ensure_future(restore(made.path, datadir, progress=lambda done, _total: told.append(done)))
+    with pytest.raises(asyncio.CancelledError):
+        await job
+    assert 1 not in told
+    assert not list(datadir.root.glob("*ing-*"))
+    async with await Store.open(datadir.database) as store:
+        assert await store.query("SELECT VALUE name FROM workflow") == ["newer"]
+
+
 @pytest.mark.parametrize("at", [0.0, backup.PACKED, 0.9])
 async def test_a_cancelled_backup_leaves_no_file(datadir: DataDir, at: float) -> None:
     told: list[int] = []
@@ -241,6 +266,59 @@ async def test_a_cancelled_backup_leaves_no_file(datadir: DataDir, at: float) ->
     assert told == sorted(told)
     assert not list(datadir.backups.iterdir())
     assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_backup_cancelled_after_its_last_report_leaves_no_file(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Syncing a large file takes seconds, in which the thread that writes it asks nobody."""
+    packing, loop = backup_file.pack, asyncio.get_running_loop()
+    job: asyncio.Future[BackupInfo]
+
+    def pack(*given: Any) -> None:
+        packing(*given)
+        loop.call_soon_threadsafe(job.cancel)
+
+    monkeypatch.setattr(backup, "pack", pack)
+    async with await Store.open(datadir.database) as store:
+        await fill(store, datadir)
+        job = asyncio.ensure_future(backup.create(store, datadir, datadir.backups / "one.zip"))
+        with pytest.raises(asyncio.CancelledError):
+            await job
+    assert not list(datadir.backups.iterdir())
+
+
+async def test_holding_writes_ends_at_the_next_file_when_cancelled(
+    datadir: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where files cannot have second names, all are copied then, while nothing can be written."""
+    copied: list[str] = []
+    loop = asyncio.get_running_loop()
+    job: asyncio.Future[BackupInfo]
+
+    def copy(source: Path, _target: Path) -> None:
+        copied.append(source.name)
+        loop.call_soon_threadsafe(job.cancel)
+        time.sleep(0.2)
+
+    monkeypatch.setattr(shutil, "copy2", copy)
+    async with await Store.open(datadir.database) as store:
+        await fill(store, datadir)
+        job = asyncio.ensure_future(backup.create(store, datadir, datadir.backups / "one.zip"))
+        with pytest.raises(asyncio.CancelledError):
+            await job
+    assert len(copied) == 1
+    assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_tool_is_copied_because_an_editor_may_write_it_in_place(datadir: DataDir, tmp_path: Path) -> None:
+    (datadir.tools / "mine.py").write_text("as it was")
+    datadir.database.mkdir(exist_ok=True)
+    (datadir.database / "LOCK").write_text("held")
+    await asyncio.to_thread(backup_file.hold, datadir.database, datadir.root, tmp_path / "stage")
+    (datadir.tools / "mine.py").write_text("half wri")
+    assert (tmp_path / "stage" / "tools" / "mine.py").read_text() == "as it was"
+    assert not (tmp_path / "stage" / "database" / "LOCK").exists(), "on Windows nobody may read it while it is held"
 
 
 async def test_a_backup_is_verified_in_the_data_folder_which_needs_the_room(
@@ -267,6 +345,13 @@ async def test_what_a_killed_verification_unpacked_is_deleted_at_the_next_start(
     lock.release()
     async with await Store.open(datadir.database):
         assert not present.exists()
+
+
+async def test_what_cannot_be_locked_there_does_not_prevent_a_start(datadir: DataDir) -> None:
+    left = datadir.root / f"{backup_file.VERIFYING}left"
+    left.write_text("no folder; the folder of another user is refused alike")
+    async with await Store.open(datadir.database):
+        assert left.exists()
 
 
 @pytest.mark.parametrize("damage", [flip(0.2), flip(0.6), cut(50), cut(2_000)], ids=["begin", "middle", "end", "half"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,12 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import migration_registry
+from atelier_desk.storage.copies import bounded_reading
 from atelier_desk.storage.copies.compact import compact
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
+from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.storage.child_programs import content, run
@@ -92,6 +95,25 @@ async def test_a_cancelled_compaction_changes_nothing(datadir: DataDir) -> None:
         await job
     assert await read_rows(datadir.database) == before
     assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_both_databases_are_opened_anew_while_they_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    datadir = DataDir(unpack(migration_registry.latest(), tmp_path / "sample") / "data").ensure()
+    opened: Counter[Path | None] = Counter()
+    reopen = Engine.reopen
+
+    async def counted(engine: Engine) -> None:
+        opened[engine.path] += 1
+        await reopen(engine)
+
+    monkeypatch.setattr(Engine, "reopen", counted)
+    async with await Store.open(datadir.database) as store:
+        monkeypatch.setattr(bounded_reading, "CACHED_BYTES", store.size // 2)
+    await compact(datadir)
+    assert len(opened) == 2
+    assert set(opened.values()) <= {2, 3, 4}, opened
 
 
 async def test_an_open_folder_and_a_full_disk_are_refused(datadir: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
+import threading
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -59,6 +62,39 @@ async def test_after_a_clean_exit_nothing_is_read_again(datadir: DataDir, clock:
         store.query = noted  # type: ignore[method-assign]
         assert await found(repos, "zebra") == ALL
         assert not any("FROM workflow" in sql for sql in read)
+
+
+async def test_the_index_of_a_cancelled_search_is_used_by_one_thread_at_a_time(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each key pressed in the window cancels the search before."""
+    lock, met = threading.Lock(), 0
+    begun = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    apply = SearchIndex.apply
+
+    def slow(index: SearchIndex, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+        nonlocal met
+        alone = lock.acquire(blocking=False)
+        met += not alone
+        loop.call_soon_threadsafe(begun.set)
+        time.sleep(0.05)
+        if alone:
+            apply(index, changes, state)
+            lock.release()
+
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        await filled(Repositories(store, datadir))
+    datadir.history_index.unlink(missing_ok=True)
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        monkeypatch.setattr(SearchIndex, "apply", slow)
+        first = asyncio.ensure_future(repos.history.search("zeb"))
+        await begun.wait()
+        first.cancel()
+        assert await found(repos, "zebra") == ALL
+        assert first.cancelled()
+    assert not met
 
 
 async def test_a_deleted_or_damaged_file_is_rebuilt_from_the_database(datadir: DataDir, clock: ManualClock) -> None:

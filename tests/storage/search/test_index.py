@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -57,6 +58,24 @@ def test_rows_of_equal_times_take_no_longer_the_more_there_are(index: SearchInde
     assert max(index.times("message").values()) - min(index.times("message").values()) == 299, (
         "its place is taken again"
     )
+
+
+def test_changes_that_failed_take_no_places(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.apply([said("first", "budget")])
+    put_in = index._put_in
+
+    def failing(document: Document) -> None:
+        if document.id == "last":
+            raise sqlite3.OperationalError("database or disk is full")
+        put_in(document)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index, "_put_in", failing)
+        with pytest.raises(StorageError):
+            index.apply([*(said(f"m{number}", "budget") for number in range(5)), said("last", "budget")])
+    index.apply([said("second", "budget")])
+    places = index.times("message")
+    assert places["second"] == places["first"] + 1
 
 
 def test_words_match_by_their_stem_and_all_are_required(index: SearchIndex) -> None:

@@ -17,7 +17,7 @@ from atelier_desk.engine.services.common.import_conflict_choice import OnConflic
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.registry import provider_type
-from atelier_desk.support.i18n import LANGUAGES, N_, _, language, spoken
+from atelier_desk.support.i18n import LANGUAGES, N_, _, language, program_language, spoken
 from atelier_desk.tools.registry.sections import SERVERS
 
 if TYPE_CHECKING:
@@ -198,11 +198,12 @@ class AgentService:
         return await self.list()
 
     async def translate_builtin(self) -> None:
-        """Give the built-in agents whose texts are still those of another language the texts of the current one."""
+        """Give the built-in agents whose texts are still those of another language the texts of the program's."""
         agents = await self.list()
         names = {each.name for each in agents}
         for ready in BUILTIN:
-            texts = ready.texts()
+            with spoken(program_language()):  # a command that sets the language still answers in the one before
+                texts = ready.texts()
             others: builtins.list[dict[str, Any]] = []
             for code in LANGUAGES:
                 with spoken(code):

@@ -6,10 +6,17 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.storage.copies import restore
-from atelier_desk.storage.copies.backup_file import BAD_BACKUP, BackupInfo, hold, manifest_of, pack, verify_fresh
+from atelier_desk.storage.copies.backup_file import (
+    BAD_BACKUP,
+    BackupInfo,
+    deleted_unless_verified,
+    hold,
+    manifest_of,
+    pack,
+    verify_fresh,
+)
 from atelier_desk.storage.copies.progress import Progress, no_progress, part, stoppable
 from atelier_desk.storage.data_folder.datadir import DataDir
-from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
@@ -36,13 +43,14 @@ async def create(store: Store, datadir: DataDir, target: Path, *, progress: Prog
         raise ConflictError(EXISTS, path=target)
     for attempt in range(ATTEMPTS):
         try:
-            async with restore.staging(datadir.root, store.clock) as stage:
-                async with store.quiet():
-                    manifest = manifest_of(store.version, await store.counts(), store.clock.now())
-                    await shielded(hold, store.path, datadir.root, stage)
-                packing = part(progress, 0, PACKED)
-                await stoppable(pack, stage, datadir.root, target, manifest, progress=packing)
-            return await verify_fresh(target, datadir.root, progress=part(progress, PACKED, 1))
+            async with deleted_unless_verified(target):
+                async with restore.staging(datadir.root, store.clock) as stage:
+                    async with store.quiet():
+                        manifest = manifest_of(store.version, await store.counts(), store.clock.now())
+                        await stoppable(hold, store.path, datadir.root, stage)
+                    packing = part(progress, 0, PACKED)
+                    await stoppable(pack, stage, datadir.root, target, manifest, progress=packing)
+                return await verify_fresh(target, datadir.root, progress=part(progress, PACKED, 1))
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:
                 raise

@@ -41,6 +41,8 @@ UNPACKED = 0.3
 MANIFEST = "backup.json"
 FOLDERS = ("database", "reports", "tools", "attachments")
 """Folders that a backup contains. Settings, agents and providers are in the database; sent images are in its events."""
+LOCK_FILE = "LOCK"
+"""The engine's lock of the database, which Windows lets nobody read while it is held."""
 SEAL = b"sha256:"
 """Start of the zip comment; 64 hexadecimal digits follow and end the file."""
 SEAL_BYTES = len(SEAL) + 64
@@ -115,13 +117,22 @@ async def verify(
 
 
 async def verify_fresh(target: Path, root: Path, *, progress: Progress = no_progress) -> BackupInfo:
-    """Verify a backup that was just made of a data folder; delete it if that fails or is cancelled."""
+    """Verify a backup that was just made of a data folder, within ``deleted_unless_verified``."""
     try:
         return await verify(target, place=root, progress=progress)
-    except BaseException as error:
-        await shielded(target.unlink, missing_ok=True)
-        if isinstance(error, StorageError) and error.code == "damaged":
+    except StorageError as error:
+        if error.code == "damaged":
             raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
+        raise
+
+
+@asynccontextmanager
+async def deleted_unless_verified(target: Path) -> AsyncIterator[None]:
+    """Delete a backup that is made and verified in the block if that fails or is cancelled, even between the two."""
+    try:
+        yield
+    except BaseException:
+        await shielded(target.unlink, missing_ok=True)
         raise
 
 
@@ -133,7 +144,10 @@ async def _unpacking_place(root: Path | None) -> AsyncIterator[tuple[Path, Folde
     a killed process left there.
     """
     inside = root if root is not None and await in_storage_thread(os.access, root, os.W_OK) else None
-    folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix=VERIFYING, dir=inside))
+    try:
+        folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix=VERIFYING, dir=inside))
+    except OSError as error:
+        raise error_messages.from_os_error(error, inside or Path(tempfile.gettempdir())) from error
     lock = await FolderLock.acquire(folder)
     try:
         yield folder / "unpacked", lock
@@ -143,11 +157,16 @@ async def _unpacking_place(root: Path | None) -> AsyncIterator[tuple[Path, Folde
 
 
 def delete_left(root: Path) -> None:
-    """Delete what killed processes unpacked to verify a backup; what another one unpacks at present is locked."""
+    """Delete what killed processes unpacked to verify a backup; what another one unpacks at present is locked.
+
+    What cannot be locked or deleted, as the folder of another user, stays.
+    """
     for folder in root.glob(f"{VERIFYING}*"):
-        if (lock := FolderLock.claim(folder)) is not None:
-            lock.release()
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(StorageError):
+            if (lock := FolderLock.claim(folder)) is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                lock.release()
+                shutil.rmtree(folder, ignore_errors=True)  # the file of the lock, where folders cannot be locked
 
 
 async def unpack_and_check(
@@ -198,28 +217,30 @@ async def unpack_and_check(
     )
 
 
-def hold(database: Path, root: Path, stage: Path) -> None:
+def hold(database: Path, root: Path, stage: Path, report: Report = no_progress) -> None:
     """Put what a backup contains into a new folder as it is now, in a moment: meanwhile nothing may be written.
 
-    Files that are only ever replaced or deleted get a second name there; where that is impossible, and those that the
-    engine appends to, are copied.
+    Files that are only ever replaced or deleted get a second name there; where that is impossible, those that the
+    engine appends to, and tools, which a person's editor may write in place, are copied. ``report`` may end it before
+    each: where no second names are possible, it takes as long as a copy of the database.
 
     Raises:
         StorageError: ``damaged`` when the engine has just deleted a file, and a problem with the disk.
     """
     changing = {*(database / "wal").glob("*"), *(database / "manifest").glob("*"), *database.glob("*")}
-    changing |= set(sorted((database / "vlog").glob("*"))[-1:])
+    changing |= {*sorted((database / "vlog").glob("*"))[-1:], *(root / "tools").rglob("*")}
     try:
         for name in FOLDERS:
             folder = database if name == "database" else root / name
             (stage / name).mkdir(mode=0o700, parents=True)
             for path in sorted(folder.rglob("*")):
+                report(0, 1)
                 copy = stage / name / path.relative_to(folder)
                 if path.is_symlink():
                     continue  # a link may point to anything on this machine
                 if path.is_dir():
                     copy.mkdir(exist_ok=True)
-                elif path.is_file():
+                elif path.is_file() and path != database / LOCK_FILE:
                     with suppress(OSError):
                         if path not in changing:
                             os.link(path, copy)
@@ -285,7 +306,7 @@ def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str, count: Callab
             continue  # a link may point to anything on this machine
         if path.is_dir():
             archive.writestr(f"{entry}/", "")
-        elif path.is_file() and entry != "database/LOCK":
+        elif path.is_file() and entry != f"database/{LOCK_FILE}":
             info = zipfile.ZipInfo.from_file(path, entry, strict_timestamps=False)
             info.compress_type = archive.compression
             digest = hashlib.sha256()

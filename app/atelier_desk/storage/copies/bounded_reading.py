@@ -19,10 +19,11 @@ class BoundedReading:
     (measured: 750 MB after reading a database of 776 MB, 219 MB when it was closed).
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, size: int | None = None) -> None:
+        """``size``: bytes that are read in all; by default those that the database has now."""
         self._engine = engine
         self._migrator = Migrator(engine)
-        self._size = engine.size()
+        self._size = engine.size() if size is None else size
         self._read = 0.0
         self._released_at = 0.0
 
@@ -34,7 +35,7 @@ class BoundedReading:
         return await self._migrator.run(sql, **params)
 
     def following(self, progress: Progress) -> Progress:
-        """Return what tells ``progress`` of one reading of the whole, and so knows how much of it is read."""
+        """Return what tells ``progress`` of the reading of all, and so knows how much of it is read."""
 
         def notify(done: int, total: int) -> None:
             self._read = self._size * done / max(1, total)

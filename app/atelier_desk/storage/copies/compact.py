@@ -70,7 +70,8 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress)
         target = await Engine.open(new, fsync=False)
         try:
             await migration_registry.migrate(target, 0, clock)
-            reading, writing = BoundedReading(source), BoundedReading(target)
+            size = 2 * source.size()  # all is copied, then all is compared
+            reading, writing = BoundedReading(source, size), BoundedReading(target, size)
             told = writing.following(reading.following(progress))
             rows = await _copy_rows(reading.run, writing.run, new, told)
         finally:

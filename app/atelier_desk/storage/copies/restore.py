@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator
@@ -82,9 +83,13 @@ async def restore(
                         backup_signature.FROM_ELSEWHERE, code="from_elsewhere", recoverable=True, path=path
                     )
                 await shielded(backup_signature.mark, unpacked)
+            try:
+                await shielded(make_ready, unpacked)
+            except asyncio.CancelledError:
+                await shielded(_undo_ready, unpacked)
+                raise
             progress(1, 1)
-            await shielded(make_ready, unpacked)
-        replaced = await shielded(finish_restore, datadir.root)
+            replaced = await shielded(finish_restore, datadir.root)
     finally:
         lock.release()
     return replace(info, replaced=replaced)
@@ -195,3 +200,11 @@ def make_ready(stage: Path) -> None:
     sync_tree(stage)
     stage.replace(stage.with_name(f"{RESTORING}{stage.name.removeprefix(UNPACKING)}"))
     sync_folder(stage.parent)
+
+
+def _undo_ready(stage: Path) -> None:
+    """Undo ``make_ready`` before anything was replaced; the next start would complete the restore."""
+    ready = stage.with_name(f"{RESTORING}{stage.name.removeprefix(UNPACKING)}")
+    if ready.exists():
+        ready.replace(stage)
+        sync_folder(stage.parent)

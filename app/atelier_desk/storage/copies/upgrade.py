@@ -85,8 +85,9 @@ async def upgrade(
             target = backups / f"{BACKUP}{before.schema + 1}-{backup_file.stamp_of(now)}.zip"
             await shielded(_remove_unfinished, backups)
             manifest = backup_file.manifest_of(before.schema, before.counts, now)
-            await stoppable(backup_file.pack, root, root, target, manifest, progress=begin("back_up"))
-            await backup_file.verify_fresh(target, root, progress=begin("verify"))
+            async with backup_file.deleted_unless_verified(target):
+                await stoppable(backup_file.pack, root, root, target, manifest, progress=begin("back_up"))
+                await backup_file.verify_fresh(target, root, progress=begin("verify"))
             await restore.replace_database(stage)
         except StorageError as error:
             raise _of_database(error, stage, directory) from error

@@ -23,6 +23,7 @@ from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import tables
 from atelier_desk.storage.compressed_text import readable
 from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.repositories.base_repository import page_size
 from atelier_desk.storage.repositories.reports import ReportRepository
 from atelier_desk.storage.repositories.usage_totals import requests_of_workflow
@@ -324,12 +325,16 @@ class HistoryRepository:
         return {row["id"].id: row["name"] for row in rows}
 
     async def _in_turn(self, work: Callable[[SearchIndex], T]) -> T:
-        """Open the index if needed and use it in a thread, one call at a time."""
-        async with self._turn:
+        """Open the index if needed and use it in a thread, one call at a time: a cancelled one is waited for."""
+
+        def use() -> T:
             if self._index is None:
                 self._store.verify()  # do not write to another folder in place of one that was moved
-                self._index = await in_storage_thread(SearchIndex, self._path)
-            return await in_storage_thread(work, self._index)
+                self._index = SearchIndex(self._path)
+            return work(self._index)
+
+        async with self._turn:
+            return await shielded(use)
 
     async def _clear(self) -> None:
         """Empty the index; everything is read again."""
@@ -338,7 +343,7 @@ class HistoryRepository:
             self._opened_at = -1
             self._changed.clear()  # later commits are indexed after this
             if self._index is not None:
-                await in_storage_thread(self._index.clear)
+                await shielded(self._index.clear)
 
     async def _index_changes(self) -> None:
         """Wait until all changes committed so far are indexed."""

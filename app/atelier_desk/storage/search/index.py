@@ -116,6 +116,7 @@ class SearchIndex:
     def clear(self) -> None:
         """Empty the index, for example when the file is damaged."""
         self._db.close()
+        self._free.clear()
         self._delete_files()
         self._db = self._open()
 
@@ -150,8 +151,11 @@ class SearchIndex:
                 removed = sum(self._apply(change) for change in changes)
                 noted = {**(state or {}), **({REMOVED: "1"} if removed else {})}
                 self._db.executemany("INSERT OR REPLACE INTO state VALUES (?, ?)", noted.items())
-        except DAMAGED as error:
-            raise _storage_error(error, self._path) from error
+        except BaseException as error:
+            self._free.clear()  # places taken by the changes are free again
+            if isinstance(error, DAMAGED):
+                raise _storage_error(error, self._path) from error
+            raise
 
     def _apply(self, change: Change) -> int:
         """Apply one change; return how many rows were removed."""
