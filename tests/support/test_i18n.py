@@ -84,8 +84,11 @@ def test_workflow_is_the_only_term_for_a_workflow(code: str) -> None:
         catalogue = read_po(file)
     texts = [(each.id if code == "en" else each.string) or "" for each in catalogue]
     misnamed = [
-        text for each in texts for text in ([each] if isinstance(each, str) else each) if "conversation" in text.lower()
-    ]
+        text
+        for each in texts
+        for text in ([each] if isinstance(each, str) else each)
+        if "conversation" in text.lower().replace("real conversation", "").replace("vraie conversation", "")
+    ]  # the starter model is too small for talking: no workflow is meant
     assert misnamed == []
 
 

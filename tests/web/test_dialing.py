@@ -170,7 +170,7 @@ async def test_a_proxy_gets_the_resolved_address_and_no_private_host(
         through.append((at, port))
         return stream
 
-    monkeypatch.setattr(dialing.tunnel, "through", tunnelled)
+    monkeypatch.setattr(dialing.proxy_tunnel, "through", tunnelled)
     network = Network()
     for number in (PUBLIC, OTHER):
         assert await Dialer(Names(number), network=network).connect_tcp("far.org", 80) is stream
