@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import LimitError, NotFoundError, ProviderError, StorageError
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.question import QuestionStatus
@@ -94,6 +95,13 @@ async def test_a_second_program_is_told_that_the_folder_is_in_use(open_atelier: 
     assert done.stdout.strip() == "locked"
 
 
+class _ShortWaits(SystemClock):
+    """Waits a thousandth of the time, between attempts to reach a server too."""
+
+    async def sleep(self, seconds: float) -> None:
+        await super().sleep(seconds / 1_000)
+
+
 async def test_an_unreachable_embedder_does_not_delay_the_start(tmp_path: Path) -> None:
     async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
         from atelier_desk.domain.provider import ProviderConfig
@@ -103,7 +111,7 @@ async def test_an_unreachable_embedder_does_not_delay_the_start(tmp_path: Path) 
             update={"embedder": EmbedderSettings(kind="ollama", provider="gone", model="nomic-embed-text")}
         )
         await atelier.repos.settings.save(settings)
-    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False) as atelier:
+    async with Atelier.open(tmp_path / "data", vault=KeyVault(environ={}), fsync=False, clock=_ShortWaits()) as atelier:
         assert atelier.embedder is None
         result = await atelier.memory_search.search("anything")
         assert result.search_type == "text"
