@@ -4,8 +4,9 @@ Works on a copy of the folder, which may be of the version before. Each line has
 this process and its helpers, the most memory of each, and the longest time without progress. While a backup is made, a
 draft is stored twenty times a second: the longest of these waits is shown.
 
-Run: ``python -m tests.bench.bench_large_folder FOLDER [--purge N] [--json FILE]``; ``bench_growth --imported 800
---keep`` makes a folder. The copy is made beside it and needs room for the folder five times.
+Run: ``python -m tests.bench.bench_large_folder [FOLDER] [--purge N] [--quick] [--json FILE]``. ``bench_growth
+--imported 800 --keep`` makes a folder. The copy is made beside it and needs room for the folder five times. Without a
+folder the steps are run on the small sample of the version before.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import psutil
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.llm.secrets import KeyVault
+from tests.storage.samples.unpack_sample import unpack
 
 SAMPLE_S = 0.1
 DRAFT_S = 0.05
@@ -149,13 +151,17 @@ async def measure(folder: Path, purged: int) -> dict[str, dict[str, float]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path, help="a data folder, which stays as it is")
+    parser.add_argument("folder", type=Path, nargs="?", help="a data folder, which stays as it is")
+    parser.add_argument("--quick", action="store_true", help="accepted like those of the others; without effect")
     parser.add_argument("--purge", type=int, default=50, metavar="N", help="delete so many workflows permanently")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder.absolute().parent) as place:
+    with tempfile.TemporaryDirectory(dir=options.folder and options.folder.absolute().parent) as place:
         copy = Path(place) / "data"
-        shutil.copytree(options.folder, copy, symlinks=True, ignore=shutil.ignore_patterns("history-index*"))
+        if options.folder is None:
+            unpack(13, Path(place))
+        else:
+            shutil.copytree(options.folder, copy, symlinks=True, ignore=shutil.ignore_patterns("history-index*"))
         figures: dict[str, Any] = asyncio.run(measure(copy, options.purge))
     if options.json:
         options.json.write_text(json.dumps(figures, indent=1), encoding="utf-8")
