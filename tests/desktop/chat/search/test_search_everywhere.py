@@ -171,11 +171,10 @@ async def test_a_search_that_first_reads_the_history_shows_how_far_it_is(
     assert search._count.text() == "4 results"
 
 
-async def test_a_failed_search_does_not_go_on_saying_that_it_searches(qtbot: QtBot) -> None:
+@pytest.mark.parametrize("error", [StorageError("no full-text search"), OSError(28, "No space left on device")])
+async def test_a_failed_search_does_not_go_on_saying_that_it_searches(qtbot: QtBot, error: Exception) -> None:
     window = QWidget()
     qtbot.addWidget(window)
-    search = SearchEverywhere(
-        FakeBridge(FakeAtelier(workflows={"search": StorageError("no full-text search")})), window
-    )
+    search = SearchEverywhere(FakeBridge(FakeAtelier(workflows={"search": error})), window)
     await find(search)
     assert search._count.text() == ""

@@ -15,7 +15,6 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_result_list import SearchList
-from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -113,7 +112,7 @@ class SearchEverywhere(QDialog):
                     text = _("Reading the history: {done} of {total} workflows…", done=read[0], total=read[1])
                     self._count.setText(text)
             return found.result()
-        except AtelierError:
+        except Exception:
             self._count.clear()
             raise
         finally:
