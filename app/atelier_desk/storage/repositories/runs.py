@@ -75,7 +75,7 @@ class RunRepository(Repository[Run]):
             "time::micros(created_at)] FROM run WHERE workflow = $workflow AND deleted_at = NONE",
             workflow=record("workflow", workflow_id),
         )
-        return [RunLink(*row[:3]) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
+        return [RunLink(*row) for row in sorted(rows, key=lambda row: (row[3], row[0]))]
 
     async def turns(self, workflow_id: str, run_id: str) -> builtins.list[Turn]:
         """Return a root run and its predecessors, oldest first, including deleted branches.
