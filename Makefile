@@ -155,7 +155,7 @@ sentence-transformers: setup
 
 # Files where one wrong line would lose data, leak a secret or cost money; each gets 40 mutants. All take hours; FILES
 # selects some of them.
-CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_teams.py \
+CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_sub_agents.py \
   engine/run/reducer/next_step.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
   engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \
