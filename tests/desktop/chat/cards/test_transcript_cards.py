@@ -192,7 +192,7 @@ def test_attachments_are_named_while_a_message_is_edited(qtbot: QtBot, host: Tra
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=tuple(files)), host)
     assert isinstance(bubble, UserBubble)
     bubble.edit()
-    assert bubble.findChild(QLabel, "edit-attached").text() == "Attached again: a.pdf, b.txt"
+    assert bubble.findChild(QLabel, "edit-attached").text() == "Attachments: a.pdf, b.txt"
 
 
 def test_the_time_beside_a_wide_message_is_omitted_instead_of_clipped(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -344,6 +344,6 @@ def test_an_error_card_names_the_cause_in_one_line(qtbot: QtBot, host: Transcrip
 
 def test_unknown_counts_are_not_shown_as_zero() -> None:
     entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
-    assert notice_words(entry)[-1] == "The history had 5.8\u202fk tokens; older parts are shortened."
+    assert notice_words(entry)[-1] == "The history had 5.8\u202fk tokens; older parts were shortened."
     entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}
-    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are shortened."
+    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts were shortened."

@@ -64,7 +64,7 @@ def item_icon(item: SentItem) -> tuple[str, Role]:
 def item_name(item: SentItem) -> str:
     """A message's kind: System, You, Reply, Result of a tool …"""
     if item.kind == "result" and item.tool:
-        return _("Result of {tool}", tool=tool_title(item.tool))
+        return _("Result of “{tool}”", tool=tool_title(item.tool))
     words = _KINDS.get(item.kind)
     return _(words[0]) if words is not None else item.kind
 

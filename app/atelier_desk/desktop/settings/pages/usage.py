@@ -123,7 +123,7 @@ class UsagePage(SettingsPage):
         self.row(section, self.unpriced, N_("Requests without a known price"), about)
 
     def _show_unit(self) -> None:
-        before, _amount, after = _("$ {amount}").partition("{amount}")
+        before, _amount, after = _("${amount}").partition("{amount}")
         self.limit.setPrefix(before)
         self.limit.setSuffix(after)
 
