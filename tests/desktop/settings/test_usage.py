@@ -246,7 +246,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     await settle()
     shown = find("usage-month")
     assert shown.text().replace(NARROW, " ") == "This month: $2.50 of $10.00 (25%)"
-    assert (find("usage-limit").value(), find("usage-limit").text()) == (10.0, "$ 10.00")
+    assert (find("usage-limit").value(), find("usage-limit").text()) == (10.0, "$10.00")
     find("usage-limit").setValue(12.5)
     await settle()
     assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 12.5})

@@ -137,7 +137,7 @@ FIELDS: tuple[Field, ...] = (
     Line("folder", N_("Working folder"), example=N_("your home folder")),
     Number("timeout_s", N_("Call timeout (seconds)"), name="mcp-timeout", suffix=lambda: " s"),
     Values("env", N_("Variables"), name="mcp-env", more=N_("Add a variable")),
-    Values("headers", N_("Headers"), name="mcp-header", more=N_("Add header")),
+    Values("headers", N_("Headers"), name="mcp-header", more=N_("Add a header")),
     Line("client_id", N_("OAuth client ID"), example=N_("none: registered automatically")),
     Secret("client_secret", N_("OAuth client secret")),
     Line("scopes", N_("OAuth scopes"), example=N_("server default")),

@@ -56,7 +56,7 @@ def test_notices_offer_possible_actions(
 @pytest.mark.parametrize(
     ("language", "kind", "around"),
     [
-        ("en", "cost", ("+ $ ", "")),
+        ("en", "cost", ("+ $", "")),
         ("en", "tokens", ("+ ", " tokens")),
         ("en", "tool_calls", ("+ ", "")),
         ("fr", "cost", ("+ ", "\u00a0$")),

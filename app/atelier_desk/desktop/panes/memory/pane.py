@@ -402,7 +402,7 @@ class MemoryPane(Pane):
             )
         if row.memory.turn_id:
             menu.addAction(
-                theme().icon("message-square"), _("Show where it was written"), lambda: self.open_origin(row.memory.id)
+                theme().icon("message-square"), _("Show the original message"), lambda: self.open_origin(row.memory.id)
             )
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
         menu.popup(at)
