@@ -243,9 +243,14 @@ def test_a_sent_picture_is_named_in_the_current_language(qtbot: QtBot, host: Tra
 
 def test_a_sent_file_is_shown_by_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
     files = [{"name": "notes & co.txt", "text": "The sea is blue."}, {"name": "long.txt", "text": "x" * 30_000}]
+    files.append({"name": "x", "text": "x"})
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=tuple(files)), host)
     buttons = bubble.findChildren(QPushButton, "attached-file")
-    assert [button.text() for button in buttons] == ["notes && co.txt · 16 characters", "long.txt · 30,000 characters"]
+    assert [button.text() for button in buttons] == [
+        "notes && co.txt · 16 characters",
+        "long.txt · 30,000 characters",
+        "x · 1 character",
+    ]
     closed = bubble.fit(600)
     with qtbot.waitSignal(bubble.height_changed):
         qtbot.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
@@ -308,8 +313,8 @@ def test_a_loading_model_is_not_shown_as_a_failed_attempt() -> None:
 
 def test_tools_known_only_by_name_are_shown_with_their_title() -> None:
     for tool, text in (
-        ("CalculatorTool", "Calculator was called 3 times"),
-        ("mcp__shop__find", "find was called 3 times"),
+        ("CalculatorTool", "“Calculator” was called 3 times"),
+        ("mcp__shop__find", "“find” was called 3 times"),
     ):
         entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
         assert notice_words(entry)[-1] == f"{text} with the same arguments and result."

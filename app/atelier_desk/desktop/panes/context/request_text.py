@@ -111,7 +111,12 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
                 count=number(each.characters),
             )
         else:
-            given = _("as text, in full: {count} characters", count=number(each.characters))
+            given = ngettext(
+                "as text, in full: {count} character",
+                "as text, in full: {count} characters",
+                each.characters,
+                count=number(each.characters),
+            )
         lines.append(_("{name}, {given}", name=each.name, given=given))
     return "\n".join(f"[{line}]" for line in lines)
 
