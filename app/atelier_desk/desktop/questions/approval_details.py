@@ -97,7 +97,7 @@ class ApprovalDetails(QWidget):
             self._item("approval-command-1", str(details["command"]), "mono", _reason(details), "small")
         self._text(_("Changes"), ", ".join(str(each) for each in details.get("writes") or ()))
         if (words := _SANDBOX.get(self._subjects.sandbox)) is not None:
-            self._text(_("Runs in"), _(words))
+            self._text(_("Sandbox"), _(words))
 
     def _tasks(self, tasks: object) -> None:
         for place, task in enumerate(_objects(tasks), 1):

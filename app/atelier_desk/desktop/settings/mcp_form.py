@@ -138,7 +138,7 @@ FIELDS: tuple[Field, ...] = (
     Number("timeout_s", N_("Call timeout (seconds)"), name="mcp-timeout", suffix=lambda: " s"),
     Values("env", N_("Variables"), name="mcp-env", more=N_("Add a variable")),
     Values("headers", N_("Headers"), name="mcp-header", more=N_("Add a header")),
-    Line("client_id", N_("OAuth client ID"), example=N_("none: registered automatically")),
+    Line("client_id", N_("OAuth client ID"), example=N_("leave empty to register automatically")),
     Secret("client_secret", N_("OAuth client secret")),
     Line("scopes", N_("OAuth scopes"), example=N_("server default")),
     Toggle("sandbox", N_("Sandbox"), N_("The server can write only in its folder and cannot read secrets.")),
