@@ -59,7 +59,7 @@ def test_notices_offer_possible_actions(
         ("en", "cost", ("+ $", "")),
         ("en", "tokens", ("+ ", " tokens")),
         ("en", "tool_calls", ("+ ", "")),
-        ("fr", "cost", ("+ ", "\u00a0$")),
+        ("fr", "cost", ("+ ", "\u202f$")),
         ("fr", "time", ("+ ", "\u00a0s")),
     ],
 )
