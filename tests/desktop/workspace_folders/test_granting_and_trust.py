@@ -300,6 +300,7 @@ async def test_the_texts_follow_the_language(panel: Panel) -> None:
         switch_language("fr")
         await settle()
         assert "dossier" in panel.button.toolTip()
+        assert "/p\u00a0: " in panel.button.toolTip()
     finally:
         switch_language("en")
 

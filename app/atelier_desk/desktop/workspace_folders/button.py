@@ -114,9 +114,9 @@ class FolderButton(Picker):
 
     def _state_line(self, folder: str) -> str:
         if folder in self._controller.missing:
-            return f"{folder}: {_(GONE)}"
+            return _("{name}: {text}", name=folder, text=_(GONE))
         return (
-            f"{folder}: {_(trust_text(self._controller.trusted.get(folder)))}"
+            _("{name}: {text}", name=folder, text=_(trust_text(self._controller.trusted.get(folder))))
             if self._controller.trust_matters(folder)
             else folder
         )

@@ -40,7 +40,7 @@ CONFIRM = N_(
 
 
 UNDO = Section(
-    N_("Undo of file changes"),
+    N_("Undoing file changes"),
     Number(
         "checkpoint_days",
         N_("Keep undo data for"),

@@ -310,7 +310,11 @@ class McpPage(ListFormPage["McpStatus"]):
         async def job() -> None:
             files = await self.bridge.engine.mcp_import.find_files()
             self._bundle = ""
-            self._found = [(f"{file.program}: {file.path}", each) for file in files for each in file.servers]
+            self._found = [
+                (_("{name}: {text}", name=file.program, text=str(file.path)), each)
+                for file in files
+                for each in file.servers
+            ]
             if self.dialog is not None:
                 self.dialog.show_found(self._found, "" if self._found else _("No MCP servers were found."))
 

@@ -123,7 +123,7 @@ class UsagePage(SettingsPage):
         self.row(section, self.unpriced, N_("Requests without a known price"), about)
 
     def _show_unit(self) -> None:
-        before, _amount, after = _("$ {amount}").partition("{amount}")
+        before, _amount, after = _("${amount}").partition("{amount}")
         self.limit.setPrefix(before)
         self.limit.setSuffix(after)
 
@@ -216,7 +216,9 @@ class UsagePage(SettingsPage):
         self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
         self.legend.setVisible(bool(self.legend.text()) and bool(groups))
         what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("duration")}[measure]
-        text = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
+        text = "; ".join(
+            _("{name}: {text}", name=bar.name, text=bar.text) for bar in bars if bar.length or measure == "cost"
+        )
         self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
         self.chart.setAccessibleDescription(text)
 
