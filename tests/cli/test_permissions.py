@@ -272,7 +272,7 @@ def test_the_audit_trail_shows_the_decision_on_each_call(cli: Cli, approvals: Co
         assert len(cli("permissions", "audit", "--json", *argv).json) == count, argv
     limited = cli("permissions", "audit", "--limit", "2")
     assert len(limited.out.splitlines()) == 3
-    assert "More results" in limited.err
+    assert "For more results" in limited.err
     written = cli("permissions", "audit", "--csv", "trail.csv")
     assert (written.status, written.out) == (0, "")
     rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))

@@ -125,9 +125,9 @@ class Answers(Asker[UserQuestion]):
         spec = asked.spec
         hint = _("yes, no, ! to cancel, Enter to answer later")
         words = {
-            QuestionType.FORM: _("Fill it in?"),
+            QuestionType.FORM: _("Fill in the form?"),
             QuestionType.URL: _("Open the page?"),
-            QuestionType.SAMPLING: _("Allow it?"),
+            QuestionType.SAMPLING: _("Allow the request?"),
         }
         typed = await self._typed(f"{words[spec.question_type]} ({hint}): ")
         if typed in (LATER, SKIP):

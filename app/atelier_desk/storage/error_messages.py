@@ -96,9 +96,8 @@ MOVED = N_(
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
 RECORD_EXISTS = N_(
-    "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was "
-    "changed. "
-    "Import the file as a copy, with: --on-conflict rename"
+    "The file contains a row with the identifier {id} ({what}), which belongs to another "
+    "workflow here. Nothing was changed. Import the file as a copy, with: --on-conflict rename"
 )
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")

@@ -249,7 +249,7 @@ async def test_a_rule_does_not_change_the_other_settings(engine: Engine) -> None
 @pytest.mark.parametrize(
     ("scope", "rule", "problem"),
     [
-        (ApprovalScope.ALWAYS, "TodoTool", "One that does: CalculatorTool"),
+        (ApprovalScope.ALWAYS, "TodoTool", "This one does: CalculatorTool"),
         (ApprovalScope.ALWAYS, "mcp__files", "does not cover"),
         (ApprovalScope.RUN, "run_command(ls)", "does not cover"),
         (ApprovalScope.ALWAYS, "not a rule", "not a rule"),

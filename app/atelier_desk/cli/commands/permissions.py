@@ -132,7 +132,7 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
     rows = []
     for one in once:
         if one.differs or every:
-            today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
+            today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("unknown")
             when = moment(one.time, seconds=True)
             rows.append(
                 (

@@ -32,7 +32,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
     for source in prompt.tainted:
-        out.note(_("Nobody here has reviewed it yet: it comes from {source}.", source=source), "warn")
+        out.note(_("It comes from {source}, and nobody here has reviewed it yet.", source=source), "warn")
     return Result(described(prompt), await atelier.prompts.export_text(prompt.id))
 
 

@@ -262,7 +262,10 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
         title=title,
         status="warn" if all(each.missing for each in found) else "fail",
         message=" ".join([*named, *more]),
-        fix=_("Attach it again, or restore a backup that has it: atelier backup restore FILE"),
+        fix=_(
+            "Attach the missing or damaged files again, or restore a backup that contains them: atelier "
+            "backup restore FILE"
+        ),
     )
 
 
@@ -438,7 +441,10 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
             title=title,
             status="ok",
             message=ngettext(
-                "Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms
+                "Answers in {ms} ms and offers {n} model.",
+                "Answers in {ms} ms and offers {n} models.",
+                health.models,
+                ms=health.latency_ms,
             ),
         )
     return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))

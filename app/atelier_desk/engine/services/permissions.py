@@ -321,7 +321,9 @@ class PermissionService:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=rule.scope_id)
         if both := set(rule.match) & set(rule.not_match):
             raise UsageError(
-                N_("“{example}” cannot be both covered and not covered."), code="contradicts", example=min(both)
+                N_("“{example}” cannot be given both as an example that must match and as one that must not."),
+                code="contradicts",
+                example=min(both),
             )
         if read.argument is None:
             return
