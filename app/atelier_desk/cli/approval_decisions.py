@@ -85,7 +85,7 @@ class Decisions(Asker[ApprovalRequest]):
     def _in_a_line(self, asked: ApprovalRequest) -> str:
         who = approval_text.lineage(asked.lineage, asked.agent_name)
         return _(
-            "Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked)
+            "Approval {id} requested by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked)
         )
 
     def _show(self, asked: ApprovalRequest) -> None:

@@ -115,8 +115,8 @@ def _unreachable(error: BaseException) -> str | None:
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):
             return N_(
-                "The MCP server {server} cannot be reached: the secure connection failed because its certificate or "
-                "its TLS was refused."
+                "The MCP server {server} cannot be reached: the secure connection failed because its "
+                "certificate or TLS version was refused."
             )
         seen = seen.__cause__ or seen.__context__
     return None

@@ -34,7 +34,7 @@ def register(add: AddCommands) -> None:
     )
     read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
     group.command("kept", _("show the size of the undo data"))
-    group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"))
+    group.command("clean", _("delete undo data that exceeds the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
     delete = group.command("delete-leftovers", _("permanently delete leftover undo data"))
     delete.add_argument("leftover", nargs="*", help=_("ids as shown in the list of leftovers"))

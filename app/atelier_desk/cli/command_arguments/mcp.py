@@ -29,7 +29,7 @@ def register(add: AddCommands) -> None:
     folders = of_one("roots", _("show or change the folders shared with a server (roots)"))
     several(folders, "--add", "DIR", _("share a folder (repeatable)"))
     several(folders, "--remove", "DIR", _("stop sharing a folder (repeatable)"))
-    offered = of_one("tools", _("list a server's tools and changes since approval"), TOOLS)
+    offered = of_one("tools", _("list a server's tools and their changes since approval"), TOOLS)
     offered.add_argument(
         "--approve",
         metavar="TOOL",
@@ -75,7 +75,7 @@ def _register_add(group: AddCommands) -> None:
         "--env",
         metavar="NAME=VALUE",
         action="append",
-        help=_("an environment variable of the program; a possible secret goes to the keyring (repeatable)"),
+        help=_("an environment variable of the program; what looks like a secret goes to the keyring (repeatable)"),
     )
     added.add_argument(
         "--secret",

@@ -12,5 +12,5 @@ def register(tools: AddCommands) -> None:
     confirm = own.command("confirm", _("confirm a file you have reviewed, so that it is loaded"))
     confirm.add_argument("file", help=_("its name in the tools folder"))
     confirm.add_argument("--sha256", metavar="H", help=_("the hash of what you reviewed; any other content is refused"))
-    revoke = own.command("revoke", _("revoke a file"))
+    revoke = own.command("revoke", _("revoke the confirmation of a file"))
     revoke.add_argument("file", help=_("its name in the tools folder"))

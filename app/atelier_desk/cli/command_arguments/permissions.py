@@ -42,7 +42,7 @@ def register(add: AddCommands) -> None:
             "--folder",
             metavar="DIR",
             default="",
-            help=_("with --scope folder: the folder; applies to workflows that work in it"),
+            help=_("with --scope folder: the folder; the rule applies to workflows that work in it"),
         )
         command.add_argument(
             "--agent", metavar="AGENT", default="", help=_("with --scope agent: the agent's name or id")
@@ -83,7 +83,7 @@ def register(add: AddCommands) -> None:
     when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
     audit.add_argument("--since", metavar="WHEN", type=moment, help=_("only decisions since WHEN: {when}", when=when))
     audit.add_argument("--until", metavar="WHEN", type=moment, help=_("only decisions before WHEN"))
-    most = _("at most N, the newest (default {count}; all with --csv)", count=AUDITED)
+    most = _("show at most the N newest (default: {count}; all with --csv)", count=AUDITED)
     audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
     audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - is standard output"))
 

@@ -38,7 +38,7 @@ def register(add: AddCommands) -> None:
     explore = group.command("explore", _("show what calls, imports or contains an entity"))
     explore.add_argument("entity", help=_("the id of a result, or a name"))
     explore.add_argument(
-        "--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)")
+        "--relation", choices=RELATIONS, action="append", default=[], help=_("follow only this relation (repeatable)")
     )
     explore.add_argument(
         "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: what calls it")

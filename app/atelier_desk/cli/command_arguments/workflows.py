@@ -55,7 +55,7 @@ def register(add: AddCommands) -> None:
     imported.add_argument(
         "file", help=_("JSON, or for chats the downloaded ZIP; - reads a workflow from standard input")
     )
-    flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
+    flag(imported, "--dry-run", _("list the chats in the file and show which are new, without importing anything"))
     imported.add_argument(
         "--chat", metavar="ID", action="append", default=[], help=_("import only this chat from the list (repeatable)")
     )

@@ -18,7 +18,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     wanted = arguments.search.casefold().split()
     rows = [each for each in await atelier.prompts.list() if all(word in each.searched for word in wanted)]
     files = {} if out.json else await atelier.skills.files_by_name((out.cwd,))
-    message = N_("In this folder /{name} calls {file}, not the prompt.")
+    message = N_("In this folder, /{name} calls {file}, not the prompt.")
     cells = (
         (f"/{each.name}", each.description, ", ".join(one.name for one in variables(each.content))) for each in rows
     )

@@ -353,7 +353,10 @@ async def _keyring(atelier: Opened) -> Check:
         message = _("API keys are stored in the system keyring.")
         return Check(name="keyring", title=title, status="ok", message=message)
     if location is KeyPlace.FILE:
-        message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
+        message = _(
+            "Keys are kept unencrypted in {path}, as you chose. Backups and exports do not contain this file.",
+            path=path,
+        )
         return Check(
             name="keyring",
             title=title,
@@ -412,7 +415,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
 
 async def _answering(embedder: Embedder) -> Check:
     vectors = await embedder.embed(["Atelier"])
-    message = _("{id} answers with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
+    message = _("{id} returns vectors with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
     return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 

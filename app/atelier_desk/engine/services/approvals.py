@@ -99,7 +99,7 @@ class ApprovalService:
         if every and not waiting:
             raise ConflictError(_DECIDED[every[0].status], code="not_pending")
         if len(together(waiting)) != 1:
-            raise UsageError(N_("These calls cannot be allowed together. Decide about each of them."))
+            raise UsageError(N_("These calls cannot be allowed together. Decide on each of them."))
         await self._context.runs.answering.allow_together(waiting[0].run_id, {each.id for each in waiting})
         for each in waiting:
             self._context.bus.changed("approval", each.id)

@@ -142,7 +142,9 @@ class PermissionService:
             raise UsageError(
                 N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near)
             )
-        raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
+        raise UsageError(
+            N_("There is no tool {name}. To list all tools: atelier tools list"), code="unknown", name=read.name
+        )
 
     async def unmatchable(self, texts: Iterable[str]) -> dict[str, CallText]:
         """Return the rules that can never match a call of the present tools, and why."""
