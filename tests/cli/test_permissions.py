@@ -62,8 +62,8 @@ def test_rules_are_listed_by_last_use_and_unused_ones_marked(cli: Cli) -> None:
     used, new, old, stale = rows
     assert used.split() == ["c" * 32, "deny", "used(x:*)", "always", f"{now - timedelta(days=1):%Y-%m-%d}"]
     assert new.split()[1:] == ["ask", "new", "always", "–"]
-    assert old.endswith("–, unused")
-    assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, unused")
+    assert old.endswith("–, not used recently")
+    assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, not used recently")
 
 
 def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -> None:

@@ -37,8 +37,8 @@ def register(add: AddCommands) -> None:
     group.command("clean", _("delete undo data that exceeds the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
     delete = group.command("delete-leftovers", _("permanently delete leftover undo data"))
-    delete.add_argument("leftover", nargs="*", help=_("ids as shown in the list of leftovers"))
-    flag(delete, "--all", _("all leftovers"))
+    delete.add_argument("leftover", nargs="*", help=_("ids as shown by `files leftovers`"))
+    flag(delete, "--all", _("all leftover undo data"))
     for name, words in (
         ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
         ("distrust", _("stop trusting folders: ignore their AGENTS.md")),

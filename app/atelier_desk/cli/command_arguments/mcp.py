@@ -34,7 +34,7 @@ def register(add: AddCommands) -> None:
         "--approve",
         metavar="TOOL",
         nargs="*",
-        help=_("approve the current version of these tools; without names, of all"),
+        help=_("approve the current version of these tools; without names, of all tools"),
     )
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))

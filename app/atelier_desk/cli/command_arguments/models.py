@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     group = add.group("models")
     listing = group.command("list", _("list all models that can be reached"), needs=DATABASE)
-    listing.add_argument("--provider", metavar="P", help=_("only this provider"))
+    listing.add_argument("--provider", metavar="P", help=_("only models of this provider"))
 
     group.command(
         "refresh",

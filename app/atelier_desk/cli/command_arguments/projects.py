@@ -30,7 +30,9 @@ def register(add: AddCommands) -> None:
     search = group.command("search", _("search code and texts by words and meaning"))
     search.add_argument("query", metavar="TEXT")
     several(search, "--project", "NAME", _("only in this project (repeatable)"))
-    search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only this kind (repeatable)"))
+    search.add_argument(
+        "--kind", choices=KINDS, action="append", default=[], help=_("only results of this kind (repeatable)")
+    )
     limit(search, 10, _("maximum number of results (default: 10)"))
     search.add_argument(
         "--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("minimum relevance, 0 to 1")

@@ -47,7 +47,7 @@ def register(add: AddCommands) -> None:
     formats = _("default: the extension of --output, else json, which can be imported; pdf only in the window")
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument(
-        "--output", metavar="FILE", default="", help=_("a new file to write instead of standard output")
+        "--output", metavar="FILE", default="", help=_("a new file to write to, instead of standard output")
     )
     imported = group.command(
         "import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat")

@@ -38,7 +38,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         if rule.held:
             return _("disabled: from another installation's backup")
         date = f"{rule.last_matched_at:%Y-%m-%d}" if rule.last_matched_at else "–"
-        return _("{date}, unused", date=date) if atelier.permissions.unused(rule) else date
+        return _("{date}, not used recently", date=date) if atelier.permissions.unused(rule) else date
 
     more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
     rows = ((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last(rule)) for rule in found)

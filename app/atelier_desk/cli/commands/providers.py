@@ -92,7 +92,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
                 example=preset.example,
             )
     if arguments.kind is None:
-        raise UsageError(N_("Say which server it is: --preset SERVICE, see atelier providers presets; or --kind KIND."))
+        raise UsageError(N_("Say which server it is: --preset SERVICE (see atelier providers presets) or --kind KIND."))
     if provider_type(arguments.kind).builtin:
         raise UsageError(N_("The local provider is built in and does not need to be added."))
     fields, secrets = connection_fields(arguments, out)

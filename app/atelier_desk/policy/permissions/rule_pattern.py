@@ -87,8 +87,8 @@ def _check(rule: str, argument: str) -> None:
     if argument.startswith("!"):
         raise UsageError(
             N_(
-                "“{rule}” begins with an exclamation mark. A rule cannot take paths out of another; write a second "
-                "rule."
+                "“{rule}” begins with an exclamation mark. A rule cannot exclude paths from another; write a "
+                "second rule."
             ),
             rule=rule,
         )

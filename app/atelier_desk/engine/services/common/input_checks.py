@@ -104,7 +104,7 @@ def build(model: type[M], what: str, /, **fields: object) -> M:
         return model(**fields)
     except ValidationError as error:
         raise UsageError(
-            N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)
+            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error)
         ) from None
 
 
@@ -149,5 +149,5 @@ def parse_json(model: type[M], source: str | bytes, what: str, most: int = limit
         return model.model_validate_json(source)
     except ValidationError as error:
         raise UsageError(
-            N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)
+            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error)
         ) from None
