@@ -281,6 +281,6 @@ async def test_a_call_to_be_decided_alone_is_not_approved_with_others(engine: En
     plain: dict[str, Any] = {"reason": "manual", "risk": "medium", "always": ("CalculatorTool",)}
     first = await engine.asked(**plain)
     second = await engine.asked(**(plain | fields))
-    with pytest.raises(UsageError, match="Decide about each"):
+    with pytest.raises(UsageError, match="Decide on each"):
         await engine.approvals.approve_together([first.id, second.id])
     assert [each.status for each in await engine.approvals.pending()] == [ApprovalStatus.PENDING] * 2
