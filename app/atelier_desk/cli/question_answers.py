@@ -110,7 +110,7 @@ class Answers(Asker[UserQuestion]):
         first = (
             _("Answer ({hint}): ", hint=hint)
             if kind is QuestionType.TEXT
-            else _("Options (numbers with commas; {hint}): ", hint=hint)
+            else _("Options (numbers separated by commas; {hint}): ", hint=hint)
         )
         typed = await self._typed(first)
         if typed in (LATER, SKIP):

@@ -40,9 +40,9 @@ UNREADABLE_ROW = N_(
     "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
-    "The database in {path} has lost its last {count} saved changes because part of it was damaged. "
-    "Restore a backup with: atelier backup restore FILE, or continue with what is left with "
-    "--accept-loss."
+    "The database in {path} has lost the changes that were saved last ({count}) because part of "
+    "it was damaged. Restore a backup with: atelier backup restore FILE, or continue with what "
+    "is left with --accept-loss."
 )
 DISK_FULL = N_(
     "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again."

@@ -75,20 +75,23 @@ def _register_add(group: AddCommands) -> None:
         "--env",
         metavar="NAME=VALUE",
         action="append",
-        help=_("an environment variable of the program; what looks like a secret goes to the keyring (repeatable)"),
+        help=_(
+            "an environment variable of the program; what looks like a secret is stored in the keyring (repeatable)"
+        ),
     )
     added.add_argument(
         "--secret",
         metavar="NAME=VALUE",
         action="append",
-        help=_("a variable whose value goes to the keyring (repeatable)"),
+        help=_("a variable whose value is stored in the keyring (repeatable)"),
     )
     added.add_argument(
         "--header",
         metavar="'NAME: VALUE'",
         action="append",
         help=_(
-            "a header sent with each request; a value goes to the keyring, $VARIABLE stays a reference (repeatable)"
+            "a header sent with each request; a value is stored in the keyring, $VARIABLE stays a "
+            "reference (repeatable)"
         ),
     )
     added.add_argument(

@@ -85,7 +85,7 @@ def register(add: AddCommands) -> None:
     audit.add_argument("--until", metavar="WHEN", type=moment, help=_("only decisions before WHEN"))
     most = _("show at most the N newest (default: {count}; all with --csv)", count=AUDITED)
     audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
-    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - is standard output"))
+    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - writes to standard output"))
 
 
 def moment(text: str) -> datetime:

@@ -22,7 +22,7 @@ def register(add: AddCommands) -> None:
     edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
     edit.add_argument("--rename", metavar="NAME", help=_("another name"))
     for command in (added, edit):
-        command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
+        command.add_argument("--description", metavar="TEXT", help=_("a one-line description"))
     imported = group.command(
         "import", _("import prompts from files: Markdown, also from Claude Code, Copilot and Codex; recipes from goose")
     )

@@ -78,8 +78,8 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
         metavar="'NAME: $VAR'",
         action="append",
         help=_(
-            "a header sent with each request; for $VARIABLE, only the name is stored; any other value goes to "
-            "the keyring (repeatable)"
+            "a header sent with each request; for $VARIABLE, only the name is stored; any other value is "
+            "stored in the keyring (repeatable)"
         ),
     )
     parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))

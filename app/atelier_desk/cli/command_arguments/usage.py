@@ -28,4 +28,6 @@ def register(add: AddCommands) -> None:
         action=BooleanOptionalAction,
         help=_("until the end of the month, allow requests without a known price, which the limit cannot count"),
     )
-    command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))
+    command.add_argument(
+        "--csv", metavar="FILE", help=_("write all figures as CSV to a file; - writes to standard output")
+    )

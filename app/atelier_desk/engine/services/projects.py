@@ -217,7 +217,8 @@ class ProjectService:
             problem = await self._repo.problem(project_id, below)
             if below not in project.readable and (problem is None or not problem.secret):
                 raise UsageError(
-                    N_("{path} was not skipped as a secret, so it needs no permission."), path=below or project.root
+                    N_("{path} was not left out as a possible secret, so it needs no permission."),
+                    path=below or project.root,
                 )
             known.append(below)
         elif len(known) == len(project.readable):

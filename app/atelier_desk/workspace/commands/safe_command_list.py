@@ -75,7 +75,7 @@ ABOUT = {
     "nproc": N_("Prints the number of processors"),
     "od": N_("Prints the bytes of files"),
     "paste": N_("Prints lines of several files side by side"),
-    "printf": N_("Prints text in a simple format"),
+    "printf": N_("Prints formatted text"),
     "pwd": N_("Prints the current folder"),
     "readlink": N_("Prints where a link leads"),
     "realpath": N_("Prints the whole path of a file"),
