@@ -54,8 +54,8 @@ NO_FILES_LEFT = N_(
 )
 MEMORY_LIMIT = N_(
     "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to "
-    "{needed_mb} MB, although it uses little of it. Raise the limit (ulimit -v unlimited), then start "
-    "Atelier again."
+    "{needed_mb} MB, even if it uses little of it. Raise the limit (ulimit -v unlimited), then "
+    "start Atelier again."
 )
 CLOCK = N_("The clock of this computer shows a time before 1970. Set the correct time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
