@@ -40,9 +40,9 @@ UNREADABLE_ROW = N_(
     "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
-    "The database in {path} has lost its last {count} saved changes because part of it was damaged. "
-    "Restore a backup with: atelier backup restore FILE, or continue with what is left with "
-    "--accept-loss."
+    "The database in {path} has lost the changes that were saved last ({count}) because part of "
+    "it was damaged. Restore a backup with: atelier backup restore FILE, or continue with what "
+    "is left with --accept-loss."
 )
 DISK_FULL = N_(
     "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again."
@@ -54,8 +54,8 @@ NO_FILES_LEFT = N_(
 )
 MEMORY_LIMIT = N_(
     "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to "
-    "{needed_mb} MB, although it uses little of it. Raise the limit (ulimit -v unlimited), then start "
-    "Atelier again."
+    "{needed_mb} MB, even if it uses little of it. Raise the limit (ulimit -v unlimited), then "
+    "start Atelier again."
 )
 CLOCK = N_("The clock of this computer shows a time before 1970. Set the correct time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
@@ -96,9 +96,8 @@ MOVED = N_(
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
 RECORD_EXISTS = N_(
-    "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was "
-    "changed. "
-    "Import the file as a copy, with: --on-conflict rename"
+    "The file contains a row with the identifier {id} ({what}), which belongs to another "
+    "workflow here. Nothing was changed. Import the file as a copy, with: --on-conflict rename"
 )
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")

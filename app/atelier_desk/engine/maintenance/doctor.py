@@ -262,7 +262,10 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
         title=title,
         status="warn" if all(each.missing for each in found) else "fail",
         message=" ".join([*named, *more]),
-        fix=_("Attach it again, or restore a backup that has it: atelier backup restore FILE"),
+        fix=_(
+            "Attach the missing or damaged files again, or restore a backup that contains them: atelier "
+            "backup restore FILE"
+        ),
     )
 
 
@@ -350,7 +353,10 @@ async def _keyring(atelier: Opened) -> Check:
         message = _("API keys are stored in the system keyring.")
         return Check(name="keyring", title=title, status="ok", message=message)
     if location is KeyPlace.FILE:
-        message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
+        message = _(
+            "Keys are kept unencrypted in {path}, as you chose. Backups and exports do not contain this file.",
+            path=path,
+        )
         return Check(
             name="keyring",
             title=title,
@@ -409,7 +415,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
 
 async def _answering(embedder: Embedder) -> Check:
     vectors = await embedder.embed(["Atelier"])
-    message = _("{id} answers with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
+    message = _("{id} returns vectors with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
     return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 
@@ -438,7 +444,10 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
             title=title,
             status="ok",
             message=ngettext(
-                "Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms
+                "Answers in {ms} ms and offers {n} model.",
+                "Answers in {ms} ms and offers {n} models.",
+                health.models,
+                ms=health.latency_ms,
             ),
         )
     return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))

@@ -37,7 +37,7 @@ MOUNTED = N_(
     "The folder {path} is a mounted disk, so it cannot be replaced. Nothing was changed. Unmount it, or "
     "restore into another folder with --data-dir."
 )
-IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
+IN_USE = N_("The data in {path} is in use. Close Atelier before you restore a backup.")
 
 
 async def restore(
