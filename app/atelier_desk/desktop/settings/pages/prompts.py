@@ -209,7 +209,7 @@ class PromptsPage(ListFormPage[Prompt]):
             await self.show_again(done.prompt.id)
             ignored = ", ".join(done.ignored)
             if ignored:
-                toast(self, _("{name} imported without: {fields}", name=f"/{done.prompt.name}", fields=ignored))
+                toast(self, _("{name} imported. Ignored fields: {fields}", name=f"/{done.prompt.name}", fields=ignored))
             else:
                 toast(self, _("{name} imported", name=f"/{done.prompt.name}"))
 
