@@ -189,7 +189,7 @@ class ApprovalsPage(RowsPage):
     def _build_rules(self) -> None:
         card = self.section(N_("Rules"))
         hint = N_("Deny overrides Ask, and Ask overrides Allow. Where no rule applies, the profile decides.")
-        self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter the rules"))
+        self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter rules"))
         self.rules = RuleList(self)
         fill(card.body, bind_text(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
         add = control(QPushButton(self), "rule-add", N_("Add a rule…"), on=lambda: self._edit(None))
