@@ -42,7 +42,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     tested = cli("mcp", "test", "plain")
     assert "changed since you approved it: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
-    assert "changed: asks before every call" in shown.out
+    assert "changed: every call needs approval" in shown.out
     assert "Previous description of echo: Says it again." in shown.err
     rows = cli("mcp", "tools", "plain", "--approve", "--off", "more", "--json").json
     assert [(row["tool"], row["state"], row["on"]) for row in rows] == [

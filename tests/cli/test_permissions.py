@@ -155,7 +155,7 @@ def test_the_deciding_rule_is_shown_and_nothing_is_run(cli: Cli, tmp_path: Path)
     french = cli(
         "--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free"
     ).out
-    assert french == "Autoriser\u00a0: aucune règle ne s’applique, le profil «\u00a0Libre\u00a0» décide.\n"
+    assert french == "Autoriser\u00a0: aucune règle ne s’applique, donc le profil «\u00a0Libre\u00a0» décide.\n"
     assert (
         cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json[
             "action"

@@ -24,7 +24,7 @@ from tests.support.fake_bridge import DelayedResult, settle
 REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
-RUNS = "Usually only changes to files in the workspace can be undone."
+RUNS = "Usually, only changes to files in the workspace can be undone."
 SERVER = "What the server does cannot be undone here."
 
 

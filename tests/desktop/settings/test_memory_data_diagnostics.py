@@ -447,7 +447,7 @@ async def test_the_time_of_memory_extraction_is_a_setting(window: SettingsWindow
     window.show_page("memory")
     await settle()
     choice = find("memory-at-end")
-    assert choice.currentText() == "When I said something about myself"
+    assert choice.currentText() == "When I say something about myself"
     choice.setCurrentIndex(choice.findText("Never"))
     choice.activated.emit(choice.currentIndex())
     await settle()

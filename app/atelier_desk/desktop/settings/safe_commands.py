@@ -40,7 +40,7 @@ class SafeCommands(QWidget):
         super().__init__(parent)
         self._commands = safe_commands()
         self.shown: list[SafeCommand] = []
-        self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter the commands"))
+        self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter commands"))
         table = self.table = control(QTableWidget(0, 3, self), "safe-commands")
         bind_text(table, name=N_("Commands that run without asking"))
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)

@@ -108,7 +108,9 @@ class FolderButton(Picker):
         folders = self._controller.folders
         if not folders:
             return _("Grant agents access to a folder")
-        hint = [_("Restore it, choose another folder, or revoke access.")] if self._controller.missing else []
+        hint = (
+            [_("Restore the missing folder, choose another one, or revoke access.")] if self._controller.missing else []
+        )
         text = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
         return "\n".join([text, *map(self._state_line, folders), *hint])
 

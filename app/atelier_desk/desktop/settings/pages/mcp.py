@@ -104,8 +104,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("Servers"))
         about = N_(
-            "MCP servers give agents tools from other programs. Calls to them are treated as external access, "
-            "whatever the server declares."
+            "MCP servers give agents tools from other programs. Calls to these tools are treated as external "
+            "access, whatever the server declares."
         )
         card.body.addWidget(bind_text(label("", "muted", self, wrap=True), about))
         self.build_list(
@@ -126,7 +126,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.form = McpForm(self)
         self.key_note = KeyNote(bridge, "mcp", self, variable=False)
         fill(self.form_card.body, self.form, self.key_note)
-        self._agents_card = self.section(N_("Agents with its tools"))
+        self._agents_card = self.section(N_("Agents that can use this server"))
         self._agent_list = RowList(self._agents_card, spacing=6)
         self._agents_card.body.addWidget(self._agent_list)
         self._tools_card = self.section(N_("Tools"))

@@ -186,9 +186,9 @@ class UsagePage(SettingsPage):
         usage = total.usage
         count = ngettext("{number} token", "{number} tokens", total.tokens, number=number(total.tokens))
         cost = _("cost unknown") if total.cost is None else cost_text(total)
-        facts = [count, cost, saved_text(total), _("{time} generation time", time=duration(total.duration_ms))]
+        facts = [count, cost, saved_text(total), _("{time} of generation", time=duration(total.duration_ms))]
         self.summary.setText(" · ".join(filter(None, facts)))
-        notes = [_("A copied workflow also counts the usage of the original.")]
+        notes = [_("The usage of a copied workflow includes that of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
                 "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from "
@@ -219,7 +219,7 @@ class UsagePage(SettingsPage):
         text = "; ".join(
             _("{name}: {text}", name=bar.name, text=bar.text) for bar in bars if bar.length or measure == "cost"
         )
-        self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
+        self.chart.setAccessibleName(_("Bar chart: {what}, {by}", what=what, by=self.by.currentText().lower()))
         self.chart.setAccessibleDescription(text)
 
     def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:
