@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
@@ -302,10 +303,11 @@ class _Check:
             # The next page begins with the last position of this one, of which more rows may follow.
             whole = [row for row in rows if len(rows) < limit or row[key] != rows[-1][key]]
             fresh = [row for row in whole if row["id"].id not in seen]
-            for row in sorted(fresh, key=lambda row: (row[key] or 0, row.get("seq") or 0)):
-                seen.add(row["id"].id)
-                self._seen[table] += 1
-                yield row
+            for _position, together in groupby(fresh, key=lambda row: row[key]):
+                for row in sorted(together, key=lambda row: seq if isinstance(seq := row.get("seq"), int) else 0):
+                    seen.add(row["id"].id)
+                    self._seen[table] += 1
+                    yield row
             if len(rows) < limit:
                 return
             limit = PAGE if fresh else limit * 2
