@@ -10,6 +10,8 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
+from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies.progress import no_progress
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
@@ -24,10 +26,8 @@ _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 """Tables whose rows are named by events."""
 
 
-class Store(Protocol):
+class Store(bounded_reading.Store, Protocol):
     """The part of the store that is needed here; the store itself imports this module."""
-
-    async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
 
     def quiet(self) -> AbstractAsyncContextManager[None]: ...
 
@@ -57,11 +57,13 @@ async def damaged_in(store: Store, workflow_id: str, seen: Counter[str] | None =
 
 async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Return the damaged rows of all workflows. ``progress`` is called with the number checked and the total."""
+    reading = bounded_reading.BoundedReading.of_store(store)
 
     async def check(workflow_id: str, seen: Counter[str]) -> list[Damage]:
+        await reading.give_back()
         return await damaged_in(store, workflow_id, seen)
 
-    return await _everywhere(store.query_all, check, progress)
+    return await _everywhere(reading.run, check, reading.following(progress or no_progress))
 
 
 async def damaged_rows(run: Run, progress: Callable[[int, int], None] | None = None) -> list[Damage]:

@@ -200,13 +200,13 @@ class Store:
         async with self._writer.quiet():
             yield
 
-    async def release_read_memory(self) -> None:
+    async def release_read_memory(self, *, held: bool = False) -> None:
         """Give back the memory of what was read, which the engine keeps until it is closed; requests wait about 0.5 s.
 
-        Does nothing where it could not be opened again, as on a full disk.
+        ``held`` within ``quiet``. Does nothing where it could not be opened again, as on a full disk.
         """
         with contextlib.suppress(StorageError):
-            async with self.quiet():
+            async with contextlib.nullcontext() if held else self.quiet():
                 await self._engine.reopen()
 
     @property

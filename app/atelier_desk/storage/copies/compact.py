@@ -71,7 +71,7 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress)
         try:
             await migration_registry.migrate(target, 0, clock)
             size = 2 * source.size()  # all is copied, then all is compared
-            reading, writing = BoundedReading(source, size), BoundedReading(target, size)
+            reading, writing = BoundedReading.of_engine(source, size), BoundedReading.of_engine(target, size)
             told = writing.following(reading.following(progress))
             rows = await _copy_rows(reading.run, writing.run, new, told)
         finally:

@@ -125,7 +125,7 @@ async def _migrate(
                 counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
             await migration_registry.migrate(engine, before.schema, clock)
             wrong = await migration_registry.missing_definitions(engine, clock)
-            reading = BoundedReading(engine)
+            reading = BoundedReading.of_engine(engine)
             told, done, total = reading.following(progress), 0, sum(before.counts.values())
             for name, count in before.counts.items():
                 read = await count_by_reading(reading.run, name, lambda read: told(done + read, total))  # noqa: B023
