@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
+from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
@@ -168,6 +169,15 @@ def from_os_error(error: OSError, path: object) -> AtelierError:
         # Unrelated to the file's content: a move across file systems, a folder in use.
         return StorageError(INPUT_OUTPUT, code="io", recoverable=True, path=path, detail=text)
     return found
+
+
+def about(error: StorageError, copy: Path, path: Path) -> StorageError:
+    """Return an error about a temporary copy, or a file in it, as one about what it is a copy of; others unchanged."""
+    if not Path(str(error.params.get("path", ""))).is_relative_to(copy):
+        return error
+    return StorageError(
+        error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": path}
+    )
 
 
 def is_of_the_engine(error: BaseException) -> bool:

@@ -296,7 +296,8 @@ async def prepare(
 
 def _has_this_schema(directory: Path) -> bool:
     """Whether an existing database is recorded to have this program's schema; a new one has none yet."""
-    if any(next(directory.parent.glob(f"{name}-*"), None) for name in ("restoring", "unpacking", "verifying")):
+    left = ("restoring", "unpacking", "verifying", "backing-up")
+    if any(next(directory.parent.glob(f"{name}-*"), None) for name in left):
         from atelier_desk.storage.copies import restore
 
         restore.finish_restore(directory.parent)

@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import time
 import zipfile
 from pathlib import Path
@@ -28,6 +29,7 @@ from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.storage.child_programs import run
 from tests.storage.copies.killed_restores import check_killed_restore, fill
 from tests.storage.damaged_databases import closed_database, cut, flip, only
 from tests.support.manual_clock import ManualClock
@@ -286,6 +288,30 @@ async def test_a_backup_cancelled_after_its_last_report_leaves_no_file(
         with pytest.raises(asyncio.CancelledError):
             await job
     assert not list(datadir.backups.iterdir())
+
+
+@pytest.mark.parametrize("where", ["backups", "elsewhere"])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+async def test_what_a_killed_backup_left_is_deleted_at_the_next_start(
+    datadir: DataDir, tmp_path: Path, where: str, share: float
+) -> None:
+    await closed_database(datadir.database)
+    folder = datadir.backups if where == "backups" else tmp_path / "elsewhere"
+    ended = await asyncio.to_thread(run, "backup-until-killed", datadir.root, folder / "mine.zip", share)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert [path.name for path in folder.iterdir()] == [".mine.zip.tmp"], "an unverified file is not called a backup"
+    async with await Store.open(datadir.database):
+        assert not list(folder.iterdir())
+        assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_note_never_has_another_file_deleted(datadir: DataDir, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    for number, noted in enumerate([bytes(tmp_path / "letter.txt"), b"\0", b""]):
+        (datadir.root / f"backing-up-{number}").write_bytes(noted)
+    async with await Store.open(datadir.database):
+        assert (tmp_path / "letter.txt").read_text() == "dear"
+        assert not list(datadir.root.glob("*ing-*"))
 
 
 async def test_holding_writes_ends_at_the_next_file_when_cancelled(

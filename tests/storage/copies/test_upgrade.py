@@ -336,6 +336,7 @@ async def test_the_unfinished_backup_of_a_killed_upgrade_is_removed(tmp_path: Pa
     datadir = DataDir(folder / "data").ensure()
     left = datadir.backups / ".before-schema-14-20260101T000000000000Z.zip.tmp"
     left.write_bytes(b"PK")
+    (datadir.root / "backing-up-1").write_text(str(left))
     async with await Store.open(datadir.database):
         assert not left.exists()
         assert [path.suffix for path in datadir.backups.iterdir()] == [".zip"]
