@@ -18,6 +18,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import error_messages
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies import restore as restore_module
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
@@ -359,6 +360,25 @@ async def test_a_backup_is_verified_in_the_data_folder_which_needs_the_room(
     assert caught.value.code == "disk_full"
     assert Path(str(caught.value.params["path"])).is_relative_to(datadir.root)
     assert not list(datadir.backups.iterdir())
+
+
+async def test_a_disk_that_fills_up_during_a_backup_says_what_the_backup_needs(
+    datadir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (datadir.tools / "large.bin").write_bytes(os.urandom(3_000_000))
+
+    def full(*_given: object) -> bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with await Store.open(datadir.database) as store:
+        monkeypatch.setattr(backup_file, "_seal", full)
+        monkeypatch.setattr(error_messages, "free_bytes", lambda path: 1_000_000)
+        with pytest.raises(StorageError) as caught:
+            await backup.create(store, datadir, tmp_path / "one.zip")
+    assert (caught.value.code, caught.value.params["path"]) == ("disk_full", tmp_path / "one.zip")
+    assert caught.value.params["free_mb"] == 4, "the unfinished file is deleted"
+    assert caught.value.params["needed_mb"] == (3_000_000 + MIN_FREE_BYTES) // 1_000_000
+    assert not (tmp_path / ".one.zip.tmp").exists()
 
 
 async def test_what_a_killed_verification_unpacked_is_deleted_at_the_next_start(datadir: DataDir) -> None:

@@ -274,7 +274,8 @@ def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], repo
     except FileNotFoundError as error:
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
     except OSError as error:
-        raise error_messages.from_os_error(error, target) from error
+        written = target.stat().st_size if target.exists() else 0
+        raise error_messages.from_os_error(error, target, written=written, size=size) from error
 
 
 def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str, count: Callable[[int], None]) -> dict[str, str]:
@@ -320,7 +321,7 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
 
     Refuses entries that would leave the folder, and any changed byte.
     """
-    done = 0
+    done = whole = 0
 
     def count(read: int) -> None:
         nonlocal done
@@ -361,7 +362,8 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
     except Exception as error:
         # seeking before the start of the file
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise error_messages.from_os_error(error, folder) from error
+            written = preflight.size_of(folder)
+            raise error_messages.from_os_error(error, folder, written=written, size=whole) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
 

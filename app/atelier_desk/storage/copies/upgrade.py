@@ -89,7 +89,8 @@ async def upgrade(
                 await backup_file.verify_fresh(file, root, progress=begin("verify"))
             await restore.replace_database(stage)
         except StorageError as error:
-            raise error_messages.about(error, stage, directory) from error
+            size = COPIES * await shielded(preflight.size_of, directory)
+            raise await shielded(preflight.of_copy, error, stage, directory, size) from error
         except OSError as error:
             raise error_messages.from_os_error(error, directory) from error
 
