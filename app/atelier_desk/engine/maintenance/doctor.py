@@ -239,6 +239,7 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
 
 
 async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    from atelier_desk.storage.copies import bounded_reading
     from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
 
     title = _("Attachments")
@@ -253,6 +254,8 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
     found = await damaged_attachments(
         atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note
     )
+    if atelier.store.size > bounded_reading.CACHED_BYTES:  # two tables were read whole
+        await atelier.store.release_read_memory()
     if not found:
         message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
         return Check(name="attachments", title=title, status="ok", message=message)
