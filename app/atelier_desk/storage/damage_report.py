@@ -116,9 +116,8 @@ def not_begun(found: Sequence[Damage]) -> StorageError:
 
 def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:
     """Describe a damaged row that was read; any of its values may be wrong."""
-    return Damage(
-        _key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), int(row.get("seq") or 0), problem
-    )
+    seq = found if isinstance(found := row.get("seq"), int) else 0
+    return Damage(_key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), seq, problem)
 
 
 def damaged_row(table: str, row: Mapping[str, Any]) -> StorageError:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
+from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
@@ -45,7 +46,8 @@ LOST_WRITES = N_(
     "is left with --accept-loss."
 )
 DISK_FULL = N_(
-    "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again."
+    "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Nothing that was saved is lost. "
+    "Free some space, for example by moving old backups to another disk, then try again."
 )
 NO_FILES_LEFT = N_(
     "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although "
@@ -158,15 +160,29 @@ def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageE
     return StorageError(DISK_FULL, code="disk_full", recoverable=True, needed_mb=needed // 1_000_000, **facts)
 
 
-def from_os_error(error: OSError, path: object) -> AtelierError:
-    """Return the error for a data file or folder that could not be used."""
+def from_os_error(error: OSError, path: object, *, written: int = 0, size: int = 0) -> AtelierError:
+    """Return the error for a data file or folder that could not be used.
+
+    ``size`` is what the whole work writes on the disk, and ``written`` what is there of it and deleted, both in bytes.
+    """
     # Copying a folder raises an error without a number, whose text has those of its files.
     text = f"{error.strerror} (os error {error.errno})" if error.errno else str(error)
     found = from_text(text, path, opening=True)
+    if found.code == "disk_full":
+        return disk_full(path, free_bytes(path) + written, size + MIN_FREE_BYTES)
     if found.code == "damaged" and error.errno != errno.ENOENT:
         # Unrelated to the file's content: a move across file systems, a folder in use.
         return StorageError(INPUT_OUTPUT, code="io", recoverable=True, path=path, detail=text)
     return found
+
+
+def about(error: StorageError, copy: Path, path: Path) -> StorageError:
+    """Return an error about a temporary copy, or a file in it, as one about what it is a copy of; others unchanged."""
+    if not Path(str(error.params.get("path", ""))).is_relative_to(copy):
+        return error
+    return StorageError(
+        error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": path}
+    )
 
 
 def is_of_the_engine(error: BaseException) -> bool:

@@ -167,6 +167,8 @@ async def _configuration(atelier: Opened) -> Check:
 
 
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
+    from atelier_desk.storage.copies.bounded_reading import BoundedReading
+    from atelier_desk.storage.copies.progress import no_progress
     from atelier_desk.storage.table_pages import count_by_reading
 
     title = _("Database")
@@ -194,12 +196,11 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
                 "restore a backup that was made before the damage: atelier backup restore FILE"
             ),
         )
-    counts = await atelier.store.counts()
-    total, rows = sum(counts.values()), 0
+    counts, reading = await atelier.store.counts(), BoundedReading.of_store(atelier.store)
+    told, total, rows = reading.following(progress or no_progress), sum(counts.values()), 0
     for table in counts:
         before = rows
-        note = (lambda read, before=before: progress(before + read, total)) if progress else None
-        rows += await count_by_reading(atelier.store.query_all, table, note)
+        rows += await count_by_reading(reading.run, table, lambda read: told(before + read, total))  # noqa: B023
     facts = {"version": atelier.store.version, "rows": rows}
     message = _("Schema {version}, {rows} rows, all readable.", **facts)
     if deep:
@@ -238,6 +239,7 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
 
 
 async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    from atelier_desk.storage.copies import bounded_reading
     from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
 
     title = _("Attachments")
@@ -252,6 +254,8 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
     found = await damaged_attachments(
         atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note
     )
+    if atelier.store.size > bounded_reading.CACHED_BYTES:  # two tables were read whole
+        await atelier.store.release_read_memory()
     if not found:
         message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
         return Check(name="attachments", title=title, status="ok", message=message)

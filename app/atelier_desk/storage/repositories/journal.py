@@ -155,14 +155,17 @@ class JournalRepository:
         return EVENTS.decode_all(row for row in rows if EVENTS.is_intact(row))
 
     async def workflow_events(self, workflow_id: str, after_stream: int = 0, limit: int = 1000) -> list[RunEvent]:
-        """Return events of a workflow and its runs with a ``stream_from`` above ``after_stream``, in order."""
+        """Return events of a workflow and its runs with a ``stream_from`` above ``after_stream``, in order.
+
+        ``limit`` may be over ``limits.LIST_MAX``: a reader needs more rows at a time where so many have one number.
+        """
         return EVENTS.decode_all(
             await self._store.query(
                 f"SELECT {EVENT_COLUMNS} FROM run_event WHERE workflow = $workflow AND stream_from > $after "  # noqa: S608
                 "ORDER BY stream_from, seq LIMIT $limit",
                 workflow=record("workflow", workflow_id),
                 after=max(0, after_stream),
-                limit=page_size(limit),
+                limit=limit,
             )
         )
 
