@@ -254,7 +254,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     try:
         await settle()
         assert shown.text().startswith("Ce mois-ci")
-        assert find("usage-limit").text() == "10,00\u202f$", "the currency has the same position as in the sentence below"
+        assert find("usage-limit").text() == "10,00\u202f$", "the position is that of the sentence below"
     finally:
         switch_language("en")
 
