@@ -147,7 +147,7 @@ def test_a_pinned_message_survives_compaction_and_a_compaction_is_undone(
     app.until_reply("Read.")
     app.wait_done()
     pane: Any = show_context(app)
-    pick_row(app, "Result of Reports")
+    pick_row(app, "Result of “Reports”")
     app.click("context-pin")
     app.until(lambda: any(item.pinned for item in pane.request.items), "it is pinned")
     app.send(NEXT)

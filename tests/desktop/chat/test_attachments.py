@@ -421,7 +421,7 @@ async def test_warnings_about_secrets_long_texts_and_unsupported_images_come_bef
     await room.open(workflow.id)
     room.drop(tmp_path / ".env")
     await room.attached(".env")
-    assert ".env: may contain secrets" in room.note
+    assert ".env may contain secrets" in room.note
     room.panel.composer.attachments.chips[0].remove.click()
     assert room.note == ""
     choices = room.panel.choices

@@ -231,7 +231,8 @@ async def test_in_a_narrow_window_the_cost_is_visible_and_hidden_columns_are_in_
         await settle()
         qtbot.waitUntil(lambda: table.isColumnHidden(1) and table.horizontalScrollBar().maximum() == 0)
         assert table.visualItemRect(table.item(0, 5)).right() <= table.viewport().width()
-        assert f"{table.horizontalHeaderItem(1).text()}: {table.item(0, 1).toolTip()}" in table.item(0, 0).toolTip()
+        colon = "\u00a0: " if language == "fr" else ": "
+        assert table.horizontalHeaderItem(1).text() + colon + table.item(0, 1).toolTip() in table.item(0, 0).toolTip()
     finally:
         theme().set_scale(100)
         switch_language("en")
@@ -254,7 +255,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     try:
         await settle()
         assert shown.text().startswith("Ce mois-ci")
-        assert find("usage-limit").text() == "10,00\u202f$", "the currency has the same position as in the sentence below"
+        assert find("usage-limit").text() == "10,00\u202f$", "the position is that of the sentence below"
     finally:
         switch_language("en")
 

@@ -268,7 +268,7 @@ async def test_another_key_is_chosen_and_one_of_the_window_is_refused(
     assert page.field.button.text() == "Ctrl+Alt+J"
     await record(Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
     assert backend.held == "CTRL+ALT+j"
-    assert "is used by “Command palette”" in page._key_row.hint.text()
+    assert "is already used by “Command palette”" in page._key_row.hint.text()
     page.field.reset.click()
     await settle()
     assert backend.held == "CTRL+ALT+space"

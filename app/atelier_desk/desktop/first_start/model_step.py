@@ -79,7 +79,7 @@ class ModelStep(Step):
         self._grid.setSpacing(8)
         self._panel = QVBoxLayout()
         self.starter = self._add(
-            TileChoice("starter", N_("Starter model (offline)"), STARTER_ABOUT, self, config=None, proposed=STARTER),
+            TileChoice("starter", N_("Starter (offline)"), STARTER_ABOUT, self, config=None, proposed=STARTER),
             show=False,
         )
         for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
@@ -318,7 +318,7 @@ class ModelStep(Step):
             self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
-        shown = _("Starter model (offline)") if choice is self.starter else model
+        shown = _("Starter (offline)") if choice is self.starter else model
         self.busy.note(
             _(
                 "{model} answered in {time}: “{text}”",

@@ -165,7 +165,7 @@ async def test_a_search_that_first_reads_the_history_shows_how_far_it_is(
     assert search._count.text() == "Searching…"
     engine.answers["usage.reading"] = (3, 12)
     await settle()
-    assert search._count.text() == "Reading the history: 3 of 12 workflows…"
+    assert search._count.text() == "Reading the history of workflows: 3 of 12…"
     await results.release()
     await settle()
     assert search._count.text() == "4 results"
