@@ -101,7 +101,7 @@ class WindowActions(ChildWindows):
 
     @action(
         "import-workflow",
-        N_("Import workflow or chats…"),
+        N_("Import workflows or chats…"),
         group="workflow",
         icon="import",
         keywords="chatgpt claude open webui librechat",

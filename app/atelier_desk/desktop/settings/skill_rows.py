@@ -90,7 +90,11 @@ class PlaceCard(QWidget):
             QPushButton(self),
             f"skills-trust-{place.folder}",
             N_("Revoke trust") if place.trusted else N_("Trust"),
-            name=lambda: _("Trust {folder}", folder=place.folder),
+            name=lambda: (
+                _("{name}: {text}", name=_("Revoke trust"), text=place.folder)
+                if place.trusted
+                else _("Trust {folder}", folder=place.folder)
+            ),
             on=lambda: trusted(place.folder, not place.trusted),
         )
         trust.setVisible(bool(place.folder))
