@@ -60,7 +60,7 @@ class EncodedMessages:
     def __init__(self, convert: Callable[[ChatMessage], dict[str, Any]]) -> None:
         self._convert = convert
         self._kept: dict[int, EncodedMessage] = {}
-        self._gone = self._forget
+        self._callback = self._discard
 
     def all(self, messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
         """Return the messages converted; kept ones are ``EncodedMessage``."""
@@ -82,13 +82,13 @@ class EncodedMessages:
             return converted  # sending it says what is wrong
         size = encoded.size
         if EncodedMessages._bytes + size <= MOST_BYTES:
-            encoded.source = source = _Source(message, self._gone)
+            encoded.source = source = _Source(message, self._callback)
             source.key = id(message)
             self._kept[source.key] = encoded
             EncodedMessages._bytes += size
         return encoded
 
-    def _forget(self, source: weakref.ref[ChatMessage]) -> None:
+    def _discard(self, source: weakref.ref[ChatMessage]) -> None:
         assert isinstance(source, _Source)
         EncodedMessages._bytes -= self._kept.pop(source.key).size
 
