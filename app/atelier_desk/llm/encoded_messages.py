@@ -59,17 +59,17 @@ class EncodedMessages:
 
     def __init__(self, convert: Callable[[ChatMessage], dict[str, Any]]) -> None:
         self._convert = convert
-        self._kept: dict[int, EncodedMessage] = {}
+        self._cached: dict[int, EncodedMessage] = {}
         self._callback = self._discard
 
     def all(self, messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
         """Return the messages converted; kept ones are ``EncodedMessage``."""
-        kept = self._kept
+        kept = self._cached
         return [kept.get(id(message)) or self._new(message) for message in messages]
 
     def one(self, message: ChatMessage) -> dict[str, Any]:
         """Return a message converted; a kept one is an ``EncodedMessage``."""
-        return self._kept.get(id(message)) or self._new(message)
+        return self._cached.get(id(message)) or self._new(message)
 
     def _new(self, message: ChatMessage) -> dict[str, Any]:
         converted = self._convert(message)
@@ -84,13 +84,13 @@ class EncodedMessages:
         if EncodedMessages._bytes + size <= MOST_BYTES:
             encoded.source = source = _Source(message, self._callback)
             source.key = id(message)
-            self._kept[source.key] = encoded
+            self._cached[source.key] = encoded
             EncodedMessages._bytes += size
         return encoded
 
     def _discard(self, source: weakref.ref[ChatMessage]) -> None:
         assert isinstance(source, _Source)
-        EncodedMessages._bytes -= self._kept.pop(source.key).size
+        EncodedMessages._bytes -= self._cached.pop(source.key).size
 
 
 def encoded_object(fields: dict[str, Any]) -> str:
