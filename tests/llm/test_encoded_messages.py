@@ -120,7 +120,7 @@ def test_a_message_is_converted_once_as_long_as_it_lives(converted: list[ChatMes
     messages[0] = messages[0].model_copy(update={"content": "c"})
     assert kept.all(messages)[0] == {"content": "c"}
     del messages
-    assert kept._kept == {}
+    assert kept._cached == {}
 
 
 def test_nothing_is_kept_beyond_the_limit(converted: list[ChatMessage], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,7 +135,7 @@ def test_nothing_is_kept_beyond_the_limit(converted: list[ChatMessage], monkeypa
 def test_pictures_are_not_kept(converted: list[ChatMessage]) -> None:
     message, kept = user("a", images=(ImagePart(media_type="image/png", data="aGk="),)), form(converted)
     assert not isinstance(kept.one(message), EncodedMessage)
-    assert kept._kept == {}
+    assert kept._cached == {}
 
 
 def test_what_is_no_json_is_refused_when_it_is_sent() -> None:

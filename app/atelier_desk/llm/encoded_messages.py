@@ -9,7 +9,6 @@ import itertools
 import json
 import weakref
 from collections.abc import Callable, Iterable
-from functools import partial
 from json.encoder import encode_basestring
 from typing import Any, ClassVar
 
@@ -24,6 +23,14 @@ encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 """Return a value as JSON text, which may have lone surrogates. Raises ValueError for a number that is not finite."""
 
 
+class _Source(weakref.ref[ChatMessage]):
+    """The message that was encoded; ``key`` is its id."""
+
+    __slots__ = ("key",)
+
+    key: int
+
+
 class EncodedMessage(dict[str, Any]):
     """A message in a server's format.
 
@@ -31,13 +38,13 @@ class EncodedMessage(dict[str, Any]):
 
     Attributes:
         text: the same as JSON.
-        source: the message, weakly referenced.
+        source: the message.
     """
 
     __slots__ = ("source", "text")
 
     text: str
-    source: weakref.ref[ChatMessage]
+    source: _Source
 
     @property
     def size(self) -> int:
@@ -52,16 +59,17 @@ class EncodedMessages:
 
     def __init__(self, convert: Callable[[ChatMessage], dict[str, Any]]) -> None:
         self._convert = convert
-        self._kept: dict[int, EncodedMessage] = {}
+        self._cached: dict[int, EncodedMessage] = {}
+        self._callback = self._discard
 
     def all(self, messages: Iterable[ChatMessage]) -> list[dict[str, Any]]:
         """Return the messages converted; kept ones are ``EncodedMessage``."""
-        kept = self._kept
+        kept = self._cached
         return [kept.get(id(message)) or self._new(message) for message in messages]
 
     def one(self, message: ChatMessage) -> dict[str, Any]:
         """Return a message converted; a kept one is an ``EncodedMessage``."""
-        return self._kept.get(id(message)) or self._new(message)
+        return self._cached.get(id(message)) or self._new(message)
 
     def _new(self, message: ChatMessage) -> dict[str, Any]:
         converted = self._convert(message)
@@ -74,13 +82,15 @@ class EncodedMessages:
             return converted  # sending it says what is wrong
         size = encoded.size
         if EncodedMessages._bytes + size <= MOST_BYTES:
-            encoded.source = weakref.ref(message, partial(self._forget, id(message)))
-            self._kept[id(message)] = encoded
+            encoded.source = source = _Source(message, self._callback)
+            source.key = id(message)
+            self._cached[source.key] = encoded
             EncodedMessages._bytes += size
         return encoded
 
-    def _forget(self, key: int, _source: weakref.ref[ChatMessage]) -> None:
-        EncodedMessages._bytes -= self._kept.pop(key).size
+    def _discard(self, source: weakref.ref[ChatMessage]) -> None:
+        assert isinstance(source, _Source)
+        EncodedMessages._bytes -= self._cached.pop(source.key).size
 
 
 def encoded_object(fields: dict[str, Any]) -> str:

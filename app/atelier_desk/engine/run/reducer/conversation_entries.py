@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -154,16 +154,16 @@ class History(tuple[ContextEntry, ...]):
         longer = History(self + new)
         longer.tokens = self.tokens + new.tokens
         longer.not_plain = (*self.not_plain, *(len(self) + position for position in new.not_plain))
-        longer.in_turn = self.in_turn and _in_turn(new, len(self))
+        longer.in_turn = self.in_turn and not new.not_plain and _in_turn(new, len(self))
         return longer
 
 
-def _in_turn(entries: Iterable[ContextEntry], first: int) -> bool:
-    """Whether entries go on in turn from this position, at which the user speaks if it is even."""
-    return all(
-        entry.plain and entry.text.strip() and (entry.kind is EntryKind.REPLY) == bool(position % 2)
-        for position, entry in enumerate(entries, first)
-    )
+def _in_turn(entries: Sequence[ContextEntry], first: int) -> bool:
+    """Whether texts go on in turn from this position, at which the user speaks if it is even."""
+    reply = EntryKind.REPLY
+    replies = [entry.kind is reply for entry in entries]
+    expected = ([False, True] * (len(replies) // 2 + 1))[first % 2 :][: len(replies)]
+    return replies == expected and all(map(str.strip, [entry.text for entry in entries]))
 
 
 NO_HISTORY = History()
