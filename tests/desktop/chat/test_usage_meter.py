@@ -5,11 +5,11 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.usage_meter import UsageMeter, shares
-from atelier_desk.desktop.team.team_state import AgentUsage
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.payloads import UsageTotals, UsageUpdated
+from atelier_desk.presentation.rows.team_state import AgentUsage
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import event
 

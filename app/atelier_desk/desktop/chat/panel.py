@@ -21,7 +21,6 @@ from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
-from atelier_desk.desktop.chat.transcript.entry_data import Change
 from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
@@ -39,6 +38,7 @@ from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.desktop.workspace_folders.button import FolderButton
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.llm.registry import builtin_type
+from atelier_desk.presentation.rows.transcript_entries import Change
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.presentation.rows.transcript_entries import Change, Entry
 
 
 class TurnEnds(QObject):

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.stream.event import StreamEvent, Topic
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 class TurnMemories(TurnEnds):

@@ -9,10 +9,10 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from atelier_desk.desktop.team.team_state import AgentUsage
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.presentation.rows.team_state import AgentUsage
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import cost, duration, number, percent, tokens
 

@@ -15,7 +15,6 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.team.model import turn_tree
-from atelier_desk.desktop.team.team_state import limit_figures
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.events.base_event import PauseReason
@@ -28,6 +27,7 @@ from atelier_desk.domain.stream.payloads import (
     SubAgentQuestion,
 )
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.presentation.rows.team_state import limit_figures
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -8,11 +8,11 @@ import pytest
 
 from atelier_desk.cli.event_text import notice
 from atelier_desk.desktop.chat.cards.notice_card import notice_words
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.panes.activity.list import entry_icon, entry_summary, entry_title
-from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.presentation.rows.activity_log import LogEntry
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import NOTICES, notice_kind
 from atelier_desk.support.i18n import spoken
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_summary, entry_time, entry_title
-from atelier_desk.desktop.panes.activity.log import ActivityLog
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.presentation.rows.activity_log import ActivityLog
 from atelier_desk.support.i18n import spoken
 from tests.desktop.panes.activity.scenario import event, one_run
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
-from atelier_desk.desktop.chat.transcript.model import FINAL, Transcript
+from atelier_desk.presentation.rows.transcript import FINAL, Transcript
+from atelier_desk.presentation.rows.transcript_entries import Entry
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

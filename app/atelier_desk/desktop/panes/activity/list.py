@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.tool_call_texts import informative_arguments
-from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.desktop.panes.time_format import clock_time, duration, number
 from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
@@ -23,6 +22,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text
+from atelier_desk.presentation.rows.activity_log import LogEntry
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _

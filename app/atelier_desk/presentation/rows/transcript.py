@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.desktop.chat.transcript.entry_data import (
+from atelier_desk.presentation.rows.transcript_entries import (
     LOADING,
     UNDER_WAY,
     UNFINISHED,
