@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.diff.view import DiffView
+from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -18,6 +19,7 @@ from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
 from tests.desktop.panes.started_docks import started
@@ -312,3 +314,13 @@ async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
     bars = other.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     (bar,) = [bar for bar in bars if bar.isVisible() and bar.count()]
     assert [bar.tabText(number) for number in range(bar.count())] == ["Tasks", "Activity", "Memory", "Reports", "Inbox"]
+
+
+async def test_panes_receive_the_events_of_the_workflow_in_view_alone(qtbot: QtBot) -> None:
+    window = await started(qtbot)
+    pane = window.rail.panes["activity"]
+    assert isinstance(pane, ActivityPane)
+    for workflow in ("other", "w1"):
+        begun = StreamEvent(workflow_id=workflow, run_id=f"run of {workflow}", chunk_type=ChunkType.WORKFLOW_START)
+        window.bridge.stream_event.emit(begun)
+    assert [entry.run_id for entry in pane.log.entries] == ["run of w1"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.memory import Memory
-    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
     from atelier_desk.presentation.rows.transcript_entries import Entry
 
@@ -47,18 +47,6 @@ class TurnMemories(TurnEnds):
     def stands_at(self, shown: Memory, entry: Entry, *, ended: bool) -> bool:
         at = self._written.get((entry.run_id, shown.id))
         return ended if at is None else at == entry.id
-
-    def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
-        super()._on_stream(event)
-        ended = event.payload
-        if (
-            event.workflow_id == self._pages.workflow_id
-            and isinstance(ended, payloads.ToolEnd)
-            and _memory_of(ended.result)
-        ):
-            self.read()
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Memory]]:
         turns: dict[str, list[Memory]] = {}

@@ -24,7 +24,7 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
-from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
+from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
 from atelier_desk.desktop.system.answerable_notifications import approval_notice, plain, question_notice
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.debouncer import Debouncer
@@ -33,6 +33,7 @@ from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
+from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:

@@ -550,6 +550,16 @@ class Transcript:
         self._by_id[entry.id] = entry
 
 
+def concerned(event: StreamEvent) -> set[str]:
+    """The runs of sub-agents whose transcripts an event changes: its own, and the one that talks with it."""
+    from atelier_desk.domain.stream import payloads
+
+    found = {event.run_id} if event.depth else set()
+    if isinstance(data := event.payload, payloads.SubAgentQuestion | payloads.SubAgentAnswer):
+        found.add(data.sub_agent_id)
+    return found
+
+
 def _set_description(call: Call, data: payloads.ToolStart) -> None:
     """Set the tool's description of a starting call."""
     call.effect, call.section, call.presentation, call.taint = data.effect, data.section, data.presentation, data.taint

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk.presentation.rows.transcript import FINAL, Transcript
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
+from atelier_desk.presentation.rows.transcript import FINAL, Transcript, concerned
 from atelier_desk.presentation.rows.transcript_entries import Entry
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class TranscriptPages(QObject):
     Attributes:
         current: None until a workflow was opened.
         complete: the first message is loaded.
+        stream: what the events of this workflow mean.
 
     Signals:
         opened: another workflow's newest page was loaded (Workflow).
@@ -67,7 +69,9 @@ class TranscriptPages(QObject):
         self._loading = False
         self._wanted = ""
         self._reading, self._reading_agent = _Reading(), _Reading()
-        bridge.stream_event.connect(self.on_stream)
+        bridge.stream.received.connect(self.on_stream)
+        self.stream = StreamRouter(bridge.stream_event, self, lambda: self._wanted)
+        self.stream.received.connect(team.feed)
 
     @property
     def workflow_id(self) -> str:
@@ -208,16 +212,12 @@ class TranscriptPages(QObject):
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep transcripts of running sub-agents, so that opening one shows a reply in progress."""
-        from atelier_desk.domain.stream import payloads
-
-        data = event.payload
-        talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
-        for run_id in filter(None, (event.run_id if event.depth else "", talked)):
+        for run_id in concerned(event):
             if self._reading_agent.key == run_id:
                 self._reading_agent.meanwhile.append(event)
             else:
                 self._on_agent(run_id, event)
-            if run_id not in {self.agent, talked} and self._agents[run_id].status in FINAL:
+            if run_id != self.agent and self._agents[run_id].status in FINAL:
                 del self._agents[run_id]
 
     def _on_agent(self, run_id: str, event: StreamEvent) -> None:

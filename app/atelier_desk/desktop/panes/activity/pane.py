@@ -209,8 +209,6 @@ class ActivityPane(Pane):
             self.reload()
 
     def on_stream(self, event: StreamEvent) -> None:
-        if not self.workflow_id or event.workflow_id != self.workflow_id:
-            return
         if self._meanwhile is not None:
             self._meanwhile.append(event)
         if self._feed(event) and not self._redraw.isActive():
