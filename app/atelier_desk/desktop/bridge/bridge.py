@@ -4,7 +4,7 @@
 one pending wake-up signal; they are drained at 30 Hz and coalesced, so a thousand tokens become thirty events per
 streaming run.
 
-asyncio, logging and the classes of stream events are imported on first use: the window is painted before that.
+asyncio and logging are imported on first use: the window is painted before that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from atelier_desk.desktop.bridge.engine_thread import EngineThread
     from atelier_desk.domain.stream.event import StreamEvent, Topic
-    from atelier_desk.domain.stream.payloads import TextPayload
     from atelier_desk.engine.atelier import Atelier
 
 DRAIN_MS = 33
@@ -228,15 +227,13 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
     workflow ends the pending texts of that workflow: a parent is never notified of its sub-agent's end before the
     sub-agent's last tokens.
     """
-    from atelier_desk.domain.stream.payloads import TextPayload
-
     result: list[StreamEvent | Change] = []
     seen: set[Change] = set()
-    texts: dict[str, tuple[int, StreamEvent, TextPayload, list[str]]] = {}
-    """By run, the text that may go on: its place in the result, its first event and what that says, its pieces."""
+    texts: dict[str, tuple[int, StreamEvent, list[str]]] = {}
+    """By run, the text that may go on: its place in the result, its first event, its pieces."""
 
     def close(run_id: str) -> None:
-        place, event, _first, parts = texts.pop(run_id)
+        place, event, parts = texts.pop(run_id)
         if len(parts) > 1:
             result[place] = event.model_copy(update={"data": {**event.data, "content": "".join(parts)}})
 
@@ -246,33 +243,31 @@ def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
                 seen.add(news)
                 result.append(news)
             continue
-        words = news.payload if news.chunk_type in _TEXT else None
-        if not isinstance(words, TextPayload):
+        if news.chunk_type not in _TEXT:
             for run_id in [
                 run_id for run_id, (_place, event, *_rest) in texts.items() if event.workflow_id == news.workflow_id
             ]:
                 close(run_id)
             result.append(news)
             continue
-        open_text = texts.get(news.run_id)
-        if open_text is not None and _continues(open_text[2], words):
-            open_text[3].append(words.content)
-            continue
-        if open_text is not None:
+        words = str(news.data.get("content", ""))
+        if news.run_id in texts:
+            _place, first, parts = texts[news.run_id]
+            if _continues(first, news):
+                parts.append(words)
+                continue
             close(news.run_id)
-        texts[news.run_id] = (len(result), news, words, [words.content])
+        texts[news.run_id] = (len(result), news, [words])
         result.append(news)
     for run_id in list(texts):
         close(run_id)
     return result
 
 
-def _continues(first: TextPayload, words: TextPayload) -> bool:
-    """Whether tokens continue the text that started with ``first``.
+def _continues(first: StreamEvent, event: StreamEvent) -> bool:
+    """Whether tokens continue the text that started with ``first``; read from the raw data, as they are many.
 
     A token that turns earlier text into reasoning starts a new one.
     """
-    from atelier_desk.domain.stream.payloads import Reasoning
-
-    turns = isinstance(words, Reasoning) and words.all_before
-    return type(first) is type(words) and first.message_id == words.message_id and not turns
+    same = first.data.get("message_id") == event.data.get("message_id")
+    return same and first.chunk_type == event.chunk_type and not event.data.get("all_before")
