@@ -22,15 +22,23 @@ if TYPE_CHECKING:
     from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
-class TurnMemories(TurnEnds):
+class _OfMemories(TurnEnds):
+    """What depends on the memories of turns."""
+
+    topic: ClassVar[Topic] = "memory"
+    by_pages: ClassVar[bool] = True
+
+    def concerns(self, key: str) -> bool:
+        return key != REEMBED  # otherwise it is the id of a turn or a memory; the engine knows a memory's turn
+
+
+class TurnMemories(_OfMemories):
     """Memories of the turn's team.
 
     Those created by a visible call are shown there at once, others at the end of the turn.
     """
 
     entry_field: ClassVar[str] = "remembered"
-    topic: ClassVar[Topic] = "memory"
-    by_pages: ClassVar[bool] = True
 
     def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
         self._written: dict[tuple[str, str], str] = {}
@@ -54,25 +62,17 @@ class TurnMemories(TurnEnds):
             turns.setdefault(memory.turn_id, []).append(memory)
         return turns
 
-    def concerns(self, key: str) -> bool:
-        return key != REEMBED  # otherwise it is a memory's id; the engine knows its turn
-
 
 def _memory_of(result: object) -> str:
     """Id of the memory created by a call; empty for other calls."""
     return str(result.get("memory_id") or "") if isinstance(result, dict) else ""
 
 
-class MemoryQuestions(TurnEnds):
+class MemoryQuestions(_OfMemories):
     """Running and failed requests to a turn's model to extract memories."""
 
     entry_field: ClassVar[str] = "extractions"
-    topic: ClassVar[Topic] = "memory"
-    by_pages: ClassVar[bool] = True
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[ExtractionReply]]:
         found = await self._bridge.engine.runs.remembering.pending_turns(turn_ids) if turn_ids else ()
         return {each.turn_id: (each,) for each in found}
-
-    def concerns(self, key: str) -> bool:
-        return key != REEMBED  # otherwise it is the id of a turn or a memory

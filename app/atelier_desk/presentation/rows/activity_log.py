@@ -242,9 +242,7 @@ class ActivityLog:
                 entry.progress = data.progress
             case payloads.ToolEnd():
                 code = data.result.get("code") if isinstance(data.result, dict) else ""
-                if data.status == CallStatus.CANCELLED:
-                    code = "cancelled"
-                if stopped_by_user(data.result):
+                if data.status == CallStatus.CANCELLED or stopped_by_user(data.result):
                     code = "cancelled"
                 entry.status = (
                     "ok" if data.success else code if code in ("skipped", "rejected", "cancelled") else "error"

@@ -75,12 +75,9 @@ _CLOSED = {
 _CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("unpinned"), "undone": N_("shortening undone")}
 _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.WORKFLOW_START: ("play", "muted"),
-    ChunkType.WORKFLOW_COMPLETE: ("circle-check", "muted"),
     ChunkType.MESSAGE: ("message-square", "muted"),
-    ChunkType.TASK_CREATE: ("list-todo", "muted"),
-    ChunkType.TASK_UPDATE: ("list-todo", "muted"),
+    **dict.fromkeys((ChunkType.TASK_CREATE, ChunkType.TASK_UPDATE, ChunkType.TASK_DELETE), ("list-todo", "muted")),
     ChunkType.TASK_COMPLETE: ("list-todo", "ok"),
-    ChunkType.TASK_DELETE: ("list-todo", "muted"),
     ChunkType.USER_QUESTION_START: ("circle-help", "warn"),
     ChunkType.USER_QUESTION_COMPLETE: ("circle-help", "muted"),
     ChunkType.SUB_AGENT_START: ("users", "accent"),
