@@ -119,13 +119,14 @@ $(PEERS)/.ready: tests/bench/peers/requirements.txt tests/bench/peers/constraint
 	$(PEERS)/bin/python -m pip install --quiet -c tests/bench/peers/constraints.txt -r tests/bench/peers/requirements.txt
 	@touch $@
 
-# Each tests/bench/bench_*.py is a program: `python -m tests.bench.bench_x [--quick] [--json FILE]`.
+# Each tests/bench/bench_*.py is a program: `python -m tests.bench.bench_x [--quick] [--json FILE]`. JOBS of them run at
+# once: more than one only shows that they work.
 bench: setup peers
 	@mkdir -p $(OUT)/bench
-	@set -e; for file in tests/bench/bench_*.py; do \
-	  name=$$(basename "$$file" .py); echo "== $$name"; \
-	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) --json "$(OUT)/bench/$$name.json"; \
-	done
+	@ls tests/bench/bench_*.py | xargs -n 1 basename -s .py | xargs -P $(or $(JOBS),1) -I {} sh -c '\
+	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m tests.bench.{} $(if $(QUICK),--quick) \
+	    --json $(OUT)/bench/{}.json > $(OUT)/bench/{}.txt 2>&1; \
+	  status=$$?; echo "== {}"; cat $(OUT)/bench/{}.txt; exit $$status'
 
 # Build a data folder like after a year of use, through the engine: takes hours and about 2 GB below OUT. `bench` runs
 # a shorter form.
@@ -156,7 +157,7 @@ sentence-transformers: setup
 
 # Files where one wrong line would lose data, leak a secret or cost money; each gets 40 mutants. All take hours; FILES
 # selects some of them.
-CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_teams.py \
+CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_sub_agents.py \
   engine/run/reducer/next_step.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
   engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \

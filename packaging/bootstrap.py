@@ -58,7 +58,7 @@ FAILURES = (
     ("No space left|Errno 28|quota exceeded", "The disk is full. Free some space and start again."),
     (
         "ProxyError|Cannot connect to proxy|Tunnel connection failed",
-        "The proxy did not answer or refused. Check HTTPS_PROXY, and `proxy` in `pip config list`.",
+        "The proxy did not answer, or refused the connection. Check HTTPS_PROXY, and `proxy` in `pip config list`.",
     ),
     (
         "CERTIFICATE_VERIFY_FAILED",

@@ -70,7 +70,7 @@ async def test_chat_joins_an_active_run(opened: Opened) -> None:
         await atelier.runs.send(workflow.id, "go")
         terminal = Typing()
         chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
-        await terminal.until_noted("The run is already running.")
+        await terminal.until_noted("The run is already in progress.")
         model.gate.set()
         terminal.typed.put_nowait("/quit")
         assert await chatting == 0, terminal.err
@@ -85,7 +85,7 @@ async def test_ctrl_c_in_a_chat_leaves_a_joined_run_active(opened: Opened) -> No
         run_id = await atelier.runs.send(workflow.id, "go")
         terminal = Typing()
         chatting = asyncio.create_task(execute(atelier, ["chat", "--workflow", workflow.id], terminal))
-        await terminal.until_noted("The run is already running.")
+        await terminal.until_noted("The run is already in progress.")
         assert terminal.on_ctrl_c is not None
         assert terminal.on_ctrl_c() is True
         assert "continues in another process" in terminal.err

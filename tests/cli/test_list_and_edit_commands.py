@@ -48,10 +48,10 @@ def test_a_truncated_list_is_marked(cli: Cli, place_database: PlaceDatabase, wha
     asyncio.run(fill())
     some = cli(*what.split(), "--limit", "2", "--json")
     assert len(some.json) == 2
-    assert "More results" in some.err
+    assert "For more results" in some.err
     every = cli(*what.split(), "--limit", "5000", "--json")
     assert len(every.json) == 3
-    assert "More results" not in every.err
+    assert "For more results" not in every.err
 
 
 def test_workflows_are_listed_shown_and_searched(cli: Cli) -> None:

@@ -42,7 +42,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     tested = cli("mcp", "test", "plain")
     assert "changed since you approved it: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
-    assert "changed: asks before every call" in shown.out
+    assert "changed: every call needs approval" in shown.out
     assert "Previous description of echo: Says it again." in shown.err
     rows = cli("mcp", "tools", "plain", "--approve", "--off", "more", "--json").json
     assert [(row["tool"], row["state"], row["on"]) for row in rows] == [
@@ -103,7 +103,7 @@ def test_servers_of_a_file_are_shown_then_added(cli: Cli, tmp_path: Path, plain:
     assert "no keyring" in cli("mcp", "import", str(file), "--add", "web").err
     assert cli("mcp", "import", str(file), "--add", "web", "--value", "X-Key=$MY_KEY").status == 0
     assert {row["name"] for row in cli("mcp", "list", "--json").json} == {"plain", "web"}
-    assert "other is not among them" in cli("mcp", "import", str(file), "--add", "other").err
+    assert "other was not found" in cli("mcp", "import", str(file), "--add", "other").err
 
 
 def test_the_programs_of_this_machine_are_searched_for_servers(cli: Cli, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:
     assert "needs CONFIG_TOKEN: Token" in shown.out
     assert "CONFIG_TOKEN = " not in shown.out, "it holds nothing yet"
     strange = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=x", "--value", "TOKEN=y")
-    assert (strange.status, "needs TOKEN. Needed: CONFIG_TOKEN" in strange.err) == (2, True), strange.err
+    assert (strange.status, "needs TOKEN. Values they need: CONFIG_TOKEN" in strange.err) == (2, True), strange.err
     options = {"vault": KeyVault(backend=MemoryKeyring())}
     added = cli("mcp", "import", str(file), "--add", "--value", "CONFIG_TOKEN=of-this-person", options=options)
     assert added.out == "Added packed.\n", added.err
@@ -196,7 +196,7 @@ def test_resources_are_listed_and_read(cli: Cli, plain: Make) -> None:
     assert cli("mcp", "read", "plain", "note://one").out == "Buy milk.\n"
     assert cli("mcp", "read", "plain", "note://{day}", "--value", "day=today", "--json").json["uri"] == "note://today"
     missing = cli("mcp", "read", "plain", "note://{day}")
-    assert (missing.status, "needs day" in missing.err) == (2, True)
+    assert (missing.status, "needs values for: day" in missing.err) == (2, True)
 
 
 def test_a_program_in_the_current_folder_is_found_from_anywhere(

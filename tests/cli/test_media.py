@@ -52,12 +52,15 @@ def test_services_are_set_up_tested_and_removed(cli: Cli, server: str) -> None:
     assert (keyless.status, "A_KEY" in keyless.err, "service-" in keyless.err) == (1, True, False), keyless.err
     environ["A_KEY"] = "right-key"
     said = cli("media", "test", "images", options=vault)
-    assert said.out == "It answers, and has painter.\n", said.err
+    assert said.out == "The service answers and offers painter.\n", said.err
     assert (
         cli("media", "models", "meshy", "--address", server, "--api-key-env", "A_KEY", "--json").json["models"]
         == "meshy"
     )
-    assert cli("media", "test", "models", options=vault).out == "It answers and accepts the key. Credits left: 1,200.\n"
+    assert (
+        cli("media", "test", "models", options=vault).out
+        == "The service answers and accepts the key. Credits left: 1,200.\n"
+    )
     cli("media", "images", server, "other", "--api-key-env", "A_KEY")
     absent = cli("media", "test", "images", "--json", options=vault)
     assert (absent.status, absent.json["model_listed"]) == (1, False)

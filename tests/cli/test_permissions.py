@@ -62,8 +62,8 @@ def test_rules_are_listed_by_last_use_and_unused_ones_marked(cli: Cli) -> None:
     used, new, old, stale = rows
     assert used.split() == ["c" * 32, "deny", "used(x:*)", "always", f"{now - timedelta(days=1):%Y-%m-%d}"]
     assert new.split()[1:] == ["ask", "new", "always", "–"]
-    assert old.endswith("–, unused")
-    assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, unused")
+    assert old.endswith("–, not used recently")
+    assert stale.endswith(f"{now - timedelta(days=40):%Y-%m-%d}, not used recently")
 
 
 def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -> None:
@@ -155,7 +155,7 @@ def test_the_deciding_rule_is_shown_and_nothing_is_run(cli: Cli, tmp_path: Path)
     french = cli(
         "--lang", "fr", "permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "free"
     ).out
-    assert french == "Autoriser\u00a0: aucune règle ne s’applique, le profil «\u00a0Libre\u00a0» décide.\n"
+    assert french == "Autoriser\u00a0: aucune règle ne s’applique, donc le profil «\u00a0Libre\u00a0» décide.\n"
     assert (
         cli("permissions", "test", "write_file", other, "--workspace", "ws", "--profile", "plan", "--json").json[
             "action"
@@ -272,7 +272,7 @@ def test_the_audit_trail_shows_the_decision_on_each_call(cli: Cli, approvals: Co
         assert len(cli("permissions", "audit", "--json", *argv).json) == count, argv
     limited = cli("permissions", "audit", "--limit", "2")
     assert len(limited.out.splitlines()) == 3
-    assert "More results" in limited.err
+    assert "For more results" in limited.err
     written = cli("permissions", "audit", "--csv", "trail.csv")
     assert (written.status, written.out) == (0, "")
     rows_of = list(csv.DictReader(io.StringIO((tmp_path / "trail.csv").read_text("utf-8-sig"), newline="")))

@@ -52,7 +52,7 @@ def test_files_are_imported_and_skipped_ones_reported(cli: Cli, tmp_path: Path) 
     claude.write_text("---\nmodel: opus\n---\nFix $ARGUMENTS\n")
     done = cli("prompts", "import", str(file), str(claude))
     assert done.out == "/greet-2\n/fix\n"
-    assert "not imported: model" in done.err
+    assert f"Not imported from {claude}: model" in done.err
     assert cli("prompts", "import", str(file), "--on-conflict", "skip", "--json").json[0]["name"] == "greet"
     assert cli("prompts", "show", "fix", "--json").json["content"] == "Fix {{arguments}}"
 

@@ -165,7 +165,7 @@ def test_claude_with_a_cache(atelier: Run) -> None:
         total = json.loads(atelier("usage", "--json").out)["total"]
         assert (total["tokens_input"], total["tokens_cached"], total["tokens_stored"]) == (4250, 4000, 200)
         assert (total["cost"], total["saved"]) == (0.0017, 0.0071)
-        assert "the cache saved $0.0071" in atelier("usage").out
+        assert "$0.0071 saved by the cache" in atelier("usage").out
         server.script(Failure(401, error_body("authentication_error", "invalid x-api-key")))
         refused = atelier("run", "Hi", "--provider", "Claude", "--model", "claude-sonnet-5", **env)
         assert refused.status == 1

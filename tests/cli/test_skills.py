@@ -56,7 +56,7 @@ def test_skills_are_listed_trusted_and_switched(cli: Cli, home: Path, project: P
     assert states(cli, project)[theirs] == "used"
     shown = cli("skills", "show", "notes", "--workspace", str(project))
     assert "Do notes with $ARGUMENTS." in shown.out
-    assert "permissions decide" in shown.err
+    assert "permissions are checked" in shown.err
     assert cli("skills", "show", "nothing").status == 2
 
 

@@ -83,7 +83,7 @@ def see_savings(app: AppDriver, name: str) -> None:
     settings = app.find("settings-window")
     settings.show_page("usage")  # type: ignore[attr-defined]
     app.until(
-        lambda: "the cache saved $0.01 ·" in app.find("usage-summary", QLabel, settings).text(),
+        lambda: "$0.01 saved by the cache ·" in app.find("usage-summary", QLabel, settings).text(),
         "what the cache saved is shown",
     )
     picture(app, settings, f"usage-{name}")

@@ -70,7 +70,10 @@ def test_an_image_is_generated_shown_enlarged_saved_and_dragged(
     for name, text in (("media-images", painter), ("media-images-model", "painter"), ("media-images-key", "paint-key")):
         app.type(app.find(name, within=settings), text)
     app.click(app.find("media-test-images", within=settings))
-    app.until(lambda: page.busy.text.text() == "It answers, and has painter.", "the endpoint is tried by what is typed")
+    app.until(
+        lambda: page.busy.text.text() == "The service answers and offers painter.",
+        "the endpoint is tried by what is typed",
+    )
     app.click(app.find("media-apply", within=settings))
     app.until(lambda: app.engine(lambda a: a.settings.get()).media.images == painter, "it is stored")
     app.until(lambda: page.form.controls["images_key"].text() == "", "the key is in no field any more")

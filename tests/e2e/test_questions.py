@@ -105,7 +105,7 @@ def test_later_answers_nothing_and_the_inbox_reopens_the_question(open_app: Open
     app.action("show-questions")
     [question] = app.engine(lambda a: a.questions.pending())
     app.until(lambda: not app.find_all(f"inbox-{question.id}"), "an open question is only in its dialog")
-    app.until_text("question-inbox", "Nothing else is waiting")
+    app.until_text("question-inbox", "Nothing else is waiting for you")
     app.press("user-question-modal", Qt.Key.Key_Escape)
     app.until_hidden("user-question-modal")
     app.until(lambda: rendered(app.find("pending-count")) == "1", "one question waits")

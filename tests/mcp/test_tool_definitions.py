@@ -66,7 +66,7 @@ def test_a_definition_of_the_maximum_length_is_used() -> None:
     definition["description"] = "é" * (64 * 1024 - len(json.dumps(definition)))
     assert tool_definitions.parameters(definition)["type"] == "object"
     definition["description"] = f"{definition['description']}é"
-    with pytest.raises(Unusable, match="65537 characters; at most 65536"):
+    with pytest.raises(Unusable, match="65537 characters; the maximum is 65536"):
         tool_definitions.parameters(definition)
 
 

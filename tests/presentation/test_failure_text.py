@@ -37,7 +37,7 @@ def test_every_failure_code_has_a_message() -> None:
         ({"code": "not_found"}, "L’appel désigne quelque chose qui n’existe pas."),
         ({"code": "exit_status", "exit_status": 2}, "La commande s’est terminée avec le code 2."),
         ({"code": "exit_status", "exit_status": 137}, "La commande a été arrêtée par le signal 9."),
-        ({"code": "timeout", "duration_ms": 60_400}, "La commande a été arrêtée au bout de 60 s."),
+        ({"code": "timeout", "duration_ms": 60_400}, "La commande a été arrêtée au bout de 60\u00a0s."),
         ({"code": "ended", "ended_by": "memory"}, "La commande a été arrêtée\u00a0: elle a demandé trop de mémoire."),
         ({"code": "ended", "ended_by": "disk"}, "La commande a été arrêtée\u00a0: le disque était presque plein."),
         ({"code": "of_an_own_tool"}, "As the tool said it."),

@@ -17,6 +17,7 @@ from typing import Any
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.storage import tables
+from atelier_desk.storage.copies import backup
 from atelier_desk.storage.copies.compact import compact
 from atelier_desk.storage.copies.database_inspection import inspect
 from atelier_desk.storage.copies.restore import restore
@@ -212,6 +213,17 @@ async def compact_until_killed(root: Path, steps: str) -> None:
     print("whole", flush=True)
 
 
+async def backup_until_killed(root: Path, target: str, share: str) -> None:
+    """Back up a data folder and die when that share of the work (0 to 1) is done."""
+
+    def progress(done: int, total: int) -> None:
+        if done >= float(share) * total:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    async with await Store.open(root / "database") as store:
+        await backup.create(store, DataDir(root), Path(target), progress=progress)
+
+
 def content(root: Path) -> dict[str, bytes]:
     """Every file below a folder."""
     return {str(file.relative_to(root)): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
@@ -300,6 +312,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "no-file-to-open": write_with_no_file_to_open,
     "restore-until-killed": restore_until_killed,
     "upgrade-until-killed": upgrade_until_killed,
+    "backup-until-killed": backup_until_killed,
     "compact-until-killed": compact_until_killed,
     "verify-for-ever": verify_endlessly,
     "folder-is-moved": write_while_the_folder_is_moved,

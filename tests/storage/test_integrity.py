@@ -226,6 +226,21 @@ async def test_events_of_one_position_are_checked_in_the_order_of_their_numbers(
     assert await damaged_in(kept.store, W) == []
 
 
+@pytest.mark.parametrize("column", ["stream_from", "seq"])
+async def test_an_event_whose_position_is_a_text_is_named(
+    kept: Repositories, monkeypatch: pytest.MonkeyPatch, column: str
+) -> None:
+    monkeypatch.setattr(integrity, "PAGE", 2)
+    await kept.store.write(
+        Statement(f"DEFINE FIELD OVERWRITE {column} ON run_event TYPE any", {}),
+        Statement(f"UPDATE $row SET {column} = 'damaged'", {"row": record("run_event", "a2")}),
+    )
+    found = {(each.run, each.row, each.problem) for each in await damaged_in(kept.store, W)}
+    assert ("a", "a2", "changed") in found
+    assert {run for run, _row, _problem in found} == {"a"}
+    assert found == {(each.run, each.row, each.problem) for each in await damaged_anywhere(kept.store)}
+
+
 async def test_a_damaged_message_is_marked_among_the_others(kept: Repositories) -> None:
     await kept.store.write(*ATTACKS["a message's text"][0], *ATTACKS["a call's result"][0])
     shown = await kept.messages.page(W, run_ids=["a"])

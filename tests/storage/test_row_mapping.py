@@ -24,10 +24,10 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base_repository import upsert
-from atelier_desk.storage.repositories.runs import EVENTS
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.writing.commit_statements import insert_all
+from atelier_desk.storage.writing.event_rows import EVENTS
 from tests.storage.model_strategies import JSON, SPECS, TEXT, models
 
 AGENTS = models(

@@ -7,7 +7,7 @@ import weakref
 
 import pytest
 
-from atelier_desk.support.garbage_collection import THRESHOLDS, collect_due
+from atelier_desk.support.garbage_collection import WINDOW_THRESHOLDS, collect_due
 
 
 class Cycle:
@@ -20,15 +20,15 @@ def test_an_abandoned_cycle_is_collected_once_enough_was_allocated() -> None:
     cycle = weakref.ref(Cycle())
     collect_due()
     assert cycle() is not None, "too little was allocated"
-    held = [[] for _number in range(THRESHOLDS[0] + 1)]  # type: ignore[var-annotated]
+    held = [[] for _number in range(WINDOW_THRESHOLDS[0] + 1)]  # type: ignore[var-annotated]
     collect_due()
     assert cycle() is None
-    assert len(held) > THRESHOLDS[0]
+    assert len(held) > WINDOW_THRESHOLDS[0]
 
 
 @pytest.mark.parametrize(
     ("counts", "collected"),
-    [((20_000, 20, 50), []), ((20_001, 20, 50), [0]), ((20_001, 21, 50), [1]), ((3, 21, 51), [2])],
+    [((4_000, 1, 3_000), []), ((4_001, 1, 3_000), [0]), ((4_001, 2, 3_000), [1]), ((3, 2, 3_001), [2])],
 )
 def test_the_oldest_generation_that_is_due_is_collected(
     monkeypatch: pytest.MonkeyPatch, counts: tuple[int, int, int], collected: list[int]

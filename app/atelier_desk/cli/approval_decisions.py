@@ -85,7 +85,7 @@ class Decisions(Asker[ApprovalRequest]):
     def _in_a_line(self, asked: ApprovalRequest) -> str:
         who = approval_text.lineage(asked.lineage, asked.agent_name)
         return _(
-            "Approval {id} needed by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked)
+            "Approval {id} requested by {agents}: {call}", id=asked.id, agents=who, call=approval_text.asked_for(asked)
         )
 
     def _show(self, asked: ApprovalRequest) -> None:
@@ -100,11 +100,11 @@ class Decisions(Asker[ApprovalRequest]):
         listed = await self._listed(asked)
         if len(listed) > 1:
             choices["all"] = ALL
-            self._out.note(_("{n} calls of this run are waiting together:", n=len(listed)), "bold")
+            self._out.note(_("{n} calls of this run are waiting for approval together:", n=len(listed)), "bold")
             for each in listed:
                 self._out.note(f"  {approval_text.risk(each)} · {approval_text.asked_for(each)}", "")
         words = ", ".join(_(word) for word in choices.values())
-        typed = await self._typed(_("Approve it? ({choices}; Enter to decide later): ", choices=words))
+        typed = await self._typed(_("Approve this call? ({choices}; Enter to decide later): ", choices=words))
         if not typed:
             return False
         match _choice(typed, words, choices):
@@ -166,4 +166,4 @@ def _choice(typed: str, words: str, choices: Mapping[str, str]) -> str:
         fitting = [choice for word, choice in spellings.items() if word.casefold().startswith(answer)]
         if len(fitting) == 1:
             return fitting[0]
-    raise UsageError(N_("{typed} is not a valid answer; type one of: {choices}."), typed=typed, choices=words)
+    raise UsageError(N_("“{typed}” is not a valid answer; type one of these: {choices}."), typed=typed, choices=words)

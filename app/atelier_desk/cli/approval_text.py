@@ -24,7 +24,10 @@ REASONS = {
     "unparsed": N_("its command could not be parsed"),
     "opaque": N_("it starts other programs or a script, whose effects cannot be checked"),
     "installs": N_("it installs a package, whose scripts run here"),
-    "altered": N_("its server has changed the description of this tool since it was approved (atelier mcp tools)"),
+    "altered": N_(
+        "its server has changed the description of this tool since it was approved; to review it: "
+        "atelier mcp tools SERVER"
+    ),
     "unconfined": N_("it would run outside the sandbox or with network access"),
     "repository": N_(
         "settings of this git repository may run programs or use files elsewhere; an approval is valid until "

@@ -124,7 +124,7 @@ class Follower:
                     raise
                 if not over:
                     self.owns = False
-                    self._out.note(_("The run is already running."))
+                    self._out.note(_("The run is already in progress."))
 
     async def follow(self, run_id: str, *, pending: bool = False, after: int | None = None) -> int:
         """Follow until the run ends or its team waits; returns the exit status.

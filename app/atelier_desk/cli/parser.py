@@ -36,7 +36,7 @@ GROUPS = {
     "memory": N_("what you and your agents remember"),
     "projects": N_("folders and pages that you and your agents can search"),
     "reports": N_("reports written by agents as Markdown files"),
-    "files": N_("file changes by agents in a workflow's folders, and undo"),
+    "files": N_("changes that agents made to files in a workflow's folders, and how to undo them"),
     "commands": N_("commands that agents left running in the background; they stop when Atelier exits"),
     "questions": N_("questions asked by agents and MCP servers"),
     "approvals": N_("tool calls waiting for approval"),

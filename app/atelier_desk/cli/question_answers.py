@@ -110,7 +110,7 @@ class Answers(Asker[UserQuestion]):
         first = (
             _("Answer ({hint}): ", hint=hint)
             if kind is QuestionType.TEXT
-            else _("Options (numbers with commas; {hint}): ", hint=hint)
+            else _("Options (numbers separated by commas; {hint}): ", hint=hint)
         )
         typed = await self._typed(first)
         if typed in (LATER, SKIP):
@@ -125,9 +125,9 @@ class Answers(Asker[UserQuestion]):
         spec = asked.spec
         hint = _("yes, no, ! to cancel, Enter to answer later")
         words = {
-            QuestionType.FORM: _("Fill it in?"),
+            QuestionType.FORM: _("Fill in the form?"),
             QuestionType.URL: _("Open the page?"),
-            QuestionType.SAMPLING: _("Allow it?"),
+            QuestionType.SAMPLING: _("Allow the request?"),
         }
         typed = await self._typed(f"{words[spec.question_type]} ({hint}): ")
         if typed in (LATER, SKIP):

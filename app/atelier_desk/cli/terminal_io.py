@@ -104,7 +104,7 @@ class Output(Protocol):
 def first(out: Output, found: Sequence[Item], limit: int) -> list[Item]:
     """The first ``limit`` of a list that has up to one more; a note says when more exist."""
     if len(found) > limit:
-        out.note(_("More results: --limit N."))
+        out.note(_("For more results: --limit N"))
     return list(found[:limit])
 
 

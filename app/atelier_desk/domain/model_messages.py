@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SkipValidation
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import Model
@@ -80,6 +80,13 @@ class ChatMessage(Model):
     """Data that the server sent with this reply and expects back."""
 
 
+class TextTurns(tuple[ChatMessage, ...]):
+    """Messages of the user and the assistant in turn, the user's first and last, after any system message first.
+
+    Each of them has a text that is not blank, and no calls, images or data of a server.
+    """
+
+
 class ToolSpec(Model):
     """A tool's definition for the model: ``parameters`` is a JSON schema of type object.
 
@@ -104,6 +111,8 @@ class ChatRequest(Model):
     """One request to a model.
 
     Attributes:
+        messages: a tuple, ``TextTurns`` if it is known to be in that order: it may be long and need not be looked
+            through again.
         max_tokens: maximum tokens of the reply.
         response_schema: the reply must be JSON that matches this schema, where the server can enforce it.
         grammar: GBNF, for llama.cpp servers only.
@@ -117,7 +126,7 @@ class ChatRequest(Model):
     """
 
     model: str
-    messages: tuple[ChatMessage, ...]
+    messages: SkipValidation[tuple[ChatMessage, ...]]
     tools: tuple[ToolSpec, ...] = ()
     temperature: float | None = None
     max_tokens: int = 4096

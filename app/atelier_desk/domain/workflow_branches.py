@@ -12,6 +12,8 @@ class RunLink(NamedTuple):
     id: str
     previous_run_id: str | None
     parent_run_id: str | None
+    created_us: int = 0
+    """Microseconds from 1970 to its creation."""
 
 
 def turns(runs: Sequence[RunLink], head: str | None) -> tuple[str, ...]:

@@ -174,7 +174,10 @@ class MemorySearch:
         """
         if not 1 <= limit <= limits.MEMORY_LIST_MAX or not 0.0 <= threshold <= 1.0:
             raise UsageError(
-                N_("limit must be 1 to {most} and threshold 0 to 1; given: {limit} and {threshold}."),
+                N_(
+                    "The limit must be between 1 and {most} and the threshold between 0 and 1, not {limit} and "
+                    "{threshold}."
+                ),
                 most=limits.MEMORY_LIST_MAX,
                 limit=limit,
                 threshold=threshold,

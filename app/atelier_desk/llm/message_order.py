@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from operator import attrgetter
 
-from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ImagePart, Role, TextTurns, ToolCall
 
 NO_RESULT = '{"success": false, "error": "The call was cut off; its result is unknown.", "code": "unknown"}'
 CONTINUE = "Continue."
@@ -38,7 +38,7 @@ def arrange(messages: Sequence[ChatMessage], *, answer_before_user: bool = False
     system = [m.content for m in _leading_system(messages) if m.content.strip()]
     rest = list(messages[len(_leading_system(messages)) :])
     out: list[ChatMessage] = [ChatMessage(role=Role.SYSTEM, content="\n\n".join(system))] if system else []
-    if _in_turn(rest):
+    if isinstance(messages, TextTurns) or _in_turn(rest):
         return out + rest
     results = _results(rest)
     for message in rest:
@@ -158,7 +158,10 @@ def _append_results(out: list[ChatMessage], message: ChatMessage, results: _Resu
         if result.images:
             images.extend(result.images)
             names.append(call.name)
-        out.append(result.model_copy(update={"tool_call_id": call.id, "name": result.name or call.name, "images": ()}))
+        if result.images or not result.name or result.tool_call_id != call.id:
+            named = {"tool_call_id": call.id, "name": result.name or call.name, "images": ()}
+            result = result.model_copy(update=named)
+        out.append(result)
     if images:
         out.append(ChatMessage(role=Role.USER, content=f"Images from {', '.join(names)}:", images=tuple(images)))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.llm.encoded_messages import EncodedMessages
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name, mistral_id
@@ -45,7 +47,7 @@ class MistralProvider(HttpProvider):
         thinks = (adjustable and "reasoning_effort" not in refused) or "magistral" in bare_name(request.model)
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [_wire(message, thinks) for message in arrange(request.messages, answer_before_user=True)],
+            "messages": _encoded[thinks].all(arrange(request.messages, answer_before_user=True)),
             "stream": True,
             "max_tokens": request.max_tokens,
         }
@@ -133,3 +135,6 @@ def _wire(message: ChatMessage, thinks: bool) -> dict[str, object]:
             for call in message.tool_calls
         ]
     return wire
+
+
+_encoded = {thinks: EncodedMessages(partial(_wire, thinks=thinks)) for thinks in (False, True)}

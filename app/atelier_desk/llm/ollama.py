@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.llm.encoded_messages import EncodedMessages
 from atelier_desk.llm.errors import ErrorLocation, payload_error, provider_error
 from atelier_desk.llm.http_provider import HttpProvider, counted_tokens
 from atelier_desk.llm.message_order import arguments_object, arrange, function_name
@@ -61,7 +62,7 @@ class OllamaProvider(HttpProvider):
             options["stop"] = list(request.stop)
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [_wire(message) for message in arrange(request.messages)],
+            "messages": _encoded.all(arrange(request.messages)),
             "stream": True,
             "truncate": False,
             "shift": False,
@@ -238,3 +239,6 @@ def _wire(message: ChatMessage) -> dict[str, object]:
             for index, call in enumerate(message.tool_calls)
         ]
     return wire
+
+
+_encoded = EncodedMessages(_wire)

@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.domain.provider import ModelInfo
+from atelier_desk.llm.encoded_messages import EncodedMessages
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name
@@ -117,11 +118,13 @@ class OpenAICompatibleProvider(HttpProvider):
 
     def _messages(self, request: ChatRequest, refused: frozenset[str]) -> list[dict[str, object]]:
         said = by_user(request.messages) if SYSTEM_MESSAGES in refused else request.messages
-        messages = [wire_message(message) for message in arrange(said)]
-        for message in messages if refused else ():
-            for field in refused.intersection(MESSAGE_FIELDS):
-                message.pop(field, None)
-            if EMPTY_REASONING in refused and message["role"] == "assistant":
+        messages = _encoded.all(arrange(said))
+        unwanted, empty = refused.intersection(MESSAGE_FIELDS), EMPTY_REASONING in refused
+        if not unwanted and not empty:
+            return messages
+        messages = [{field: each[field] for field in each if field not in unwanted} for each in messages]
+        for message in messages:
+            if empty and message["role"] == "assistant":
                 message.setdefault("reasoning_content", "")
         return messages
 
@@ -229,6 +232,9 @@ def wire_message(message: ChatMessage) -> dict[str, object]:
             for call in message.tool_calls
         ]
     return wire
+
+
+_encoded = EncodedMessages(wire_message)
 
 
 def wire_tools(request: ChatRequest) -> list[dict[str, object]]:

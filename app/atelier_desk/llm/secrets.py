@@ -216,8 +216,8 @@ class KeyVault:
         if not value or "\0" in value or len(value) > LONGEST_SECRET:
             raise ProviderError(
                 N_(
-                    "This cannot be kept as a secret: it is empty, contains a null character or has more than {most} "
-                    "characters."
+                    "This value cannot be kept as a secret: it is empty, contains a null character or has more "
+                    "than {most} characters."
                 ),
                 code="auth",
                 most=LONGEST_SECRET,

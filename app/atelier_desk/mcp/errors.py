@@ -72,10 +72,9 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
             )
         if answered is not None and answered.status in _ELSEWHERE:
             message = N_(
-                "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this address. "
-                "Servers of the older "
-                "transport (SSE, its addresses often end in /sse) are not supported: ask for the other address, "
-                "which often ends in /mcp."
+                "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this "
+                "address. Servers of the older transport (SSE, its addresses often end in /sse) are not "
+                "supported: ask the server's provider for the other address, which often ends in /mcp."
             )
             return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
@@ -116,8 +115,8 @@ def _unreachable(error: BaseException) -> str | None:
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):
             return N_(
-                "The MCP server {server} cannot be reached: the secure connection failed because its certificate or "
-                "its TLS was refused."
+                "The MCP server {server} cannot be reached: the secure connection failed because its "
+                "certificate or TLS version was refused."
             )
         seen = seen.__cause__ or seen.__context__
     return None
@@ -184,7 +183,9 @@ def died(server: str, ended: Ended) -> McpError:
 
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
     """The error while a server that keeps failing is not restarted."""
-    message = N_("The MCP server {server} failed several times and is tried again in {seconds} seconds. Last: {detail}")
+    message = N_(
+        "The MCP server {server} failed several times and is tried again in {seconds} seconds. Last error: {detail}"
+    )
     return McpError(
         message,
         code="circuit_open",

@@ -144,7 +144,7 @@ def parameters(definition: Mapping[str, object]) -> dict[str, Any]:
     except (RecursionError, ValueError):
         raise Unusable("its definition is nested too deeply") from None
     if length > LONGEST_DEFINITION:
-        raise Unusable(f"its definition has {length} characters; at most {LONGEST_DEFINITION} are used")
+        raise Unusable(f"its definition has {length} characters; the maximum is {LONGEST_DEFINITION}")
     if schema.get("type", "object") != "object":
         raise Unusable("its parameters are not an object schema")
     properties = schema.get("properties", {})

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def saved_text(total: UsageSum) -> str:
     """What cache reads saved; empty when it was nothing, or less than writing the cache cost."""
-    return _("the cache saved {cost}", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
+    return _("{cost} saved by the cache", cost=cost(total.usage.saved)) if total.usage.saved > 0 else ""
 
 
 CURRENCY = N_(

@@ -25,9 +25,9 @@ _BY_CODE: dict[str, str] = {
     FailureCode.BROKEN_PAGE: N_("The page is damaged, or needs too much time or memory."),
     FailureCode.BROKEN: N_("The file is damaged, or needs too much memory."),
     FailureCode.CERTIFICATE: N_("The server's certificate is not trusted."),
-    FailureCode.CHANGED: N_("The file was changed by somebody else since it was read. Nothing was written."),
+    FailureCode.CHANGED: N_("The file has been changed since it was read. Nothing was written."),
     FailureCode.CLOSED: N_("This location belongs to Atelier itself or is closed to agents."),
-    FailureCode.CHANGING: N_("The file is being moved at this moment."),
+    FailureCode.CHANGING: N_("The file is currently being moved."),
     FailureCode.DENIED: N_("The call was refused: a rule, the profile or the system forbids it."),
     FailureCode.DEPTH: N_("No more agents can be started at this depth."),
     FailureCode.DIVISION_BY_ZERO: N_("A number was divided by zero."),
@@ -38,11 +38,11 @@ _BY_CODE: dict[str, str] = {
     FailureCode.ENCRYPTED: N_("The file is protected by a password."),
     FailureCode.EXISTS: N_("Something with this name already exists."),
     FailureCode.HTTP_STATUS: N_("The server did not return the page."),
-    FailureCode.INTERNAL_ERROR: N_("The tool failed because of an error in it. See the log for details."),
+    FailureCode.INTERNAL_ERROR: N_("The tool failed because of an error in its code. See the log for details."),
     FailureCode.INGEST_FAILED: N_("The project was not indexed completely."),
     FailureCode.INTO_ITSELF: N_("A folder cannot be moved into itself."),
     FailureCode.LANGUAGE: N_("Only French and English text can be read."),
-    FailureCode.INVALID: N_("The file does not contain what is expected."),
+    FailureCode.INVALID: N_("The file does not contain what was expected."),
     FailureCode.INVALID_ARGUMENTS: N_("The arguments are not valid for this tool."),
     FailureCode.MAKING: N_("The service could not generate the file."),
     FailureCode.MEMORY_OFF: N_("Memory is turned off for this workflow."),
@@ -62,7 +62,7 @@ _BY_CODE: dict[str, str] = {
         "The agent has no workspace folder, or the folder no longer exists. Give this workflow "
         "access to a folder, then try again."
     ),
-    FailureCode.NOT_A_PAGE: N_("This is not a page with text."),
+    FailureCode.NOT_A_PAGE: N_("This page has no text that can be read."),
     FailureCode.NOT_A_FILE: N_("This is not a file."),
     FailureCode.NOT_A_FOLDER: N_("This is not a folder."),
     FailureCode.NOT_EMPTY: N_("The folder is not empty."),
@@ -74,16 +74,18 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NOT_FOUND: N_("The call refers to something that does not exist."),
     FailureCode.NOT_STARTED: N_("The command could not be started."),
     FailureCode.NOT_UNIQUE: N_("The text to replace occurs more than once in the file."),
-    FailureCode.OWN_NETWORK: N_("The address is on this computer or its network. A rule with its port can allow it."),
+    FailureCode.OWN_NETWORK: N_(
+        "The address is on this computer or its network. A rule that names its port can allow it."
+    ),
     FailureCode.OTHER_DISK: N_("The two locations are on different disks."),
     FailureCode.OUTSIDE: N_("This is outside the workspace folders."),
-    FailureCode.OVERFLOW: N_("The result is too large a number."),
+    FailureCode.OVERFLOW: N_("The resulting number is too large."),
     FailureCode.PACKED: N_("The server compresses the page in an unsupported way."),
-    FailureCode.PROXY: N_("The proxy does not connect to this server."),
+    FailureCode.PROXY: N_("The proxy did not connect to this server."),
     FailureCode.READ_ONLY: N_("The disk cannot be written to."),
-    FailureCode.REDIRECTS: N_("The server redirects without end."),
+    FailureCode.REDIRECTS: N_("The server redirects endlessly."),
     FailureCode.ROBOTS: N_("The site asks programs not to fetch this page."),
-    FailureCode.SAME: N_("Both names are the same file."),
+    FailureCode.SAME: N_("Both names refer to the same file."),
     FailureCode.SEARCH: N_(
         "The search service does not answer. Others are available in Settings → Web and media: SearXNG, "
         "Brave Search, Tavily."

@@ -23,15 +23,17 @@ NAMED = 5
 """Files named in a sentence; the others are counted."""
 
 
-GONE = N_("no longer exists: moved, renamed or deleted")
+GONE = N_("no longer exists (moved, renamed or deleted)")
 """State of a granted folder."""
 
 
 def trust_text(trusted: bool | None) -> str:
     """Decision about a folder's trust and its meaning, untranslated."""
     if trusted is None:
-        return N_("not decided yet: its instructions are not read")
-    return N_("trusted: agents read its instructions") if trusted else N_("not trusted: its instructions are not read")
+        return N_("trust not decided yet (its instructions are not read)")
+    return (
+        N_("trusted (agents read its instructions)") if trusted else N_("not trusted (its instructions are not read)")
+    )
 
 
 def missing_text(folder: str) -> str:
@@ -48,7 +50,7 @@ def path_text(change: Change) -> str:
 
 def state_text(change: Change) -> str:
     """Why a change cannot be undone; empty when it can."""
-    return _("undone") if change.undone_by else _("no longer kept") if change.cleaned else ""
+    return _("undone") if change.undone_by else _("can no longer be undone") if change.cleaned else ""
 
 
 def held_file_text(held: HeldFile) -> str:
@@ -154,7 +156,7 @@ def upgrade_text(step: UpgradeStep, percent: int = 0) -> str:
     what = {
         "copy": _("copying"),
         "read": _("reading"),
-        "migrate": _("changing the copy"),
+        "migrate": _("updating the copy"),
         "back_up": _("creating a backup"),
         "verify": _("checking the backup"),
     }[step]
@@ -191,8 +193,8 @@ def undo_text(changes: Iterable[Change]) -> str:
     if not any(change.command for change in changes):
         return ""
     return _(
-        "Commands changed some of them. What they did elsewhere is not undone: in other folders, in .git, in "
-        "ignored files, over the network."
+        "Commands made some or all of these changes. What they did elsewhere is not undone: in other "
+        "folders, in .git, in ignored files, over the network."
     )
 
 

@@ -18,7 +18,7 @@ STATES = {
 TOOL_STATES = {
     "approved": N_("approved"),
     "new": N_("new: not given to agents yet"),
-    "changed": N_("changed: asks before every call"),
+    "changed": N_("changed: every call needs approval"),
     "gone": N_("removed by its server"),
     "unusable": N_("cannot be used"),
 }
@@ -49,7 +49,7 @@ WHY = (
     N_("its parameters are not a valid JSON Schema ({detail})"),
     N_("its parameters are not a valid JSON Schema"),
     N_("its definition is nested too deeply"),
-    N_("its definition has {length} characters; at most {most} are used"),
+    N_("its definition has {length} characters; the maximum is {most}"),
     N_("its parameters are not an object schema"),
     N_("its parameters expand to more than {most} references"),
     N_("its parameters refer to themselves endlessly"),

@@ -15,17 +15,19 @@ def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
     if what == "images":
         if found.known is None:
             return _(
-                "It answers but does not list its models, so it is unknown whether {model} is available.", model=model
+                "The service answers but does not list its models, so it is unknown whether {model} is available.",
+                model=model,
             )
         return (
-            _("It answers, and has {model}.", model=model)
+            _("The service answers and offers {model}.", model=model)
             if found.known
-            else _("It answers, but does not list the model {model}.", model=model)
+            else _("The service answers but does not list the model {model}.", model=model)
         )
     if found.balance is None:
-        return _("It answers and accepts the key.")
+        return _("The service answers and accepts the key.")
     from babel.numbers import format_decimal
 
     return _(
-        "It answers and accepts the key. Credits left: {count}.", count=format_decimal(found.balance, locale=language())
+        "The service answers and accepts the key. Credits left: {count}.",
+        count=format_decimal(found.balance, locale=language()),
     )

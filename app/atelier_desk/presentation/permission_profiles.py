@@ -52,7 +52,7 @@ PROFILES = (
         ApprovalMode.AUTO,
         "free",
         N_("Free"),
-        N_("Asks only about protected files, installs, repaired arguments, unknown commands."),
+        N_("Asks only about protected files, installs, repaired arguments and unknown commands."),
         "triangle-alert",
         risky=True,
     ),
@@ -62,7 +62,7 @@ ASK_ALL = Profile(
     ApprovalMode.MANUAL,
     "ask-all",
     N_("Ask every time"),
-    N_("Asks before every call, unless the settings allow low risks."),
+    N_("Asks before every call, unless the settings allow low-risk calls."),
     "shield",
 )
 """A stricter Ask for agents that are not trusted at all.

@@ -58,13 +58,13 @@ _ONE = {
 }
 _STAGES = {
     IngestStage.READING: N_("Reading files: {done} of {total}"),
-    IngestStage.RELATING: N_("Following relations: {done} of {total}"),
+    IngestStage.RELATING: N_("Finding relations: {done} of {total}"),
     IngestStage.EMBEDDING: N_("Computing embeddings: {done} of {total}"),
     IngestStage.PAUSED: N_("Paused at {done} of {total}"),
 }
 _BEGINNINGS = {
     IngestStage.READING: N_("Searching for files…"),
-    IngestStage.RELATING: N_("Following relations…"),
+    IngestStage.RELATING: N_("Finding relations…"),
     IngestStage.EMBEDDING: N_("Computing embeddings…"),
     IngestStage.PAUSED: N_("Paused"),
 }

@@ -101,18 +101,20 @@ def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[st
         return _("Loading the model"), _("The answer follows once it is loaded.")
     if reason == TOOLS_REFUSED:
         text = _(
-            "Tool calls are sent as text (XML) from now on; this is stored for the model. Server message: {message}",
+            "Tool calls are sent as text (XML) from now on; this is remembered for the model. Server "
+            "message: {message}",
             message=message,
         )
         return _("The server does not accept tool definitions"), text
     if reason == PICTURES_REFUSED:
         text = _(
-            "Images are replaced by a note; this is stored for the model. Server message: {message}", message=message
+            "Images are replaced by a note; this is remembered for the model. Server message: {message}",
+            message=message,
         )
         return _("The model does not support images"), text
     if reason == PICTURES_LEFT_OUT:
         text = _(
-            "If the request works without them, they are not sent again. Server message: {message}", message=message
+            "If the request works without them, they will not be sent again. Server message: {message}", message=message
         )
         return _(
             "Retrying without {names}", names=", ".join(details.get("pictures") or ()) or _("the latest images")
@@ -138,7 +140,7 @@ def narrowed_text(details: Mapping[str, Any]) -> str:
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
     parts += [_("instructions and skills of {path}", path=path) for path in details.get("untrusted") or ()]
     if details.get("stricter"):
-        parts.append(_("what the permission level asks about"))
+        parts.append(_("what the stricter permission level asks about"))
     return _("No longer allowed from here on: {what}", what=", ".join(parts))
 
 
@@ -155,7 +157,7 @@ SERVER_PROBLEMS = {
     "off": N_("{server}: disabled"),
     "failed": N_("{server}: {detail}"),
     "nothing": N_("{server}: no tools, resources or prompts"),
-    "left_out": N_("{server}: unusable entries: {detail}"),
+    "left_out": N_("{server}: unusable entries ({detail})"),
 }
 """By code of a ``ServerProblem``."""
 
@@ -251,7 +253,7 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
         left = max(0.0, float(details.get("left") or 0))
         if kind not in MONEY:
             return _(
-                "The next request needs at least {needed} tokens; {left} left.",
+                "The next request needs at least {needed} tokens; only {left} are left.",
                 needed=number(math.ceil(needed)),
                 left=number(math.floor(left)),
             )

@@ -19,7 +19,7 @@ STATES = {
     "hidden": N_("hidden"),
     "broken": N_("broken"),
 }
-ADVISORY = N_("It asks for the tools {tools}. This grants nothing: permissions decide on every call.")
+ADVISORY = N_("It asks for the tools {tools}. This grants nothing: permissions are checked for every call.")
 
 
 def state(row: ListedSkill) -> str:
@@ -59,7 +59,7 @@ def remarks(row: ListedSkill) -> list[str]:
         if text.allowed:
             out.append(_(ADVISORY, tools=", ".join(text.allowed)))
         if text.ignored:
-            out.append(_("Ignored here: {fields}.", fields=", ".join(text.ignored)))
+            out.append(_("Ignored fields: {fields}.", fields=", ".join(text.ignored)))
         if has_commands(text.body):
             out.append(
                 _(
@@ -68,7 +68,9 @@ def remarks(row: ListedSkill) -> list[str]:
                 )
             )
         if text.paths:
-            out.append(_("For files matching {patterns}; agents are told this.", patterns=", ".join(text.paths)))
+            out.append(
+                _("Intended for files that match {patterns}; agents are told so.", patterns=", ".join(text.paths))
+            )
         if text.compatibility:
             out.append(_("Needs: {what}", what=text.compatibility))
     return out

@@ -6,7 +6,7 @@ from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
 from atelier_desk.support.i18n import N_, _, ngettext
 
 _BY_EFFECT = {
-    "execute": N_("Usually only changes to files in the workspace can be undone."),
+    "execute": N_("Usually, only changes to files in the workspace can be undone."),
     "network": N_("Sent data cannot be recalled."),
 }
 

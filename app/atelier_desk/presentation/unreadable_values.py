@@ -17,7 +17,7 @@ MISSHAPEN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeE
 
 def unreadable() -> str:
     """Return the sentence that stands for an unreadable value."""
-    return _("This cannot be displayed: its stored data is not in a known form.")
+    return _("This cannot be displayed: its stored data is not in a known format.")
 
 
 def readable(make: Callable[[], T], otherwise: Callable[[], T]) -> T:

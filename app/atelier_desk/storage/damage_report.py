@@ -29,9 +29,9 @@ CONFIGURATION = ["setting"]
 RESTRICTING = ("permission_rule", "setting")
 """Tables that may contain restrictions: while one of their rows is damaged, no agent starts."""
 GIVE_UP = N_(
-    "It is left out, and nothing was changed. To recover it, restore a backup: atelier backup restore "
-    "FILE. To delete it and create it again: Settings → Data and diagnostics, or atelier doctor "
-    "--remove-damaged"
+    "It is ignored, and nothing was changed. To recover it, restore a backup: atelier backup "
+    "restore FILE. To delete it and create it again: Settings → Data and diagnostics, or atelier "
+    "doctor --remove-damaged"
 )
 DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
 NOT_BEGUN = N_("{damage} It may forbid something: no agent starts until this is resolved. {what_to_do}")
@@ -50,8 +50,8 @@ DAMAGED_ROWS = N_(
 )
 
 LEFT_OUT = N_(
-    "These rows were left out, and so was what came after them in their run: the data folder is damaged there. To "
-    "recover them, restore a backup: atelier backup restore FILE"
+    "These rows and what came after them in their run were left out, because the data folder is "
+    "damaged at that point. To recover them, restore a backup: atelier backup restore FILE"
 )
 """Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(
@@ -116,9 +116,8 @@ def not_begun(found: Sequence[Damage]) -> StorageError:
 
 def of_row(table: str, row: Mapping[str, Any], problem: str = CHANGED) -> Damage:
     """Describe a damaged row that was read; any of its values may be wrong."""
-    return Damage(
-        _key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), int(row.get("seq") or 0), problem
-    )
+    seq = found if isinstance(found := row.get("seq"), int) else 0
+    return Damage(_key(row.get("workflow")), _key(row.get("run")), table, _key(row.get("id")), seq, problem)
 
 
 def damaged_row(table: str, row: Mapping[str, Any]) -> StorageError:

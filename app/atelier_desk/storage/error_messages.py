@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import re
+from pathlib import Path
 from typing import Any
 
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, StorageError
@@ -40,12 +41,13 @@ UNREADABLE_ROW = N_(
     "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
-    "The database in {path} has lost its last {count} saved changes because part of it was damaged. "
-    "Restore a backup with: atelier backup restore FILE, or continue with what is left with "
-    "--accept-loss."
+    "The database in {path} has lost the changes that were saved last ({count}) because part of "
+    "it was damaged. Restore a backup with: atelier backup restore FILE, or continue with what "
+    "is left with --accept-loss."
 )
 DISK_FULL = N_(
-    "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Free some space and try again."
+    "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Nothing that was saved is lost. "
+    "Free some space, for example by moving old backups to another disk, then try again."
 )
 NO_FILES_LEFT = N_(
     "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although "
@@ -54,8 +56,8 @@ NO_FILES_LEFT = N_(
 )
 MEMORY_LIMIT = N_(
     "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to "
-    "{needed_mb} MB, although it uses little of it. Raise the limit (ulimit -v unlimited), then start "
-    "Atelier again."
+    "{needed_mb} MB, even if it uses little of it. Raise the limit (ulimit -v unlimited), then "
+    "start Atelier again."
 )
 CLOCK = N_("The clock of this computer shows a time before 1970. Set the correct time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
@@ -96,9 +98,8 @@ MOVED = N_(
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
 RECORD_EXISTS = N_(
-    "The file has a row with the identifier {id} ({what}), which belongs to another workflow here. Nothing was "
-    "changed. "
-    "Import the file as a copy, with: --on-conflict rename"
+    "The file contains a row with the identifier {id} ({what}), which belongs to another "
+    "workflow here. Nothing was changed. Import the file as a copy, with: --on-conflict rename"
 )
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")
@@ -159,15 +160,29 @@ def disk_full(path: object, free: int, needed: int = MIN_FREE_BYTES) -> StorageE
     return StorageError(DISK_FULL, code="disk_full", recoverable=True, needed_mb=needed // 1_000_000, **facts)
 
 
-def from_os_error(error: OSError, path: object) -> AtelierError:
-    """Return the error for a data file or folder that could not be used."""
+def from_os_error(error: OSError, path: object, *, written: int = 0, size: int = 0) -> AtelierError:
+    """Return the error for a data file or folder that could not be used.
+
+    ``size`` is what the whole work writes on the disk, and ``written`` what is there of it and deleted, both in bytes.
+    """
     # Copying a folder raises an error without a number, whose text has those of its files.
     text = f"{error.strerror} (os error {error.errno})" if error.errno else str(error)
     found = from_text(text, path, opening=True)
+    if found.code == "disk_full":
+        return disk_full(path, free_bytes(path) + written, size + MIN_FREE_BYTES)
     if found.code == "damaged" and error.errno != errno.ENOENT:
         # Unrelated to the file's content: a move across file systems, a folder in use.
         return StorageError(INPUT_OUTPUT, code="io", recoverable=True, path=path, detail=text)
     return found
+
+
+def about(error: StorageError, copy: Path, path: Path) -> StorageError:
+    """Return an error about a temporary copy, or a file in it, as one about what it is a copy of; others unchanged."""
+    if not Path(str(error.params.get("path", ""))).is_relative_to(copy):
+        return error
+    return StorageError(
+        error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": path}
+    )
 
 
 def is_of_the_engine(error: BaseException) -> bool:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
+from itertools import groupby
 from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
+from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies.progress import no_progress
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
 from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
@@ -23,10 +26,8 @@ _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 """Tables whose rows are named by events."""
 
 
-class Store(Protocol):
+class Store(bounded_reading.Store, Protocol):
     """The part of the store that is needed here; the store itself imports this module."""
-
-    async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
 
     def quiet(self) -> AbstractAsyncContextManager[None]: ...
 
@@ -56,11 +57,13 @@ async def damaged_in(store: Store, workflow_id: str, seen: Counter[str] | None =
 
 async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Return the damaged rows of all workflows. ``progress`` is called with the number checked and the total."""
+    reading = bounded_reading.BoundedReading.of_store(store)
 
     async def check(workflow_id: str, seen: Counter[str]) -> list[Damage]:
+        await reading.give_back()
         return await damaged_in(store, workflow_id, seen)
 
-    return await _everywhere(store.query_all, check, progress)
+    return await _everywhere(reading.run, check, reading.following(progress or no_progress))
 
 
 async def damaged_rows(run: Run, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
@@ -302,10 +305,11 @@ class _Check:
             # The next page begins with the last position of this one, of which more rows may follow.
             whole = [row for row in rows if len(rows) < limit or row[key] != rows[-1][key]]
             fresh = [row for row in whole if row["id"].id not in seen]
-            for row in sorted(fresh, key=lambda row: (row[key] or 0, row.get("seq") or 0)):
-                seen.add(row["id"].id)
-                self._seen[table] += 1
-                yield row
+            for _position, together in groupby(fresh, key=lambda row: row[key]):
+                for row in sorted(together, key=lambda row: seq if isinstance(seq := row.get("seq"), int) else 0):
+                    seen.add(row["id"].id)
+                    self._seen[table] += 1
+                    yield row
             if len(rows) < limit:
                 return
             limit = PAGE if fresh else limit * 2

@@ -200,13 +200,13 @@ class Store:
         async with self._writer.quiet():
             yield
 
-    async def release_read_memory(self) -> None:
+    async def release_read_memory(self, *, held: bool = False) -> None:
         """Give back the memory of what was read, which the engine keeps until it is closed; requests wait about 0.5 s.
 
-        Does nothing where it could not be opened again, as on a full disk.
+        ``held`` within ``quiet``. Does nothing where it could not be opened again, as on a full disk.
         """
         with contextlib.suppress(StorageError):
-            async with self.quiet():
+            async with contextlib.nullcontext() if held else self.quiet():
                 await self._engine.reopen()
 
     @property
@@ -296,7 +296,8 @@ async def prepare(
 
 def _has_this_schema(directory: Path) -> bool:
     """Whether an existing database is recorded to have this program's schema; a new one has none yet."""
-    if any(next(directory.parent.glob(f"{name}-*"), None) for name in ("restoring", "unpacking", "verifying")):
+    left = ("restoring", "unpacking", "verifying", "backing-up")
+    if any(next(directory.parent.glob(f"{name}-*"), None) for name in left):
         from atelier_desk.storage.copies import restore
 
         restore.finish_restore(directory.parent)

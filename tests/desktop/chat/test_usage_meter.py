@@ -41,6 +41,7 @@ def test_totals_are_the_teams_and_the_context_is_the_root_agents() -> None:
     meter.brief = False
     meter.show_usage(Usage(tokens_input=1))
     assert meter.text.text() == "1 token"
+    assert "Sent: 1 token\nReceived: 0 tokens" in meter.toolTip()
     assert "Cost: $0" in meter.toolTip()
 
 

@@ -34,7 +34,7 @@ async def test_the_source_opens_at_the_line_with_outline_and_calls(window: Proje
     assert [outline.topLevelItem(0).text(0), outline.topLevelItem(0).child(0).text(0)] == ["Store", "save"]
     assert outline.currentItem().text(0) == "save"
     assert code.callers.list.item(0).text() == "main"
-    assert code.callers.list.item(0).data(RowRole).facts == "app.py:4 · probably"
+    assert code.callers.list.item(0).data(RowRole).facts == "app.py:4 · uncertain"
     assert code.callees.list.item(0).text() == "Store._write"
 
 

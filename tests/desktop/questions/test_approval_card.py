@@ -23,7 +23,7 @@ from tests.support.fake_bridge import DelayedResult, settle
 REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
 TRASHED = "It goes to the trash and can be restored for 30 days."
-RUNS = "Usually only changes to files in the workspace can be undone."
+RUNS = "Usually, only changes to files in the workspace can be undone."
 SERVER = "What the server does cannot be undone here."
 
 
@@ -120,7 +120,7 @@ async def test_an_approval_can_cover_more_calls(
 ) -> None:
     s = scene(asks(tool="mcp__files__read", operation="", server="files", section="mcp:files", kind=ApprovalKind.MCP))
     await settle()
-    assert s.find("approval-title").text() == "Checker wants to use read from the server files"
+    assert s.find("approval-title").text() == "Checker wants to use read from the server “files”"
     entries = {action.objectName(): action for action in s.card.buttons.scope_menu().actions() if action.objectName()}
     assert "approval-scope-section" not in entries
     entries[f"approval-scope-{name}"].trigger()
@@ -141,7 +141,7 @@ async def test_the_server_of_a_tool_is_named_once_and_in_the_rules_text(scene: M
         )
     )
     await settle()
-    assert s.find("approval-title").text() == "Checker wants to use “Read a file” from the server files"
+    assert s.find("approval-title").text() == "Checker wants to use “Read a file” from the server “files”"
     (entry,) = [
         action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-tool"
     ]
@@ -265,7 +265,11 @@ async def test_the_allow_button_is_not_accented_at_high_risk(
             "Checker wants to read the page a.md",
             "Sent data cannot be recalled.",
         ),
-        ({"tool": "mcp__a__b", "effect": "execute", "server": "a"}, "Checker wants to use b from the server a", SERVER),
+        (
+            {"tool": "mcp__a__b", "effect": "execute", "server": "a"},
+            "Checker wants to use b from the server “a”",
+            SERVER,
+        ),
         ({"tool": "own_tool", "effect": "read"}, "Checker wants to use “Own”", ""),
     ],
 )

@@ -79,7 +79,7 @@ async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> N
     desk.start()
     await settle()
     engine.stored.clear()
-    engine.set("approvals", "get", NotFoundError("There is no approval {id}.", id="v1"))
+    engine.set("approvals", "get", NotFoundError("There is no approval request {id}.", id="v1"))
     for _ in range(3):
         bridge.changed.emit("workflow", "w1")
     qtbot.waitUntil(lambda: not desk._reload_timer.isActive())

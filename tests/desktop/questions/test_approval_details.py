@@ -80,7 +80,7 @@ async def test_a_command_is_shown_in_parts_with_effects_and_folder(scene: MakeSc
     words = texts_of("approval-details")
     assert "pypi.org" in words
     assert "log" in words
-    assert "In a sandbox: it can write only in the workspace, with no network access." in words
+    assert "In a sandbox: the command can write only in the workspace and has no network access." in words
     assert s.find("approval-why").text() == "Your rule “run_command(make:*)” requires approval."
 
 
@@ -103,4 +103,4 @@ async def test_approving_the_settings_of_a_repository_shows_its_duration(scene: 
     assert s.find("approval-scope").isHidden()
     assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
     texts = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
-    assert texts == ["git diff", "Apart from these settings, it is read-only."]
+    assert texts == ["git diff", "Apart from these settings, the command is read-only."]

@@ -162,15 +162,16 @@ async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Fi
     await settle()
     note = find("agent-prompt-cost")
     assert note.text().split("\n") == [
-        "All at once: 623 tokens (57 tools are found by search when needed; 21,076 tokens if all of them were listed)",
+        "All at once: 623 tokens (57 tools are found by search when needed; listing them all would take 21,076 tokens)",
         "By section: 1,500 tokens",
-        "As a list: 600 tokens, 4% less (1 tool is found by search when needed; 700 tokens if it were listed)",
+        "As a list: 600 tokens, 4% less (1 tool is found by search when needed; listing it would take 700 tokens)",
     ]
     assert "with a workspace folder" in note.toolTip()
     with spoken("fr"):
         bind_text(note)
         assert " ".join(note.text().split("\n")[0].split()) == (
-            "Tous à la fois : 623 jetons (57 outils sont cherchés au besoin ; 21 076 jetons s’ils étaient tous listés)"
+            "Tous à la fois : 623 jetons "
+            "(57 outils sont recherchés au besoin ; les lister tous prendrait 21 076 jetons)"
         )
         assert "dossier de travail" in note.toolTip()
 

@@ -125,7 +125,7 @@ async def test_running_servers_are_queried_again_while_the_page_is_visible(
 async def test_tools_are_listed_switched_and_given_rules_and_approval(page: Any, find: Find, atelier: Engine) -> None:
     read = texts(find("mcp-tool-read"))
     for word in (
-        "changed: asks before every call",
+        "changed: every call needs approval",
         "Reads it.⟨U+202E⟩",
         "You approved: Read it.",
         "declared read-only",

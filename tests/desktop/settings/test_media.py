@@ -100,7 +100,7 @@ async def test_services_are_tested_with_the_typed_values(page: Any, atelier: Eng
     page.test_images.click()
     await settle()
     assert (page.busy.text.text(), tried[0][0], tried[0][2]) == (
-        "It answers, but does not list the model painter.",
+        "The service answers but does not list the model painter.",
         "images",
         {"images": "typed"},
     )

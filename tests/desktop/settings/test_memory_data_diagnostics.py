@@ -187,7 +187,7 @@ async def test_an_import_shows_that_it_runs_and_why_it_failed(
 
     async def import_(*_args: Any) -> dict[str, int]:
         await gate.wait()
-        raise UsageError("memory file is not valid: version must be 1")
+        raise UsageError("Invalid memory file: version must be 1")
 
     atelier.set("memories", "import_", import_)
     (tmp_path / "m.json").write_text("{}")
@@ -198,7 +198,7 @@ async def test_an_import_shows_that_it_runs_and_why_it_failed(
     gate.set()
     await page.jobs.settled()
     assert (page.moving.text.text(), page.moving.stop.isVisible()) == (
-        "memory file is not valid: version must be 1",
+        "Invalid memory file: version must be 1",
         False,
     )
 
@@ -447,7 +447,7 @@ async def test_the_time_of_memory_extraction_is_a_setting(window: SettingsWindow
     window.show_page("memory")
     await settle()
     choice = find("memory-at-end")
-    assert choice.currentText() == "When I said something about myself"
+    assert choice.currentText() == "When I say something about myself"
     choice.setCurrentIndex(choice.findText("Never"))
     choice.activated.emit(choice.currentIndex())
     await settle()

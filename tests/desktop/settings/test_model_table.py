@@ -133,7 +133,7 @@ async def test_learned_facts_about_a_model_are_shown_and_can_be_reset(page: Any,
     atelier.set("providers", "models", [learned, plain])
     await choose(page, "Ollama")
     table, reset = find("model-table"), find("model-reset")
-    assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (learned)", "qwen3:4b"]
+    assert [table.item(row, 1).text() for row in range(2)] == ["gemma:2b (adjusted)", "qwen3:4b"]
     assert "refused tool definitions" in table.item(0, 1).toolTip()
     assert not reset.isEnabled()
     table.setCurrentCell(1, 0)

@@ -174,7 +174,7 @@ async def test_prompts_are_imported_and_exported_as_files(page: Any, find: Find,
     while page.jobs._tasks:
         await page.jobs.settled()
     assert page.current().name == "fix"
-    assert "/fix imported without: model" in texts(page)
+    assert "/fix imported. Ignored fields: model" in texts(page)
     page.export_to(tmp_path / "out.md")
     while page.jobs._tasks:
         await page.jobs.settled()

@@ -288,7 +288,11 @@ async def test_removing_is_confirmed_if_a_key_would_be_lost_and_can_be_undone_ot
     keyed = ProviderConfig(name="Keyed", kind="mistral", has_key=True)
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local"), keyed])
     atelier.set(
-        "providers", "delete", ConflictError("The provider {name} is used by: {agents}.", name="Keyed", agents="A")
+        "providers",
+        "delete",
+        ConflictError(
+            "The provider {name} cannot be removed because it is used by: {agents}.", name="Keyed", agents="A"
+        ),
     )
     await page.load()
     await choose(page, "Keyed")
@@ -298,7 +302,7 @@ async def test_removing_is_confirmed_if_a_key_would_be_lost_and_can_be_undone_ot
     box.findChild(QPushButton, "confirm-yes").click()
     await settle()
     assert len(atelier.calls("providers.delete")) == 2
-    assert window.toasts.current.accessibleName() == "The provider Keyed is used by: A."  # type: ignore[attr-defined]
+    assert window.toasts.current.accessibleName() == "The provider Keyed cannot be removed because it is used by: A."  # type: ignore[attr-defined]
 
 
 async def test_after_removing_a_provider_the_list_has_the_focus(

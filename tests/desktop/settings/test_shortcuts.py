@@ -104,7 +104,7 @@ async def test_a_conflict_is_named_and_nothing_changes(page: Any, main: Window, 
     await press(page, "first", Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
     assert (
         page._rows["first"].hint.text()
-        == "Ctrl+Shift+F is used by “Search everywhere”. Change or clear that one first."
+        == "Ctrl+Shift+F is already used by “Search everywhere”. Change or clear that shortcut first."
     )
     assert atelier.stored.shortcuts == {}
     assert main.actions_["second"].shortcut() == QKeySequence("Ctrl+Shift+F")

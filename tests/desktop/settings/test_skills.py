@@ -56,7 +56,7 @@ async def test_each_skill_is_shown_with_location_and_state(page: Any, find: Find
         "Writes release notes.",
         "agents, and you with /notes",
         "~/.agents/skills/notes",
-        "permissions decide",
+        "permissions are checked",
     ):
         assert word in mine, mine
     bad = find(f"skill-{HOME}/.agents/skills/bad/SKILL.md")

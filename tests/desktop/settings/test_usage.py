@@ -88,7 +88,7 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         "21.3 k",
         "≥ $2.50",
     ]
-    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · at least $2.50 · 4.5 s generation time"
+    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · at least $2.50 · 4.5 s of generation"
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()
 
@@ -97,7 +97,7 @@ async def test_an_unknown_cost_is_labelled_as_a_cost(page: Any, find: Find, atel
     atelier.set("usage", "rows", [ROWS[2]])
     choose(find("usage-period"), 7)
     await settle()
-    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s generation time"
+    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s of generation"
 
 
 async def test_cache_savings_are_shown(page: Any, find: Find, atelier: Engine) -> None:
@@ -106,8 +106,8 @@ async def test_cache_savings_are_shown(page: Any, find: Find, atelier: Engine) -
     atelier.set("usage", "rows", lambda days=0, zone=None: [replace(cached, total=total)])
     page.reload()
     await settle()
-    assert "$0.50 · the cache saved $0.25 ·" in find("usage-summary").text()
-    assert [line[3] for line in cells(find)] == ["500 · the cache saved $0.25"] * 2
+    assert "$0.50 · $0.25 saved by the cache ·" in find("usage-summary").text()
+    assert [line[3] for line in cells(find)] == ["500 · $0.25 saved by the cache"] * 2
 
 
 async def test_sums_by_model_agent_and_workflow_are_in_descending_order(page: Any, find: Find) -> None:
@@ -127,7 +127,7 @@ async def test_sums_by_model_agent_and_workflow_are_in_descending_order(page: An
     ]
     description = find("usage-chart").accessibleDescription()
     assert description == "About herons: $2.50; About storks: unknown"
-    assert find("usage-chart").accessibleName() == "Bars: cost, by workflow"
+    assert find("usage-chart").accessibleName() == "Bar chart: cost, by workflow"
 
 
 async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, find: Find, atelier: Engine) -> None:
@@ -246,7 +246,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     await settle()
     shown = find("usage-month")
     assert shown.text().replace(NARROW, " ") == "This month: $2.50 of $10.00 (25%)"
-    assert (find("usage-limit").value(), find("usage-limit").text()) == (10.0, "$ 10.00")
+    assert (find("usage-limit").value(), find("usage-limit").text()) == (10.0, "$10.00")
     find("usage-limit").setValue(12.5)
     await settle()
     assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 12.5})
@@ -254,7 +254,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     try:
         await settle()
         assert shown.text().startswith("Ce mois-ci")
-        assert find("usage-limit").text() == "10,00\xa0$", "the currency has the same position as in the sentence below"
+        assert find("usage-limit").text() == "10,00\u202f$", "the currency has the same position as in the sentence below"
     finally:
         switch_language("en")
 

@@ -248,7 +248,7 @@ async def test_what_changed_while_it_was_closed_is_shown_on_opening(
 
 async def test_enter_goes_from_match_to_match(window: SettingsWindow, qtbot: QtBot) -> None:
     await search(window, qtbot, "notification")
-    assert window.results.text().endswith("matches. Enter goes to the next.")
+    assert window.results.text().endswith("matches. Press Enter for the next one.")
     seen = []
     for _each in window._found:
         seen.append((window.current, window._at))

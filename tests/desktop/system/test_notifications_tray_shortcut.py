@@ -168,7 +168,7 @@ async def test_switched_off_a_notification_has_no_buttons(harness: DesktopHarnes
     toggle = page.findChild(QCheckBox, "notification-answers")
     assert toggle is not None
     assert toggle.isChecked()
-    assert "Buttons allow or reject a call" in toggle.accessibleDescription()
+    assert "Buttons let you allow or reject a call" in toggle.accessibleDescription()
     toggle.click()
     await settle()
     await harness.ask(ask("q1"))

@@ -300,6 +300,7 @@ async def test_the_texts_follow_the_language(panel: Panel) -> None:
         switch_language("fr")
         await settle()
         assert "dossier" in panel.button.toolTip()
+        assert "/p\u00a0: " in panel.button.toolTip()
     finally:
         switch_language("en")
 
@@ -323,7 +324,7 @@ async def test_a_removed_folder_is_shown_as_missing_with_a_next_step(
     assert panel.button.full_text == "project: missing"
     assert panel.button.property("variant") == "picker-warn"
     assert "no longer exists" in panel.button.toolTip()
-    assert "choose another folder" in panel.button.toolTip()
+    assert "choose another one" in panel.button.toolTip()
     panel.button.open()
     menu = panel.button.findChild(QMenu, "folders-menu")
     assert menu is not None

@@ -22,6 +22,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import RunStatus, Workflow
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.journal.replay_and_fork import _CommitOrder, workflow_events
 from atelier_desk.engine.maintenance.doctor import checks
@@ -29,6 +30,7 @@ from atelier_desk.engine.services.team.display_data import NOT_STARTED
 from atelier_desk.llm.scripted import ScriptedModel, Step
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
+from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
 from tests.support.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
@@ -292,6 +294,26 @@ async def test_a_commit_is_forked_as_a_unit(open_atelier: Opener) -> None:
         copied = [event.body for event in await run_events(atelier.repos, fork.head_run_id)]
         assert [body.type for body in copied] == ["run_started", "user_message", "run_paused"]
         assert isinstance(copied[2], RunPaused)
+
+
+async def test_all_events_are_read_where_more_than_a_page_have_one_number(
+    open_atelier: Opener, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replay_and_fork, "PAGE", 3)
+    async with open_atelier([]) as atelier:
+        workflow = await atelier.workflows.create()
+        written = [
+            RunEvent(
+                id=f"e{number:02}",
+                workflow_id=workflow.id,
+                stream_from=1 if number < 9 else number,
+                body=TaskChanged(action="create", task=Task(workflow_id=workflow.id, name=f"{number}")),
+            )
+            for number in range(14)
+        ]
+        await atelier.repos.journal.commit(Commit(events=tuple(written)))
+        read = [event.id async for event in workflow_events(atelier.repos, workflow.id)]
+    assert sorted(read) == [event.id for event in written]
 
 
 async def test_an_imported_copy_is_forked_like_its_original(open_atelier: Opener) -> None:

@@ -13,10 +13,12 @@ from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.settings import EmbedderSettings, Settings
-from atelier_desk.engine.maintenance import system_checks
+from atelier_desk.engine.maintenance import doctor, system_checks
 from atelier_desk.engine.maintenance.doctor import checks
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.local.model_files import MANIFEST, UNREADABLE, ModelStore
+from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.database_engine import Engine
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
@@ -48,6 +50,28 @@ async def test_a_healthy_machine(open_atelier: Opener) -> None:
             assert found[name].status == "ok", found[name]
         assert found["keyring"].status == "warn"
         assert "--api-key-env" in found["keyring"].fix
+
+
+async def test_what_was_read_is_given_back_on_the_way(open_atelier: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = 0
+    reopen = Engine.reopen
+
+    async def counted(engine: Engine, **options: Any) -> None:
+        nonlocal opened
+        opened += 1
+        await reopen(engine, **options)
+
+    async with open_atelier() as atelier:
+        await atelier.store.set_fsync(True)  # moves the log into the tables
+        monkeypatch.setattr(Engine, "reopen", counted)
+        monkeypatch.setattr(bounded_reading, "CACHED_BYTES", atelier.store.size // 3)
+        for check, often in (
+            (doctor._database(atelier, None, False), range(1, 7)),
+            (doctor._attachments(atelier, None), [1]),
+        ):
+            opened = 0
+            assert (await check).status == "ok"
+            assert opened in often
 
 
 async def test_progress_names_each_check(open_atelier: Opener) -> None:

@@ -55,7 +55,7 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
     [
         (True, True, True, True, "ok", ["see no processes but their own"]),
         (True, False, True, True, "ok", ["by name but cannot reach them"]),
-        (True, True, True, False, "ok", ["Those that only read could stop your other programs"]),
+        (True, True, True, False, "ok", ["Commands that only read could stop your other programs"]),
         (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
         (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "are restored after a command has run"]),
         (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can stop your other programs"]),

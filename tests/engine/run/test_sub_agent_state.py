@@ -2,7 +2,7 @@
 model.
 """
 
-# judges: app/atelier_desk/engine/run/reducer/reduce_approvals_teams.py
+# judges: app/atelier_desk/engine/run/reducer/reduce_approvals_sub_agents.py
 # judges: app/atelier_desk/engine/run/reducer/reduce.py
 # judges: app/atelier_desk/engine/run/reducer/next_step.py
 from __future__ import annotations

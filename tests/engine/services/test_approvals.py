@@ -249,7 +249,7 @@ async def test_a_rule_does_not_change_the_other_settings(engine: Engine) -> None
 @pytest.mark.parametrize(
     ("scope", "rule", "problem"),
     [
-        (ApprovalScope.ALWAYS, "TodoTool", "One that does: CalculatorTool"),
+        (ApprovalScope.ALWAYS, "TodoTool", "This one does: CalculatorTool"),
         (ApprovalScope.ALWAYS, "mcp__files", "does not cover"),
         (ApprovalScope.RUN, "run_command(ls)", "does not cover"),
         (ApprovalScope.ALWAYS, "not a rule", "not a rule"),
@@ -281,6 +281,6 @@ async def test_a_call_to_be_decided_alone_is_not_approved_with_others(engine: En
     plain: dict[str, Any] = {"reason": "manual", "risk": "medium", "always": ("CalculatorTool",)}
     first = await engine.asked(**plain)
     second = await engine.asked(**(plain | fields))
-    with pytest.raises(UsageError, match="Decide about each"):
+    with pytest.raises(UsageError, match="Decide on each"):
         await engine.approvals.approve_together([first.id, second.id])
     assert [each.status for each in await engine.approvals.pending()] == [ApprovalStatus.PENDING] * 2

@@ -62,7 +62,7 @@ async def test_contradictory_rules_are_reported(atelier: Atelier) -> None:
         (rule("read_file(a)", match=("b",)), UsageError, "does not cover “b”"),
         (rule("read_file(a/**)", not_match=("a/b",)), UsageError, "covers “a/b”"),
         (rule("fetch(domain:a.org)", match=("b.org",)), UsageError, "does not cover"),
-        (rule("read_file(a)", match=("a",), not_match=("a",)), UsageError, "both covered"),
+        (rule("read_file(a)", match=("a",), not_match=("a",)), UsageError, "both as an example that must match"),
         (rule("read_file", scope=RuleScope.WORKFLOW, scope_id="nowhere"), NotFoundError, "nowhere"),
         (rule("read_file", scope=RuleScope.AGENT, scope_id="nobody"), NotFoundError, "nobody"),
     ]

@@ -293,7 +293,7 @@ async def test_header_options_of_other_programs_are_applied_or_reported(open_ate
         [row] = await atelier.skills.list()
     assert facts.description == "Does styles. (Only for work on files like src/**/*.ts, *.css.)"
     said = remarks(row)
-    assert "Ignored here: context, model, hooks." in said
+    assert "Ignored fields: context, model, hooks." in said
     assert any("do not run when the skill is called" in each for each in said)
 
 

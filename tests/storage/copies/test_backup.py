@@ -7,6 +7,7 @@ import errno
 import json
 import os
 import shutil
+import signal
 import time
 import zipfile
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
+from atelier_desk.storage import error_messages
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies import restore as restore_module
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
@@ -28,6 +30,7 @@ from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.storage.child_programs import run
 from tests.storage.copies.killed_restores import check_killed_restore, fill
 from tests.storage.damaged_databases import closed_database, cut, flip, only
 from tests.support.manual_clock import ManualClock
@@ -288,6 +291,30 @@ async def test_a_backup_cancelled_after_its_last_report_leaves_no_file(
     assert not list(datadir.backups.iterdir())
 
 
+@pytest.mark.parametrize("where", ["backups", "elsewhere"])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+async def test_what_a_killed_backup_left_is_deleted_at_the_next_start(
+    datadir: DataDir, tmp_path: Path, where: str, share: float
+) -> None:
+    await closed_database(datadir.database)
+    folder = datadir.backups if where == "backups" else tmp_path / "elsewhere"
+    ended = await asyncio.to_thread(run, "backup-until-killed", datadir.root, folder / "mine.zip", share)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert [path.name for path in folder.iterdir()] == [".mine.zip.tmp"], "an unverified file is not called a backup"
+    async with await Store.open(datadir.database):
+        assert not list(folder.iterdir())
+        assert not list(datadir.root.glob("*ing-*"))
+
+
+async def test_a_note_never_has_another_file_deleted(datadir: DataDir, tmp_path: Path) -> None:
+    (tmp_path / "letter.txt").write_text("dear")
+    for number, noted in enumerate([bytes(tmp_path / "letter.txt"), b"\0", b""]):
+        (datadir.root / f"backing-up-{number}").write_bytes(noted)
+    async with await Store.open(datadir.database):
+        assert (tmp_path / "letter.txt").read_text() == "dear"
+        assert not list(datadir.root.glob("*ing-*"))
+
+
 async def test_holding_writes_ends_at_the_next_file_when_cancelled(
     datadir: DataDir, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -333,6 +360,25 @@ async def test_a_backup_is_verified_in_the_data_folder_which_needs_the_room(
     assert caught.value.code == "disk_full"
     assert Path(str(caught.value.params["path"])).is_relative_to(datadir.root)
     assert not list(datadir.backups.iterdir())
+
+
+async def test_a_disk_that_fills_up_during_a_backup_says_what_the_backup_needs(
+    datadir: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (datadir.tools / "large.bin").write_bytes(os.urandom(3_000_000))
+
+    def full(*_given: object) -> bytes:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async with await Store.open(datadir.database) as store:
+        monkeypatch.setattr(backup_file, "_seal", full)
+        monkeypatch.setattr(error_messages, "free_bytes", lambda path: 1_000_000)
+        with pytest.raises(StorageError) as caught:
+            await backup.create(store, datadir, tmp_path / "one.zip")
+    assert (caught.value.code, caught.value.params["path"]) == ("disk_full", tmp_path / "one.zip")
+    assert caught.value.params["free_mb"] == 4, "the unfinished file is deleted"
+    assert caught.value.params["needed_mb"] == (3_000_000 + MIN_FREE_BYTES) // 1_000_000
+    assert not (tmp_path / ".one.zip.tmp").exists()
 
 
 async def test_what_a_killed_verification_unpacked_is_deleted_at_the_next_start(datadir: DataDir) -> None:

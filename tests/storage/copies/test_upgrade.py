@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import migration_registry, tables
+from atelier_desk.storage import error_messages, migration_registry, tables
 from atelier_desk.storage.copies import backup_file
+from atelier_desk.storage.copies import upgrade as upgrade_module
 from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.datadir import DataDir
@@ -313,6 +314,29 @@ async def test_an_upgrade_needs_room_for_three_copies(tmp_path: Path, monkeypatc
     assert content(folder / "data") == before
 
 
+async def test_a_disk_that_fills_up_during_an_upgrade_says_what_the_upgrade_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _ = sample(OLDEST, tmp_path / "sample")
+    database = folder / "data" / "database"
+    before, size = content(folder / "data"), preflight.size_of(database)
+    free = 10**9
+
+    async def inspect(copy: Path, **_options: object) -> None:
+        nonlocal free
+        free = 5_000_000
+        raise error_messages.from_text("IO error: No space left on device (os error 28)", copy)
+
+    monkeypatch.setattr(preflight, "free_bytes", lambda path: free)
+    monkeypatch.setattr(upgrade_module, "inspect", inspect)
+    with pytest.raises(StorageError, match="Nothing that was saved is lost") as caught:
+        await Store.open(database)
+    assert (caught.value.code, caught.value.params["path"]) == ("disk_full", database)
+    assert caught.value.params["needed_mb"] == (3 * size + MIN_FREE_BYTES) // 1_000_000
+    assert caught.value.params["free_mb"] == (free + size) // 1_000_000, "the copy is deleted again"
+    assert content(folder / "data") == before
+
+
 async def test_foreign_data_keeps_its_mark(tmp_path: Path) -> None:
     folder, _ = sample(OLDEST, tmp_path / "sample")
     datadir = DataDir(tmp_path / "data")
@@ -336,6 +360,7 @@ async def test_the_unfinished_backup_of_a_killed_upgrade_is_removed(tmp_path: Pa
     datadir = DataDir(folder / "data").ensure()
     left = datadir.backups / ".before-schema-14-20260101T000000000000Z.zip.tmp"
     left.write_bytes(b"PK")
+    (datadir.root / "backing-up-1").write_text(str(left))
     async with await Store.open(datadir.database):
         assert not left.exists()
         assert [path.suffix for path in datadir.backups.iterdir()] == [".zip"]

@@ -9,10 +9,10 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("agents")
-    group.command("list", _("all agents"), needs=DATABASE)
-    show = group.command("show", _("an agent's file"), needs=DATABASE)
+    group.command("list", _("list all agents"), needs=DATABASE)
+    show = group.command("show", _("show the file of an agent"), needs=DATABASE)
     show.add_argument("name")
-    group.command("gallery", _("ready-made agents to copy"), needs=DATABASE)
+    group.command("gallery", _("list the ready-made agents that can be copied"), needs=DATABASE)
     added = group.command("add", _("save an agent from a file, or a copy of a ready-made agent"))
     source = added.add_mutually_exclusive_group(required=True)
     source.add_argument("file", nargs="?", help=_("the agent as JSON; - reads standard input"))

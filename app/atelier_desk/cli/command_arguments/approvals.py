@@ -11,16 +11,16 @@ SCOPES = ("once", "run", "always")
 
 def register(add: AddCommands) -> None:
     group = add.group("approvals")
-    listing = group.command("list", _("waiting calls, oldest first"), needs=DATABASE)
+    listing = group.command("list", _("list the calls that are waiting for approval, oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("only this workflow"))
-    flag(listing, "--all", _("with --workflow: decided ones too"))
-    show = group.command("show", _("a call with all its arguments, and what was decided"), needs=DATABASE)
+    flag(listing, "--all", _("with --workflow: also calls that have been decided"))
+    show = group.command("show", _("show a call with all its arguments, and the decision on it"), needs=DATABASE)
     add_id(show, "id", "approval")
-    approve = group.command("approve", _("approve a call, or several that wait together in one run"))
+    approve = group.command("approve", _("approve a call, or several waiting calls of one run"))
     add_id(approve, "id", "approval")
     add_id(approve, "more", "approval", nargs="*", help=_("other calls of the same run, each approved once"))
     approve.add_argument(
-        "--arguments", metavar="JSON", help=_("run it with these arguments instead; - reads standard input")
+        "--arguments", metavar="JSON", help=_("run the call with these arguments instead; - reads standard input")
     )
     approve.add_argument(
         "--scope",
@@ -35,7 +35,7 @@ def register(add: AddCommands) -> None:
         approve,
         "--rule",
         "RULE",
-        _("with --scope run or always: what is allowed, for example 'tool(git log:*)' (repeatable)"),
+        _("with --scope run or always: what is allowed, for example 'run_command(git log:*)' (repeatable)"),
     )
     reject = group.command("reject", _("reject a call"))
     add_id(reject, "id", "approval")

@@ -20,7 +20,7 @@ def register(add: AddCommands) -> None:
     verify.set_defaults(offline=True)
     restore = group.command(
         "restore",
-        _("restore a backup; the current data is kept in the folder backups"),
+        _("restore a backup; the current data is kept in the backups folder"),
     )
     restore.add_argument("file")
     flag(
@@ -40,7 +40,7 @@ def register(add: AddCommands) -> None:
     confirm = group.command("confirm", _("confirm entries of a backup from another installation"))
     which = confirm.add_mutually_exclusive_group(required=True)
     which.add_argument(
-        "grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of atelier backup held")
+        "grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of `atelier backup held`")
     )
     flag(which, "--all", _("all pending entries"))
     compact = group.command("compact", _("rewrite the database to remove permanently deleted data from the disk"))

@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("commands", module="background_commands")
-    listing = group.command("list", _("running commands, oldest first"), needs=DATABASE)
+    listing = group.command("list", _("list the running commands, oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("only this workflow"))
     output = group.command("output", _("show the output of a command"))
     output.add_argument("--offset", metavar="N", type=number(int, least=0), default=0, help=_("start at this byte"))

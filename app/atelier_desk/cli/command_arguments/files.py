@@ -9,8 +9,8 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("files")
-    listing = group.command("list", _("changes, newest first"))
-    diff = group.command("diff", _("what changed, as unified diffs"))
+    listing = group.command("list", _("list the changes, newest first"))
+    diff = group.command("diff", _("show what changed, as unified diffs"))
     undo = group.command("undo", _("undo changes; files that others have changed since are left as they are"))
     for command in (listing, diff, undo):
         add_id(command, "workflow", "workflow")
@@ -18,7 +18,7 @@ def register(add: AddCommands) -> None:
         "change", nargs="*", help=_("ids of changes (can be abbreviated); without ids, all current changes")
     )
     undo.add_argument("change", nargs="*", help=_("ids of changes (can be abbreviated), or one of the options below"))
-    held = group.command("held", _("held files: protected names that programs created"))
+    held = group.command("held", _("list the held files: protected names that programs created"))
     accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, accept, discard):
@@ -26,19 +26,19 @@ def register(add: AddCommands) -> None:
     for command in (accept, discard):
         command.add_argument("file", nargs="*", help=_("ids (can be abbreviated), or paths as the list shows them"))
         flag(command, "--all", _("all held files of the workflow"))
-    marked = group.command("marked", _("files written after reading untrusted content"))
-    marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only those in these folders"))
+    marked = group.command("marked", _("list the files written after reading untrusted content"))
+    marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only the files in these folders"))
     read = group.command(
         "mark-read",
         _("mark files written after reading untrusted content as read, one by one or a whole folder"),
     )
     read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
-    group.command("kept", _("size of the undo data"))
-    group.command("clean", _("delete undo data beyond the settings checkpoint_days and checkpoint_mb"))
+    group.command("kept", _("show the size of the undo data"))
+    group.command("clean", _("delete undo data that exceeds the settings checkpoint_days and checkpoint_mb"))
     group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
     delete = group.command("delete-leftovers", _("permanently delete leftover undo data"))
-    delete.add_argument("leftover", nargs="*", help=_("ids as the list of leftovers shows them"))
-    flag(delete, "--all", _("all leftovers"))
+    delete.add_argument("leftover", nargs="*", help=_("ids as shown by `files leftovers`"))
+    flag(delete, "--all", _("all leftover undo data"))
     for name, words in (
         ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
         ("distrust", _("stop trusting folders: ignore their AGENTS.md")),

@@ -18,29 +18,37 @@ def register(add: AddCommands) -> None:
         command.add_argument("name")
         return command
 
-    group.command("list", _("all servers"), needs=TOOLS)
+    group.command("list", _("list all servers"), needs=TOOLS)
     _register_add(group)
     of_one("remove", _("remove a server and its secrets"))
     test_ = of_one("test", _("start a server, and compare its tools with what was approved"))
-    flag(test_, "--log", _("show what the server logs meanwhile"))
-    state = group.command("status", _("status of the servers; running ones are pinged"), needs=TOOLS)
-    state.add_argument("names", metavar="NAME", nargs="*", help=_("only these; default: all"))
+    flag(test_, "--log", _("also show what the server logs"))
+    state = group.command("status", _("show the status of the servers; running ones are pinged"), needs=TOOLS)
+    state.add_argument("names", metavar="NAME", nargs="*", help=_("only these servers; default: all"))
     of_one("restart", _("restart a server"))
-    folders = of_one("roots", _("folders shared with a server (roots)"))
+    folders = of_one("roots", _("show or change the folders shared with a server (roots)"))
     several(folders, "--add", "DIR", _("share a folder (repeatable)"))
     several(folders, "--remove", "DIR", _("stop sharing a folder (repeatable)"))
-    offered = of_one("tools", _("list a server's tools and changes since approval"), TOOLS)
+    offered = of_one("tools", _("list a server's tools and their changes since approval"), TOOLS)
     offered.add_argument(
-        "--approve", metavar="TOOL", nargs="*", help=_("approve the current version of these; without names, all")
+        "--approve",
+        metavar="TOOL",
+        nargs="*",
+        help=_("approve the current version of these tools; without names, of all tools"),
     )
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
-    made = of_one("calls", _("the latest calls to a server's tools"), DATABASE)
-    limit(made, 20, _("maximum number (20)"))
+    made = of_one("calls", _("list the latest calls to a server's tools"), DATABASE)
+    limit(made, 20, _("maximum number of calls (default: 20)"))
     of_one("resources", _("list a server's resources and resource templates"), TOOLS)
     content = of_one("read", _("read a resource of a server"))
-    content.add_argument("uri", help=_("its address; --value fills in the parts in braces"))
-    content.add_argument("--value", metavar="NAME=VALUE", action="append", help=_("a part of the address (repeatable)"))
+    content.add_argument("uri", help=_("the address of the resource; --value fills in the parts in braces"))
+    content.add_argument(
+        "--value",
+        metavar="NAME=VALUE",
+        action="append",
+        help=_("a value for a part of the address in braces (repeatable)"),
+    )
     of_one("on", _("enable a server"))
     of_one("off", _("disable a server"))
     of_one("login", _("sign in to a server in the browser"))
@@ -67,20 +75,23 @@ def _register_add(group: AddCommands) -> None:
         "--env",
         metavar="NAME=VALUE",
         action="append",
-        help=_("an environment variable of the program; a possible secret goes to the keyring (repeatable)"),
+        help=_(
+            "an environment variable of the program; what looks like a secret is stored in the keyring (repeatable)"
+        ),
     )
     added.add_argument(
         "--secret",
         metavar="NAME=VALUE",
         action="append",
-        help=_("a variable whose value goes to the keyring (repeatable)"),
+        help=_("a variable whose value is stored in the keyring (repeatable)"),
     )
     added.add_argument(
         "--header",
         metavar="'NAME: VALUE'",
         action="append",
         help=_(
-            "a header sent with each request; a value goes to the keyring, $VARIABLE stays a reference (repeatable)"
+            "a header sent with each request; a value is stored in the keyring, $VARIABLE stays a "
+            "reference (repeatable)"
         ),
     )
     added.add_argument(
@@ -98,7 +109,11 @@ def _register_add(group: AddCommands) -> None:
     flag(added, "--sandbox", _("sandbox it: it can write only in its folder and cannot read secrets"))
     flag(added, "--older-protocol", _("use a protocol revision before 2026-07-28 even if it offers a newer one"))
     added.add_argument(
-        "--timeout", metavar="S", type=number(float, least=1), default=30.0, help=_("seconds a call may take (30)")
+        "--timeout",
+        metavar="S",
+        type=number(float, least=1),
+        default=30.0,
+        help=_("maximum duration of a call in seconds (default: 30)"),
     )
     added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
-    flag(added, "--no-test", _("do not start it"))
+    flag(added, "--no-test", _("add the server without starting it"))

@@ -19,7 +19,7 @@ def register(group: AddCommands) -> None:
         nargs="?",
         help=_(
             "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard "
-            "input; without it, this computer is searched"
+            "input; if omitted, this computer is searched"
         ),
     )
     read.add_argument("--workspace", metavar="DIR", action="append", help=_("also look in this folder (repeatable)"))

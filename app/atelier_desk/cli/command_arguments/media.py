@@ -11,7 +11,7 @@ SERVICES = ("tripo", "meshy")
 
 def register(add: AddCommands) -> None:
     group = add.group("media")
-    group.command("list", _("the services that are set up"), needs=DATABASE)
+    group.command("list", _("list the services that are set up"), needs=DATABASE)
     sees = group.command("describe", _("choose the model that describes images"))
     sees.add_argument("model", metavar="PROVIDER/MODEL")
     images = group.command("images", _("choose the endpoint that generates images"))

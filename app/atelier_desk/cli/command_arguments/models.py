@@ -8,12 +8,12 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("models")
-    listing = group.command("list", _("all models that can be reached"), needs=DATABASE)
-    listing.add_argument("--provider", metavar="P", help=_("only this provider"))
+    listing = group.command("list", _("list all models that can be reached"), needs=DATABASE)
+    listing.add_argument("--provider", metavar="P", help=_("only models of this provider"))
 
     group.command(
         "refresh",
-        _("update the list of hosted models, limits and prices from models.dev"),
+        _("update the list of hosted models, with their limits and prices, from models.dev"),
         needs=DATABASE,
     )
     use = group.command(
@@ -21,7 +21,7 @@ def register(add: AddCommands) -> None:
     )
     use.add_argument("provider")
     use.add_argument("model")
-    edit = group.command("edit", _("edit what is known about a model; other values are kept"), needs=DATABASE)
+    edit = group.command("edit", _("edit the data of a model; other values are kept"), needs=DATABASE)
     edit.add_argument("provider")
     edit.add_argument("model")
     edit.add_argument(

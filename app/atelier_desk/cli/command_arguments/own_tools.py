@@ -8,9 +8,9 @@ from atelier_desk.support.i18n import _
 
 def register(tools: AddCommands) -> None:
     own = tools.group("own", _("your own tool files"), module="own_tools")
-    own.command("list", _("the files of the tools folder"))
+    own.command("list", _("list the files in the tools folder"))
     confirm = own.command("confirm", _("confirm a file you have reviewed, so that it is loaded"))
     confirm.add_argument("file", help=_("its name in the tools folder"))
     confirm.add_argument("--sha256", metavar="H", help=_("the hash of what you reviewed; any other content is refused"))
-    revoke = own.command("revoke", _("revoke a file"))
+    revoke = own.command("revoke", _("revoke the confirmation of a file"))
     revoke.add_argument("file", help=_("its name in the tools folder"))

@@ -25,7 +25,8 @@ def register(add: AddCommands) -> None:
     )
     new = group.command("add", _("add a rule"))
     forms = _(
-        "such as 'tool', 'tool(src/**)', 'tool(git log:*)', 'tool(cd vendor && make)', 'mcp__github', 'section:web_ops'"
+        "such as 'read_file', 'read_file(src/**)', 'run_command(git log:*)', 'run_command(cd vendor "
+        "&& make)', 'mcp__github', 'section:web_ops'"
     )
     new.add_argument("rule", help=forms)
     new.add_argument("--action", choices=ACTIONS, required=True)
@@ -35,13 +36,13 @@ def register(add: AddCommands) -> None:
     load.add_argument("file")
     flag(load, "--dry-run", _("only preview the result"))
     for command in (new, load):
-        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (always)"))
+        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (default: always)"))
         add_id(command, "--workflow", "workflow", help=_("with --scope workflow: the workflow"))
         command.add_argument(
             "--folder",
             metavar="DIR",
             default="",
-            help=_("with --scope folder: the folder; applies to workflows that work in it"),
+            help=_("with --scope folder: the folder; the rule applies to workflows that work in it"),
         )
         command.add_argument(
             "--agent", metavar="AGENT", default="", help=_("with --scope agent: the agent's name or id")
@@ -60,21 +61,21 @@ def register(add: AddCommands) -> None:
         "--profile", choices=PROFILES, default="ask", help=_("permission profile to test with (default: ask)")
     )
     again = group.command(
-        "replay", _("what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE
+        "replay", _("show what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE
     )
     add_id(again, "workflow", "workflow")
-    flag(again, "--all", _("every decision, not only those that would differ today"))
+    flag(again, "--all", _("show every decision, not only those that would differ today"))
     safe = group.command(
         "commands",
-        _("the commands that run without asking, and with which options"),
+        _("list the commands that run without asking, and their allowed options"),
         handler="safe_commands:commands",
         needs=DATABASE,
     )
-    safe.add_argument("words", metavar="WORD", nargs="*", help=_("only those with all these words"))
-    audit = group.command("audit", _("decisions on the agents' calls, newest first"), needs=DATABASE)
+    safe.add_argument("words", metavar="WORD", nargs="*", help=_("only commands that contain all these words"))
+    audit = group.command("audit", _("list the decisions on the agents' calls, newest first"), needs=DATABASE)
     add_id(audit, "--workflow", "workflow", help=_("only this workflow"))
-    audit.add_argument("--agent", metavar="AGENT", default="", help=_("calls by the agent with this name or id"))
-    audit.add_argument("--tool", metavar="TOOL", default="", help=_("calls of this tool"))
+    audit.add_argument("--agent", metavar="AGENT", default="", help=_("calls made by the agent with this name or id"))
+    audit.add_argument("--tool", metavar="TOOL", default="", help=_("calls to this tool"))
     audit.add_argument("--decision", choices=DECISIONS, help=_("decisions with this outcome"))
     audit.add_argument(
         "--text", metavar="WORDS", default="", help=_("decisions whose call, agent or rule contains all these words")
@@ -82,9 +83,9 @@ def register(add: AddCommands) -> None:
     when = _("a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h)")
     audit.add_argument("--since", metavar="WHEN", type=moment, help=_("only decisions since WHEN: {when}", when=when))
     audit.add_argument("--until", metavar="WHEN", type=moment, help=_("only decisions before WHEN"))
-    most = _("at most N, the newest (default {count}; all with --csv)", count=AUDITED)
+    most = _("show at most the N newest (default: {count}; all with --csv)", count=AUDITED)
     audit.add_argument("--limit", metavar="N", type=number(int, least=1), help=most)
-    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - is standard output"))
+    audit.add_argument("--csv", metavar="FILE", help=_("write CSV to a file; - writes to standard output"))
 
 
 def moment(text: str) -> datetime:

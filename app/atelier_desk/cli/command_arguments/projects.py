@@ -15,7 +15,7 @@ KINDS = ("file", "scope", "import", "package", "document", "section", "page", "i
 
 def register(add: AddCommands) -> None:
     group = add.group("projects")
-    group.command("list", _("all projects"), needs=DATABASE)
+    group.command("list", _("list all projects"), needs=DATABASE)
     created = group.command("create", _("create a project for a folder, without indexing it"))
     created.add_argument("name")
     created.add_argument(
@@ -25,28 +25,34 @@ def register(add: AddCommands) -> None:
     ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"))
     ingest.add_argument("path", help=_("a folder or file; a folder outside all projects becomes a new one"))
     ingest.add_argument("--name", metavar="NAME", help=_("name of the new project"))
-    flag(ingest, "--force", _("re-index unchanged files too, and treat a folder without files as empty"))
+    flag(ingest, "--force", _("re-index unchanged files too; if the folder no longer has any files, empty its index"))
     _ways(ingest)
     search = group.command("search", _("search code and texts by words and meaning"))
     search.add_argument("query", metavar="TEXT")
     several(search, "--project", "NAME", _("only in this project (repeatable)"))
-    search.add_argument("--kind", choices=KINDS, action="append", default=[], help=_("only this kind (repeatable)"))
-    limit(search, 10, _("maximum number of results (10)"))
+    search.add_argument(
+        "--kind", choices=KINDS, action="append", default=[], help=_("only results of this kind (repeatable)")
+    )
+    limit(search, 10, _("maximum number of results (default: 10)"))
     search.add_argument(
         "--threshold", metavar="X", type=number(float, least=0), default=0.0, help=_("minimum relevance, 0 to 1")
     )
     explore = group.command("explore", _("show what calls, imports or contains an entity"))
     explore.add_argument("entity", help=_("the id of a result, or a name"))
     explore.add_argument(
-        "--relation", choices=RELATIONS, action="append", default=[], help=_("only by this relation (repeatable)")
+        "--relation", choices=RELATIONS, action="append", default=[], help=_("follow only this relation (repeatable)")
     )
     explore.add_argument(
         "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: what calls it")
     )
     explore.add_argument(
-        "--depth", metavar="N", type=number(int, least=1), default=1, help=_("distance in relations, 1 to 5 (1)")
+        "--depth",
+        metavar="N",
+        type=number(int, least=1),
+        default=1,
+        help=_("distance in relations, from 1 to 5 (default: 1)"),
     )
-    limit(explore, 50, _("maximum number of results (50)"))
+    limit(explore, 50, _("maximum number of results (default: 50)"))
     show = group.command("show", _("show a project and its contents, or the text of an entity"))
     show.add_argument("what", metavar="NAME|ID")
     allow = group.command("allow", _("index a file or folder that was left out because it looks like a secret"))
@@ -54,7 +60,7 @@ def register(add: AddCommands) -> None:
     flag(allow, "--undo", _("exclude it again and remove it from the index"))
     forget = group.command("forget", _("remove a file or folder from the index; the files are kept"))
     forget.add_argument("path")
-    group.command("offers", _("workspace folders that could become projects"))
+    group.command("offers", _("list the workspace folders that could become projects"))
     answer = group.command("answer", _("choose whether a workspace folder becomes a project"))
     answer.add_argument("folder", metavar="DIR")
     answer.add_argument("said", choices=("yes", "no"))

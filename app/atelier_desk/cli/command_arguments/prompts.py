@@ -10,9 +10,9 @@ TEXT = N_("the text, with {{variables}}, or {{variable=default}}; - reads standa
 
 def register(add: AddCommands) -> None:
     group = add.group("prompts")
-    listing = group.command("list", _("all prompts"), needs=DATABASE)
+    listing = group.command("list", _("list all prompts"), needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only prompts with these words"))
-    show = group.command("show", _("a prompt as a Markdown file, to standard output"), needs=DATABASE)
+    show = group.command("show", _("write a prompt as a Markdown file to standard output"), needs=DATABASE)
     added = group.command("add", _("save a prompt"))
     edit = group.command("edit", _("change a prompt"))
     remove = group.command("remove", _("remove a prompt"))
@@ -22,7 +22,7 @@ def register(add: AddCommands) -> None:
     edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
     edit.add_argument("--rename", metavar="NAME", help=_("another name"))
     for command in (added, edit):
-        command.add_argument("--description", metavar="TEXT", help=_("a line that says what it is for"))
+        command.add_argument("--description", metavar="TEXT", help=_("a one-line description"))
     imported = group.command(
         "import", _("import prompts from files: Markdown, also from Claude Code, Copilot and Codex; recipes from goose")
     )

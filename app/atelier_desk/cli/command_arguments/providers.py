@@ -14,12 +14,14 @@ KEY_STYLES = ("auto", "bearer", "api-key", "x-api-key", "x-goog-api-key")
 def register(add: AddCommands) -> None:
     kinds = [entry.kind for entry in provider_types()]
     group = add.group("providers")
-    group.command("list", _("all providers"), needs=DATABASE)
+    group.command("list", _("list all providers"), needs=DATABASE)
     services = group.command(
-        "presets", _("services and programs that can be added, with what each needs"), needs=DATABASE
+        "presets", _("list the services and programs that can be added, and what each needs"), needs=DATABASE
     )
-    services.add_argument("search", metavar="WORDS", nargs="?", default="", help=_("only those with these words"))
-    added = group.command("add", _("configure a server"))
+    services.add_argument(
+        "search", metavar="WORDS", nargs="?", default="", help=_("only services that contain these words")
+    )
+    added = group.command("add", _("add a provider"))
     added.add_argument("name")
     added.add_argument("--kind", choices=kinds, help=_("the server's API; required without --preset"))
     added.add_argument(
@@ -37,7 +39,7 @@ def register(add: AddCommands) -> None:
     )
     connection_options(added)
     flag(added, "--no-test", _("do not test the server"))
-    edit = group.command("edit", _("edit a server; other values are kept"))
+    edit = group.command("edit", _("edit a provider; other values are kept"))
     edit.add_argument("name")
     edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
     edit.add_argument(
@@ -47,12 +49,12 @@ def register(add: AddCommands) -> None:
     switch = edit.add_mutually_exclusive_group()
     switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
     switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
-    rename = group.command("rename", _("rename a server; agents and workflows keep using it"))
+    rename = group.command("rename", _("rename a provider; agents and workflows keep using it"))
     rename.add_argument("name")
     rename.add_argument("to", metavar="NEW")
-    remove = group.command("remove", _("remove a server and its key"))
+    remove = group.command("remove", _("remove a provider and its key"))
     remove.add_argument("name")
-    test = group.command("test", _("test a server"))
+    test = group.command("test", _("test a provider"))
     test.add_argument("name")
     file = group.command(
         "key-file", _("show or set whether keys are stored in a file when there is no system keyring"), needs=DATABASE
@@ -60,22 +62,24 @@ def register(add: AddCommands) -> None:
     file.add_argument(
         "on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on: store them there; off: delete the file")
     )
-    models = group.command("models", _("the models a server offers"), needs=DATABASE)
+    models = group.command("models", _("list the models that a provider offers"), needs=DATABASE)
     models.add_argument("name")
 
 
 def connection_options(parser: argparse.ArgumentParser) -> None:
     """Add the connection options apart from address and key."""
     parser.add_argument(
-        "--ca-file", metavar="FILE", help=_("a PEM file with the certificate of the authority that signed the server's")
+        "--ca-file",
+        metavar="FILE",
+        help=_("a PEM file with the certificate of the authority that signed the server's certificate"),
     )
     parser.add_argument(
         "--header",
         metavar="'NAME: $VAR'",
         action="append",
         help=_(
-            "a header sent with each request; for $VARIABLE, only the name is stored; any other value goes to "
-            "the keyring (repeatable)"
+            "a header sent with each request; for $VARIABLE, only the name is stored; any other value is "
+            "stored in the keyring (repeatable)"
         ),
     )
     parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))

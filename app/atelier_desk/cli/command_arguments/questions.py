@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("questions")
-    listing = group.command("list", _("open questions, oldest first"), needs=DATABASE)
+    listing = group.command("list", _("list the open questions, oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("only this workflow"))
     answer = group.command("answer", _("answer a question"))
     add_id(answer, "id", "question")

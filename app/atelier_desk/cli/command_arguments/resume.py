@@ -21,7 +21,7 @@ def register(add: AddCommands) -> None:
         parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",
         help=_("the workflow; without it the latest one with something to resume"),
     )  # fmt: skip
-    flag(parser, "--all", _("every workflow, one after the other"))
+    flag(parser, "--all", _("all workflows, one after the other"))
     flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
     parser.add_argument(
         "--raise",

@@ -8,8 +8,8 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("settings")
-    group.command("list", _("every setting and its value"), needs=DATABASE)
-    get = group.command("get", _("the value of one setting"), needs=DATABASE)
+    group.command("list", _("list all settings and their values"), needs=DATABASE)
+    get = group.command("get", _("show the value of a setting"), needs=DATABASE)
     get.add_argument("key")
     change = group.command("set", _("change a setting; applies at once"))
     change.add_argument("key")

@@ -12,7 +12,7 @@ STATUSES = ("pending", "in_progress", "completed", "blocked")
 def register(add: AddCommands) -> None:
     group = add.group("tasks")
     listing = group.command(
-        "list", _("tasks of all workflows, most urgent first; completed ones with --status"), needs=DATABASE
+        "list", _("list the tasks of all workflows, most urgent first; completed ones with --status"), needs=DATABASE
     )
     add_id(
         listing,

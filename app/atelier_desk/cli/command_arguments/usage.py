@@ -21,11 +21,13 @@ def register(add: AddCommands) -> None:
         "--limit",
         metavar="USD",
         type=number(float, least=0),
-        help=_("set the limit for all costs of a calendar month; 0 for no limit"),
+        help=_("set the cost limit per calendar month; 0 for no limit"),
     )
     command.add_argument(
         "--allow-unpriced",
         action=BooleanOptionalAction,
-        help=_("send requests without a known price until the month ends, although the limit cannot count them"),
+        help=_("until the end of the month, allow requests without a known price, which the limit cannot count"),
     )
-    command.add_argument("--csv", metavar="FILE", help=_("write all figures as CSV to a file; - is standard output"))
+    command.add_argument(
+        "--csv", metavar="FILE", help=_("write all figures as CSV to a file; - writes to standard output")
+    )

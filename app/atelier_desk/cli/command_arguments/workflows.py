@@ -15,37 +15,39 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("workflows")
-    listing = group.command("list", _("all workflows, latest first"), needs=DATABASE)
-    listing.add_argument("--search", metavar="TEXT", default="", help=_("only those whose name contains this"))
-    listing.add_argument("--folder", metavar="NAME", help=_("only those in this folder of the list"))
-    flag(listing, "--archived", _("only those in the archive"))
+    listing = group.command("list", _("list all workflows, latest first"), needs=DATABASE)
+    listing.add_argument("--search", metavar="TEXT", default="", help=_("only workflows whose name contains this"))
+    listing.add_argument("--folder", metavar="NAME", help=_("only workflows in this folder"))
+    flag(listing, "--archived", _("only archived workflows"))
     limit(listing, 100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
-    show = group.command("show", _("the messages of a workflow"), handler="messages:show", needs=DATABASE)
+    show = group.command("show", _("show the messages of a workflow"), handler="messages:show", needs=DATABASE)
     add_id(show, "id", "workflow")
-    limit(show, 100, _("number of most recent messages"))
+    limit(show, 100, _("how many of the latest messages to show"))
     search = group.command("search", _("search messages, tool calls, reports and memories"), needs=DATABASE)
     search.add_argument("text")
     limit(search, 50)
-    title = group.command("title", _("rename a workflow; without a text, its model generates a title"))
+    title = group.command("title", _("rename a workflow; without a name, its model generates a title"))
     add_id(title, "id", "workflow")
     title.add_argument("text", nargs="?", default="")
     move = group.command("move", _("move a workflow to a folder"))
     add_id(move, "id", "workflow")
-    move.add_argument("folder", metavar="NAME", nargs="?", default="", help=_("omit to remove it from its folder"))
+    move.add_argument(
+        "folder", metavar="NAME", nargs="?", default="", help=_("if omitted, the workflow is removed from its folder")
+    )
     archive = group.command("archive", _("archive a workflow"))
     add_id(archive, "id", "workflow")
     flag(archive, "--undo", _("unarchive it"))
     stop = group.command("stop", _("stop the current turn of a workflow; completed work is kept"))
     add_id(stop, "id", "workflow")
     export = group.command(
-        "export", _("a workflow as Word, HTML, Markdown or JSON, to a file or standard output"), needs=DATABASE
+        "export", _("export a workflow as Word, HTML, Markdown or JSON, to a file or standard output"), needs=DATABASE
     )
     add_id(export, "id", "workflow")
     formats = _("default: the extension of --output, else json, which can be imported; pdf only in the window")
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument(
-        "--output", metavar="FILE", default="", help=_("a new file to write instead of standard output")
+        "--output", metavar="FILE", default="", help=_("a new file to write to, instead of standard output")
     )
     imported = group.command(
         "import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat")
@@ -53,7 +55,7 @@ def register(add: AddCommands) -> None:
     imported.add_argument(
         "file", help=_("JSON, or for chats the downloaded ZIP; - reads a workflow from standard input")
     )
-    flag(imported, "--dry-run", _("list the chats in the file and which are new, import nothing"))
+    flag(imported, "--dry-run", _("list the chats in the file and show which are new, without importing anything"))
     imported.add_argument(
         "--chat", metavar="ID", action="append", default=[], help=_("import only this chat from the list (repeatable)")
     )
@@ -85,13 +87,13 @@ def register(add: AddCommands) -> None:
     choose.add_argument(
         "--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens")
     )
-    pins = group.command("pins", _("the pinned messages of a workflow"), handler="messages:pins", needs=DATABASE)
+    pins = group.command("pins", _("list the pinned messages of a workflow"), handler="messages:pins", needs=DATABASE)
     add_id(pins, "id", "workflow")
     pin = group.command(
         "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
     )
     pin.add_argument("message", help=_("message id, as shown by `workflows show --json` and `workflows search`"))
-    flag(pin, "--off", _("unpin"))
+    flag(pin, "--off", _("unpin it"))
     branch = group.command("branch", _("fork into a new workflow after a message"), handler="messages:branch")
     branch.add_argument("message")
     again = group.command(

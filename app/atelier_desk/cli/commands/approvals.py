@@ -36,7 +36,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         )
         for asked in found
     )
-    return Result(found, Table((_("id"), _("state"), _("call"), _("risk"), _("agent"), _("why it asks")), rows))
+    return Result(found, Table((_("id"), _("state"), _("call"), _("risk"), _("agent"), _("reason")), rows))
 
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

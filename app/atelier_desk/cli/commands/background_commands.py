@@ -24,7 +24,7 @@ async def output(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     running = [each.id for each in await atelier.commands.list()]
     matching = [each for each in running if each.startswith(arguments.command_id)]
     part = await atelier.commands.output(matching[0] if len(matching) == 1 else arguments.command_id, arguments.offset)
-    more = Note(_("There is more: --offset {offset}", offset=part.next_offset)) if part.next_offset < part.size else ()
+    more = Note(_("For the rest: --offset {offset}", offset=part.next_offset)) if part.next_offset < part.size else ()
     return Result(part, part.text or (), more)
 
 

@@ -76,7 +76,7 @@ def _grants(grants: list[HeldGrant]) -> Result:
     )
     return Result(
         [{"id": each.id, **each.model_dump(mode="json")} for each in grants],
-        Table((_("id"), _("what"), _("about")), rows),
+        Table((_("id"), _("what"), _("details")), rows),
     )
 
 

@@ -61,4 +61,4 @@ async def import_(atelier: Atelier, path: Path, only: Collection[str] | None, ou
 
 
 def _progress(out: Output) -> Callable[[int, int], None]:
-    return every_second(lambda done, total: out.note(_("{percent}% read…", percent=done * 100 // max(1, total))))
+    return every_second(lambda done, total: out.note(_("Reading: {percent}%…", percent=done * 100 // max(1, total))))

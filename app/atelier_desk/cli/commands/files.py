@@ -162,7 +162,7 @@ async def marked(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = ((f"{mark.path}/" if mark.folder else mark.path, mark_text(mark.sources)) for mark in found)
     return Result(
         [{"path": mark.path, "folder": mark.folder, "sources": list(mark.sources)} for mark in found],
-        Table((_("path"), _("why")), rows),
+        Table((_("path"), _("reason")), rows),
     )
 
 

@@ -173,7 +173,7 @@ async def roots(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     folders += [each for each in map(whole, arguments.add) if each not in folders]
     if arguments.add or arguments.remove:
         row = await atelier.mcp.let_know(arguments.name, folders)
-    return Result(row.config.roots, row.config.roots or Note(_("No folders are shared with it.")))
+    return Result(row.config.roots, row.config.roots or Note(_("No folders are shared with the server.")))
 
 
 async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

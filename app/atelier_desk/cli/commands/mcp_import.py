@@ -33,7 +33,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     names = {each.name for _where, each in found}
     if wanted and (unknown := [name for name in wanted if name not in names]):
         raise UsageError(
-            N_("{name} is not among them. Found: {names}."),
+            N_("{name} was not found. Servers found: {names}."),
             name=", ".join(unknown),
             names=", ".join(sorted(names)) or "-",
         )
@@ -43,7 +43,9 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     asked = {ask.name for _where, each in found for ask in each.asks}
     if strange := ", ".join(sorted(values.keys() - asked)):
         wants = ", ".join(sorted(asked)) or _("none")
-        raise UsageError(N_("None of these servers needs {unknown}. Needed: {names}."), unknown=strange, names=wants)
+        raise UsageError(
+            N_("None of these servers needs {unknown}. Values they need: {names}."), unknown=strange, names=wants
+        )
     for _where, each in found:
         if wanted is not None and (not wanted or each.name in wanted):
             answers = {ask.key: values[ask.name] for ask in each.asks if ask.name in values}

@@ -171,7 +171,7 @@ async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def deleted(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = first(out, await atelier.memories.deleted(arguments.limit + 1), arguments.limit)
     rows = ((each.id, moment(each.deleted_at), _("merged") if each.merged else "", each.content) for each in found)
-    return Result(found, Table((_("id"), _("deleted"), _("why"), _("text")), rows))
+    return Result(found, Table((_("id"), _("deleted"), _("reason"), _("text")), rows))
 
 
 async def restore(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

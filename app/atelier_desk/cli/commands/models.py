@@ -98,8 +98,8 @@ def _price(value: float | None) -> str:
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changed = [each.name for each in await atelier.agents.use_model(arguments.provider, arguments.model)]
     message = (
-        _("{model} is now used for {agents}.", model=arguments.model, agents=", ".join(changed))
+        _("{model} is now used by: {agents}.", model=arguments.model, agents=", ".join(changed))
         if changed
-        else _("It is already in use.")
+        else _("The model is already in use.")
     )
     return Result({"agents": changed}, message)

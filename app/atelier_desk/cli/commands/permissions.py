@@ -38,7 +38,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         if rule.held:
             return _("disabled: from another installation's backup")
         date = f"{rule.last_matched_at:%Y-%m-%d}" if rule.last_matched_at else "–"
-        return _("{date}, unused", date=date) if atelier.permissions.unused(rule) else date
+        return _("{date}, not used recently", date=date) if atelier.permissions.unused(rule) else date
 
     more = [{"unused": atelier.permissions.unused(rule), "never": _never(never, rule.text)} for rule in found]
     rows = ((rule.id, rule.action.value, rule.text, rule.scope.value, rule.scope_id, last(rule)) for rule in found)
@@ -132,7 +132,7 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
     rows = []
     for one in once:
         if one.differs or every:
-            today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("not known")
+            today = f"{acted(one.today)} ({ground(one.today)})" if one.today is not None else _("unknown")
             when = moment(one.time, seconds=True)
             rows.append(
                 (

@@ -130,7 +130,7 @@ async def explore(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
     header = (_("depth"), _("id"), _("name"), _("relation"), _("location"))
     return Result(
-        found, Table(header, map(row, found.neighbours)), Note(_("More results: --limit N.")) if found.cut else ()
+        found, Table(header, map(row, found.neighbours)), Note(_("For more results: --limit N")) if found.cut else ()
     )
 
 

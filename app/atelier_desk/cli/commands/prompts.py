@@ -18,7 +18,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     wanted = arguments.search.casefold().split()
     rows = [each for each in await atelier.prompts.list() if all(word in each.searched for word in wanted)]
     files = {} if out.json else await atelier.skills.files_by_name((out.cwd,))
-    message = N_("In this folder /{name} calls {file}, not the prompt.")
+    message = N_("In this folder, /{name} calls {file}, not the prompt.")
     cells = (
         (f"/{each.name}", each.description, ", ".join(one.name for one in variables(each.content))) for each in rows
     )
@@ -32,7 +32,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
     for source in prompt.tainted:
-        out.note(_("Nobody here has reviewed it yet: it comes from {source}.", source=source), "warn")
+        out.note(_("This prompt comes from {source}, and nobody here has reviewed it yet.", source=source), "warn")
     return Result(described(prompt), await atelier.prompts.export_text(prompt.id))
 
 
@@ -66,7 +66,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         done = await atelier.prompts.import_text(text, path, arguments.on_conflict)
         stored.append(described(done.prompt))
         if done.ignored:
-            out.note(_("{file}: not imported: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
+            out.note(_("Not imported from {file}: {fields}", file=file, fields=", ".join(done.ignored)), "warn")
         print_note(out, f"/{done.prompt.name}")
     return Result(stored, ())
 

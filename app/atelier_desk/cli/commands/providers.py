@@ -92,9 +92,9 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
                 example=preset.example,
             )
     if arguments.kind is None:
-        raise UsageError(N_("Say which server it is: --preset SERVICE, see atelier providers presets; or --kind KIND."))
+        raise UsageError(N_("Say which server it is: --preset SERVICE (see atelier providers presets) or --kind KIND."))
     if provider_type(arguments.kind).builtin:
-        raise UsageError(N_("The local provider is built in and need not be added."))
+        raise UsageError(N_("The local provider is built in and does not need to be added."))
     fields, secrets = connection_fields(arguments, out)
     _need_keyring(atelier, secrets)
     config = input_checks.build(
@@ -182,8 +182,8 @@ async def key_file(atelier: Atelier, arguments: Namespace, out: Output) -> Resul
     texts = {
         KeyPlace.KEYRING: N_("API keys are stored in the system keyring."),
         KeyPlace.FILE: N_(
-            "Keys are kept unencrypted in {path}, which only your user account can read. Backups and exports leave "
-            "it out."
+            "Keys are kept unencrypted in {path}, which only your user account can read. Backups and "
+            "exports do not contain this file."
         ),
         KeyPlace.MEMORY: N_("No system keyring or key file found: keys are lost when Atelier closes."),
     }

@@ -67,7 +67,9 @@ async def _named(atelier: Atelier, arguments: Namespace) -> UserMessage:
     waiting = await atelier.runs.waiting.list(arguments.workflow)
     if arguments.number > len(waiting):
         raise UsageError(
-            N_("There is no message {number}; {count} are queued."), count=len(waiting), number=arguments.number
+            N_("There is no message {number}. Messages in the queue: {count}."),
+            count=len(waiting),
+            number=arguments.number,
         )
     found: UserMessage = waiting[arguments.number - 1]
     return found

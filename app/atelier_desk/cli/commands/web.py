@@ -39,7 +39,7 @@ def _shown_by(state: WebState) -> str:
 async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     kept = (await atelier.web.state()).settings.model_dump(include={"scripts", "browser"})
     settings = input_checks.build(
-        WebSettings, _("web"),
+        WebSettings, _("settings"),
         search=arguments.service, address=arguments.address, key_env=arguments.api_key_env, price=arguments.price,
         **kept,
     )  # fmt: skip
@@ -49,7 +49,9 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def scripts(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     settings = (await atelier.web.state()).settings
-    await atelier.web.use(input_checks.changed(settings, _("web"), scripts=arguments.how, browser=arguments.browser))
+    await atelier.web.use(
+        input_checks.changed(settings, _("settings"), scripts=arguments.how, browser=arguments.browser)
+    )
     return await show(atelier, arguments, out)
 
 

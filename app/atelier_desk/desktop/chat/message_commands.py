@@ -119,8 +119,8 @@ COMMANDS = (
     MessageAction("pin", N_("Pin"), N_("Pin or unpin message"), "pin", "pin", _is_stored),
     MessageAction(
         "delete-branch",
-        N_("Delete this answer and what follows"),
-        N_("Delete this turn and what follows"),
+        N_("Delete this answer and everything after it"),
+        N_("Delete this answer and everything after it"),
         "trash-2",
         "delete_branch",
         _is_stored,
@@ -232,7 +232,7 @@ class MessageCommands(QObject):
     def _run(self, command: MessageAction) -> None:
         entry = self._current(command.applies)
         if entry is None:
-            self.status_changed.emit(_("No message here supports this."))
+            self.status_changed.emit(_("This action does not apply to any message here."))
         else:
             self._call(command, entry, self._host)
 
@@ -372,7 +372,7 @@ class MessageCommands(QObject):
 
         jobs = self._bridge.jobs
         self.deleted.emit(
-            _("Answer deleted, with everything after it."),
+            _("The answer and everything after it were deleted."),
             lambda: jobs.once(("undo-delete-branch", run_id), bring_back),
         )
 

@@ -217,7 +217,7 @@ class StepToggle(QToolButton):
         bind_text(
             self,
             lambda: " " + _("Step mode"),
-            name=N_("Step mode is on: turn it off"),
+            name=N_("Turn off step mode"),
             tip=N_("Step mode is on: runs pause before each step. Click to turn it off."),
         )
 
@@ -242,7 +242,7 @@ def what_next(step: WaitingStep) -> str:
     if not step.tools:
         return _("Next: {agent} calls its model.", agent=step.agent_name)
     if len(step.tools) == 1:
-        return _("Next: {agent} runs {tool}.", agent=step.agent_name, tool=_tools(step)[0])
+        return _("Next: {agent} runs “{tool}”.", agent=step.agent_name, tool=_tools(step)[0])
     tools = ", ".join(_tools(step))
     return ngettext(
         "Next: {agent} runs {n} tool: {tools}",

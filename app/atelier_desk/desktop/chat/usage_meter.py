@@ -190,10 +190,11 @@ class UsageMeter(QWidget):
     def _lines(self, spent: int, used: int, window: int) -> list[str]:
         if not spent:
             return []
-        lines = [
-            _("Sent: {count} tokens", count=number(self._sums["in"])),
-            _("Received: {count} tokens", count=number(self._sums["out"])),
-        ]
+        sent, received = (
+            ngettext("{number} token", "{number} tokens", count, number=number(count))
+            for count in (self._sums["in"], self._sums["out"])
+        )
+        lines = [_("Sent: {tokens}", tokens=sent), _("Received: {tokens}", tokens=received)]
         if window:
             lines.append(_("Context: {used} of {window} tokens", used=number(used), window=number(window)))
         return [*lines, _("Cost: {cost}", cost=_("unknown") if self._cost is None else cost(self._cost))]

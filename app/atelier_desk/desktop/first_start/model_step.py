@@ -46,7 +46,7 @@ COLUMNS = 4
 TILE = 118
 """Minimum width of a tile, in logical pixels at 100 %, which determines the number per row."""
 STARTER_ABOUT = N_(
-    "Works offline right away, for sums, tasks, memories and questions, but is too small for real conversation."
+    "Works offline right away for calculations, tasks, memories and questions, but is too small for real conversation."
 )
 
 
@@ -79,7 +79,7 @@ class ModelStep(Step):
         self._grid.setSpacing(8)
         self._panel = QVBoxLayout()
         self.starter = self._add(
-            TileChoice("starter", N_("Starter (offline)"), STARTER_ABOUT, self, config=None, proposed=STARTER),
+            TileChoice("starter", N_("Starter model (offline)"), STARTER_ABOUT, self, config=None, proposed=STARTER),
             show=False,
         )
         for preset in (next(each for each in PRESETS if each.id == name) for name in FIRST):
@@ -230,7 +230,7 @@ class ModelStep(Step):
 
         def about() -> str:
             if not count:
-                return _("Running at {url}, but it has no model yet.", url=url)
+                return _("Running at {url}, but it has no models yet.", url=url)
             return ngettext("{n} model at {url}", "{n} models at {url}", count, url=url)
 
         config = ProviderConfig(name=server.software, kind=server.kind, base_url=url)
@@ -318,7 +318,7 @@ class ModelStep(Step):
             self.save_button.setVisible(draft is not None)
             return
         self._tried = (draft, model)
-        shown = _("Starter (offline)") if choice is self.starter else model
+        shown = _("Starter model (offline)") if choice is self.starter else model
         self.busy.note(
             _(
                 "{model} answered in {time}: “{text}”",

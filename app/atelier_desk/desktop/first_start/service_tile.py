@@ -121,7 +121,7 @@ class TileChoice(QWidget):
         self.model.setLineEdit(self.typed)
         self.model.setInsertPolicy(ComboBox.InsertPolicy.NoInsert)
         self.model.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        bind_text(self.typed, hint=N_("Model (leave empty for the first)"))
+        bind_text(self.typed, hint=N_("Model (leave empty to use the first one)"))
         self.offer(models, models[0] if models else "")
         self.model.setVisible(address or bool(models))
         if self.key is not None:

@@ -28,7 +28,7 @@ class StarterNotice(QWidget):
         self._pill = control(
             ElidedPill("warn", self),
             "",
-            N_("Starter model: for sums, tasks and simple questions"),
+            N_("Starter model: for calculations, tasks and simple questions"),
             tip=N_("It can calculate, manage tasks and memories and ask questions. Larger models can do more."),
         )
         self._link = control(

@@ -247,8 +247,8 @@ class GoalStep(Step):
         bind_text(
             self.intro,
             N_(
-                "Choose an example, or finish and write your own. Each starts a workflow that you can continue or "
-                "delete."
+                "Choose an example, or finish and write your own message. Each example starts a workflow that you "
+                "can continue or delete."
             ),
         )
         bind_text(self.title, N_("Try an example"))

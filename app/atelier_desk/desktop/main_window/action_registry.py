@@ -184,7 +184,7 @@ def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: st
         return ""
     if holder is not None:
         text, native = holder.text, QKeySequence.SequenceFormat.NativeText
-        again = N_("{keys} is used by “{action}”. Change or clear that one first.")
+        again = N_("{keys} is already used by “{action}”. Change or clear that shortcut first.")
         return Sentence(lambda: _(again, keys=keys.toString(native), action=_(text)))
     pressed = keys[0]  # type: ignore[index]  # missing in the stubs of PySide6
     held = Qt.KeyboardModifier

@@ -85,7 +85,7 @@ class ClosingQuestion(QObject):
                 lambda: self._then(self._stop(list(working))),
             ),
             (
-                _("Continue at next start"),
+                _("Continue at the next start"),
                 "closing-next-start",
                 role.AcceptRole,
                 "",
@@ -94,7 +94,13 @@ class ClosingQuestion(QObject):
         ]
         if there_is_a_tray():
             choices.append(
-                (_("Keep running in background"), "closing-background", role.AcceptRole, "primary", self._to_background)
+                (
+                    _("Keep running in the background"),
+                    "closing-background",
+                    role.AcceptRole,
+                    "primary",
+                    self._to_background,
+                )
             )
         for text, name, kind, variant, then in choices:
             box.add(text, name, kind, variant).clicked.connect(lambda *_on, then=then: then())

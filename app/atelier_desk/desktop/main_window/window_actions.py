@@ -245,7 +245,7 @@ class WindowActions(ChildWindows):
 
     @action(
         "go-to-waiting",
-        N_("Go to what is waiting for you"),
+        N_("Go to the next item waiting for you"),
         group="run",
         shortcut="Ctrl+J",
         icon="inbox",

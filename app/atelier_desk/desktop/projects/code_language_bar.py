@@ -132,7 +132,9 @@ class LanguageBar(QWidget):
                 x += self.width() * count / total
                 if event.pos().x() <= x:
                     words = ngettext("{n} file", "{n} files", count)
-                    QToolTip.showText(event.globalPos(), plain_tip(f"{self._name(name, at)}: {words}"), self)
+                    QToolTip.showText(
+                        event.globalPos(), plain_tip(_("{name}: {text}", name=self._name(name, at), text=words)), self
+                    )
                     break
             return True
         return super().event(event)

@@ -147,7 +147,7 @@ class SearchPage(QWidget):
         else:
             self.empty.set_texts(
                 N_("Search by name or by meaning"),
-                N_("“where are files deleted?” finds the function that does it, whatever it is called."),
+                N_("“Where are files deleted?” finds the function that does it, whatever it is called."),
             )
 
     def _fail(self, text: str) -> None:

@@ -406,7 +406,7 @@ class ProjectsWindow(QWidget):
         menu.addAction(style.icon("waypoints"), _("Graph"), lambda: self.open_graph(None))
         menu.addSeparator()
         menu.addAction(style.icon("pencil"), _("Rename"), lambda: self.rename())
-        loaded = _("Do not let agents search it") if project.loaded else _("Let agents search it")
+        loaded = _("Exclude from agent searches") if project.loaded else _("Include in agent searches")
         menu.addAction(
             style.icon("eye-off" if project.loaded else "eye"),
             loaded,

@@ -97,7 +97,7 @@ class ApprovalDetails(QWidget):
             self._item("approval-command-1", str(details["command"]), "mono", _reason(details), "small")
         self._text(_("Changes"), ", ".join(str(each) for each in details.get("writes") or ()))
         if (words := _SANDBOX.get(self._subjects.sandbox)) is not None:
-            self._text(_("Runs in"), _(words))
+            self._text(_("Sandbox"), _(words))
 
     def _tasks(self, tasks: object) -> None:
         for place, task in enumerate(_objects(tasks), 1):
@@ -123,9 +123,9 @@ _KINDS = {
 }
 _SANDBOX = {
     "reading": N_("In a read-only sandbox."),
-    "workspace": N_("In a sandbox: it can write only in the workspace, with no network access."),
+    "workspace": N_("In a sandbox: the command can write only in the workspace and has no network access."),
     "network": N_("In a sandbox with network access."),
-    "none": N_("Without a sandbox: it has the same rights as you."),
+    "none": N_("Without a sandbox: the command has the same rights as you."),
 }
 
 
@@ -133,7 +133,7 @@ def _does(command: dict[str, object], settings: bool = False) -> str:
     """The effect of a command; ``settings``: beyond what the repository's settings start."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":
-        kind = _("Apart from these settings, it is read-only.")
+        kind = _("Apart from these settings, the command is read-only.")
     if command.get("kind") == "writes" and command.get("about"):
         return _("Changes files ({name}).", name=command["about"])  # its reason would repeat it
     if command.get("reason") == UNKNOWN_COMMAND and command.get("about"):

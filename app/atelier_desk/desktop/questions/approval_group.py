@@ -61,7 +61,9 @@ class GroupLine(QWidget):
             lambda: _("Close") if self.card is not None else _("Review"),
             look="quiet",
             on=self.toggle,
-            name=lambda: (_("Close") if self.card is not None else _("Review")) + f": {self._what.text()}",
+            name=lambda: _(
+                "{name}: {text}", name=_("Close") if self.card is not None else _("Review"), text=self._what.text()
+            ),
         )
         side = fill(QHBoxLayout(), self._risk, self.review, 1, spacing=6)
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)

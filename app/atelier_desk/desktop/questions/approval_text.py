@@ -114,7 +114,9 @@ def title(request: ApprovalRequest) -> str:
         return _("{agent} wants to {action}", agent=agent, action=described)
     if request.server:
         tool = tool_name(request).replace(f"{request.server}: ", "", 1)  # the sentence mentions it
-        return _("{agent} wants to use {tool} from the server {server}", agent=agent, tool=tool, server=request.server)
+        return _(
+            "{agent} wants to use {tool} from the server “{server}”", agent=agent, tool=tool, server=request.server
+        )
     return _("{agent} wants to use {tool}", agent=agent, tool=tool_name(request))
 
 
@@ -221,7 +223,7 @@ def choices(request: ApprovalRequest) -> list[ApprovalChoice]:
         text = _("all of “{section}”", section=section_name(request.section))
         found.append(ApprovalChoice("section", where(text), ApprovalScope.ALWAYS, (f"section:{request.section}",)))
     if request.server:
-        text = _("the server {server}", server=request.server)
+        text = _("the server “{server}”", server=request.server)
         found.append(ApprovalChoice("server", where(text), ApprovalScope.ALWAYS, (f"mcp__{request.server}",)))
     return found
 

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QSystemTrayIcon, QWidget
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.screen_reader import announce
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
@@ -49,7 +50,7 @@ class Attention(QObject):
         Returns whether it was shown or announced.
         """
         window = self._window.window()
-        announce(window, f"{notice.title}: {notice.text}", urgent=bool(notice.actions))
+        announce(window, _("{name}: {text}", name=notice.title, text=notice.text), urgent=bool(notice.actions))
         if window.isActiveWindow() or not self.enabled:
             return False
         QApplication.alert(window)

@@ -21,7 +21,7 @@ from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow, entry_from
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.task import Task
@@ -177,7 +177,7 @@ def _agent_row(node: AgentNode) -> Row:
     if lasted := _lasted(node):
         facts.append(duration(lasted))
     if tokens_used:
-        facts.append(_("{count} tokens", count=short_number(tokens_used)))
+        facts.append(ngettext("{count} token", "{count} tokens", tokens_used, count=short_number(tokens_used)))
     return Row(node.run_id, node.name, " · ".join(facts), icon, role, tuple(map(_agent_row, node.children)))
 
 

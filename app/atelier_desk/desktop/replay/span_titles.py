@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _WAITS = {
     "user": N_("Waiting for you"),
     "approval": N_("Waiting for approval"),
-    "parent": N_("Waiting for its parent"),
+    "parent": N_("Waiting for the parent agent"),
     "children": N_("Waiting for sub-agents"),
 }
 _PAUSES = {

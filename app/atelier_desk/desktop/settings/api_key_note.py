@@ -93,7 +93,7 @@ class KeyNote(QWidget):
             confirm(self, _("Delete {path}?", path=path), details, _("Delete"), lambda: self._switch(False))
             return
         details = _(
-            "Keys will be stored unencrypted in {path}. Only your user account can read it; it is not "
+            "Keys will be stored unencrypted in {path}. Only your user account can read this file; it is not "
             "included in backups, exports or logs. You can delete it here at any time.",
             path=path,
         )

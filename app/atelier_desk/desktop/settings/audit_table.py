@@ -134,7 +134,7 @@ def full_text(line: AuditLine, today: str = "") -> str:
         (_("Agent"), one.agent_name),
         (_("Tool"), one.tool),
         (_("Call"), one.detail),
-        (_("Decision"), decision(one) + (f": {one.note}" if one.note else "")),
+        (_("Decision"), _("{name}: {text}", name=decision(one), text=one.note) if one.note else decision(one)),
         (_("Reason"), reason),
         (_("Under today's rules"), today),
     )

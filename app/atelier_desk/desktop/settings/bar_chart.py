@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import blend
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import visible
 
 HEIGHT = 180
@@ -159,7 +160,9 @@ class BarChart(QWidget):
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             found = next((bar for place, bar in self._places if place.contains(QPointF(event.pos()))), None)
             if found is not None:
-                QToolTip.showText(event.globalPos(), plain_tip(f"{found.name}: {found.text}"), self)
+                QToolTip.showText(
+                    event.globalPos(), plain_tip(_("{name}: {text}", name=found.name, text=found.text)), self
+                )
             else:
                 QToolTip.hideText()
             return True

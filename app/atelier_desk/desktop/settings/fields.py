@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinB
 from atelier_desk.support.i18n import N_
 
 Changed = Callable[[Any], object]
-PRICE_HINT = N_("For the monthly cost limit: when one is set, services without a known price are not used.")
+PRICE_HINT = N_("Counts toward the monthly cost limit. If a limit is set, services without a known price are not used.")
 PRICE: dict[str, Any] = {"optional": True, "below": True, "places": 4, "step": 0.001, "zero": N_("Unknown")}
 """A ``Number`` of US dollars for one request, which nobody may know."""
 

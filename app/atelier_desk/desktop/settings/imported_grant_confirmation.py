@@ -47,7 +47,7 @@ class HeldList(RowList):
     def _row(self, grant: HeldGrant) -> QWidget:
         row = control(QWidget(self), f"held-{grant.id}")
         title, about = imported_permissions_text.title(grant), imported_permissions_text.about(grant)
-        row.setAccessibleName(visible(f"{title}: {about}"))
+        row.setAccessibleName(visible(_("{name}: {text}", name=title, text=about)))
         words = label(
             _("Waiting for your confirmation: restored from another installation's backup"), "warn", row, wrap=True
         )

@@ -45,7 +45,7 @@ class McpImportDialog(QDialog):
         self._found: list[tuple[str, FoundServer]] = []
         about = label(
             _(
-                "Paste a server's configuration: JSON from any program, a server.json, an install link, an "
+                "Paste a server's configuration: JSON from any program, a server.json file, an install link, an "
                 "address or a command."),
             "muted", self, wrap=True,
         )  # fmt: skip

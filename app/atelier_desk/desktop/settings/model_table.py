@@ -205,8 +205,8 @@ class ModelTable(QTableWidget):
             "context_window": N_("Context window in tokens"),
             "price_input": N_("Price per million input tokens"),
             "price_output": N_("Price per million output tokens"),
-            "price_cache_read": N_("Price per million cached input tokens; empty: same as input"),
-            "price_cache_write": N_("Price per million tokens written to the cache; empty: same as input"),
+            "price_cache_read": N_("Price per million cached input tokens; if empty, the input price applies"),
+            "price_cache_write": N_("Price per million tokens written to the cache; if empty, the input price applies"),
         }
         for field, words in about.items():
             header = self.horizontalHeaderItem(COLUMNS.index(field))
@@ -243,7 +243,7 @@ class ModelTable(QTableWidget):
 
 def _name(info: ModelInfo) -> str:
     name = info.label or info.name
-    return _("{name} (learned)", name=name) if info.source == "learned" else name
+    return _("{name} (adjusted)", name=name) if info.source == "learned" else name
 
 
 def key_of(info: ModelInfo) -> str:

@@ -68,8 +68,8 @@ def _searched(cost: PromptCost) -> str:
     if not cost.searched:
         return ""
     text = ngettext(
-        "{count} tool is found by search when needed; {tokens} tokens if it were listed",
-        "{count} tools are found by search when needed; {tokens} tokens if all of them were listed",
+        "{count} tool is found by search when needed; listing it would take {tokens} tokens",
+        "{count} tools are found by search when needed; listing them all would take {tokens} tokens",
         cost.searched,
         count=number(cost.searched),
         tokens=number(cost.listed),

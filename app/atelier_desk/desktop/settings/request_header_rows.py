@@ -51,7 +51,7 @@ class HeaderRows(NamedRows[HeaderRow]):
     """Headers of a provider."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("header-add", N_("Add header"), parent, most=limits.PROVIDER_HEADERS)
+        super().__init__("header-add", N_("Add a header"), parent, most=limits.PROVIDER_HEADERS)
         self._persistent = True
 
     def make(self, number: int, name: str, text: str, *, stored: bool) -> HeaderRow:

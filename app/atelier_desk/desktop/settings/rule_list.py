@@ -81,7 +81,7 @@ class RuleList(RowList):
 
     def _row(self, rule: PermissionRule) -> QWidget:
         row = control(QWidget(self), f"rule-{rule.text}")
-        row.setAccessibleName(visible(f"{rule.text}: {self._rule_text(rule)}"))
+        row.setAccessibleName(visible(_("{name}: {text}", name=rule.text, text=self._rule_text(rule))))
         pill = Pill(_(rule_text.ACTIONS[rule.action]), "" if rule.held else rule_text.KINDS[rule.action], row)
         repository = rule_text.repository(rule)
         if repository:

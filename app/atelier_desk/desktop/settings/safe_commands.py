@@ -40,7 +40,7 @@ class SafeCommands(QWidget):
         super().__init__(parent)
         self._commands = safe_commands()
         self.shown: list[SafeCommand] = []
-        self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter the commands"))
+        self.filter = control(QLineEdit(self), "safe-filter", hint=N_("Filter commands"))
         table = self.table = control(QTableWidget(0, 3, self), "safe-commands")
         bind_text(table, name=N_("Commands that run without asking"))
         table.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -66,12 +66,13 @@ class SafeCommands(QWidget):
         ]
         self.table.setRowCount(len(self.shown))
         for row, each in enumerate(self.shown):
+            about = _("{name}: {text}", name=each.name, text=_(each.about))
             for column, text in enumerate((each.name, _(each.about), _(DOES[each.does]))):
                 item = QTableWidgetItem(visible(text))
-                item.setToolTip(plain_tip("\n".join(filter(None, (f"{each.name}: {_(each.about)}", each.options)))))
+                item.setToolTip(plain_tip("\n".join(filter(None, (about, each.options)))))
                 item.setData(
                     Qt.ItemDataRole.AccessibleTextRole,
-                    f"{each.name}: {_(each.about)}; {_(DOES[each.does])}; {each.options}",
+                    f"{about}; {_(DOES[each.does])}; {each.options}",
                 )
                 self.table.setItem(row, column, item)
         self.table.setCurrentCell(0 if self.shown else -1, 0)

@@ -117,4 +117,4 @@ class UsageTable(QTableWidget):
 
     def _figure(self, row: int, column: int) -> str:
         item = self.item(row, column)
-        return f"{self._heads[column]}: {item.toolTip()}" if item is not None else ""
+        return _("{name}: {text}", name=self._heads[column], text=item.toolTip()) if item is not None else ""

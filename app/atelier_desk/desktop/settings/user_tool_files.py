@@ -39,7 +39,7 @@ def outcome(file: OwnToolFile) -> str:
             return file.reason
         case "changed" if tools:
             return _(
-                "Changed since you confirmed it. The confirmed version is used until the next start: {tools}",
+                "Changed since you confirmed it. The tools of the confirmed version work until the next start: {tools}",
                 tools=tools,
             )
         case "changed":

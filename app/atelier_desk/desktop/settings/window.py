@@ -244,7 +244,7 @@ class SettingsWindow(QWidget):
         if not self._found:
             return _("No matching settings.")
         count = ngettext("{n} match.", "{n} matches.", len(self._found))
-        return " ".join((count, _("Enter goes to the next."))) if len(self._found) > 1 else count
+        return " ".join((count, _("Press Enter for the next one."))) if len(self._found) > 1 else count
 
     def _next(self) -> None:
         """Enter: search at once, then go through the matches."""

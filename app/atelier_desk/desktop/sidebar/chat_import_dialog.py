@@ -54,7 +54,7 @@ class Importer(QObject):
 
     def ask(self) -> None:
         """Ask for a file and import it."""
-        ask_open(self._widget, _("Import workflow or chats"), _(KINDS), self.import_file)
+        ask_open(self._widget, _("Import workflows or chats"), _(KINDS), self.import_file)
 
     def import_file(self, path: Path) -> None:
         """Import a file, chosen or dropped."""

@@ -21,14 +21,14 @@ STATES: dict[Connection, str] = {
     "waiting": N_("Waiting for you"),
     "working": N_("Working"),
     "no-key": N_("No valid key"),
-    "failed": N_("Not open"),
-    "moved": N_("Moved"),
+    "failed": N_("Opening failed"),
+    "moved": N_("Data moved"),
     "closing": N_("Closing…"),
 }
 TIPS: dict[Connection, str] = {
     "moved": N_("The data folder was moved or replaced: nothing is being saved."),
     "no-key": N_(
-        "The provider of the chosen model has no key, or refused it. Enter one in the settings under Providers."
+        "The chosen model needs an API key: none is set, or the provider refused it. Enter one in Settings → Providers."
     ),
 }
 

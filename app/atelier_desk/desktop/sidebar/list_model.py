@@ -332,7 +332,7 @@ def _spoken(row: Row) -> str:
         state = state_text(row.workflow, row.workflow.unread)
         return f"{row.workflow.name}, {state}" if state else row.workflow.name
     if row.hit is not None:
-        return f"{row.hit.workflow_name}: {excerpt_text(row.hit)}"
+        return _("{name}: {text}", name=row.hit.workflow_name, text=excerpt_text(row.hit))
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)

@@ -66,7 +66,7 @@ def _open(url: QUrl, text: QTextBrowser) -> None:
     QGuiApplication.clipboard().setText(
         url.toString(QUrl.ComponentFormattingOption.FullyEncoded).removeprefix("mailto:")
     )
-    QToolTip.showText(_place(text), _("No program could open it. The address was copied."), text)
+    QToolTip.showText(_place(text), _("No program could open this link. The address was copied."), text)
 
 
 def _place(text: QTextBrowser) -> QPoint:

@@ -108,15 +108,17 @@ class FolderButton(Picker):
         folders = self._controller.folders
         if not folders:
             return _("Grant agents access to a folder")
-        hint = [_("Restore it, choose another folder, or revoke access.")] if self._controller.missing else []
+        hint = (
+            [_("Restore the missing folder, choose another one, or revoke access.")] if self._controller.missing else []
+        )
         text = ngettext("Agents can use this folder:", "Agents can use these folders:", len(folders))
         return "\n".join([text, *map(self._state_line, folders), *hint])
 
     def _state_line(self, folder: str) -> str:
         if folder in self._controller.missing:
-            return f"{folder}: {_(GONE)}"
+            return _("{name}: {text}", name=folder, text=_(GONE))
         return (
-            f"{folder}: {_(trust_text(self._controller.trusted.get(folder)))}"
+            _("{name}: {text}", name=folder, text=_(trust_text(self._controller.trusted.get(folder))))
             if self._controller.trust_matters(folder)
             else folder
         )

@@ -44,9 +44,18 @@ class FolderRows(QWidget):
         state = control(QPushButton(row), "folder-trust", N_("Trusted") if trusted else N_("Not trusted"), look="link")
         tint(state, "shield", "ok" if trusted else "muted", 14)
         state.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        bind_text(state, tip=trust_text(trusted), name=lambda: f"{Path(folder).name}: {_(trust_text(trusted))}")
+        bind_text(
+            state,
+            tip=trust_text(trusted),
+            name=lambda: _("{name}: {text}", name=Path(folder).name, text=_(trust_text(trusted))),
+        )
         if folder in self._controller.missing:
-            bind_text(state, text=N_("Missing"), tip=GONE, name=lambda: f"{Path(folder).name}: {_(GONE)}")
+            bind_text(
+                state,
+                text=N_("Missing"),
+                tip=GONE,
+                name=lambda: _("{name}: {text}", name=Path(folder).name, text=_(GONE)),
+            )
             tint(state, "triangle-alert", "warn", 14)
             state.clicked.connect(lambda *_on: self._controller.replace(folder))
         elif not self._controller.trust_matters(folder):

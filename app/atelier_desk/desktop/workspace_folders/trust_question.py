@@ -60,4 +60,4 @@ def found_text(found: Sequence[str]) -> str:
     if not found:
         return _("There are no such files yet.")
     more = ["…"] if len(found) > _NAMED else []
-    return ngettext("Found: {files}", "Found {n}: {files}", len(found), files=", ".join([*found[:_NAMED], *more]))
+    return ngettext("Found: {files}", "Found {n} files: {files}", len(found), files=", ".join([*found[:_NAMED], *more]))

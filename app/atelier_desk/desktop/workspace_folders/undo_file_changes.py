@@ -128,7 +128,7 @@ def undo_left_text(left: Sequence[UndoneChange]) -> list[str]:
     for each in left:
         if each.problem is not None and each.problem.code == "workspace_gone":
             text = _(
-                "The folder {folder} no longer exists. Restore it, then undo again.",
+                "The folder {folder} no longer exists. Restore it, then try again.",
                 folder=each.change.root,
             )
             found[text] = None

@@ -97,7 +97,7 @@ class ParentAsked(Event):
     """This run, a sub-agent, asked its parent; the call waits for the answer."""
 
     type: Literal["parent_asked"] = "parent_asked"
-    label: ClassVar[str] = N_("Parent asked")
+    label: ClassVar[str] = N_("Question to the parent agent")
     call_id: str
     message: str
 
@@ -106,7 +106,7 @@ class ParentAnswered(Event):
     """The answer to ``ParentAsked``."""
 
     type: Literal["parent_answered"] = "parent_answered"
-    label: ClassVar[str] = N_("Parent answered")
+    label: ClassVar[str] = N_("Answer from the parent agent")
     call_id: str
     text: str
     by: AnsweredBy = "parent"

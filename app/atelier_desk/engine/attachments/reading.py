@@ -176,7 +176,7 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
             case "too_large":
                 raise too_large(name, limits.ATTACHED_PICTURE) from None
             case "timeout":
-                say = N_("The image {name} cannot be opened in time. Make it smaller and attach it again.")
+                say = N_("The image {name} takes too long to open. Make it smaller and attach it again.")
                 raise UsageError(say, name=name) from None
         raise UsageError(
             N_("The image {name} is damaged: it cannot be opened. Save or export it again."), name=name

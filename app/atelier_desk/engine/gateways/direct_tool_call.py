@@ -68,7 +68,7 @@ class DirectCallModel:
             elif message.role is Role.USER and (asked := _call(message.content)) is not None:
                 break
         if asked is None:
-            raise ProviderError(N_("A direct call has nothing left to do."), code="direct_call")
+            raise ProviderError(N_("The message contains no tool call to run."), code="direct_call")
         if result:
             # Also when the engine asks whether it is done.
             yield ReplyDone(reply=ChatReply(content=result, usage=Usage(), model=request.model))

@@ -254,7 +254,7 @@ def _numbers(found: Document, notes: _Notes) -> dict[str, object]:
     if effort in _EFFORTS:
         out["effort"] = Effort(_EFFORTS[effort])
     elif effort:
-        notes.add(N_("Its effort {value} is not supported."), value=effort[:60])
+        notes.add(N_("Its effort level {value} is not supported."), value=effort[:60])
     return out
 
 

@@ -25,18 +25,19 @@ from atelier_desk.support.i18n import N_
 async def workflow_events(repos: Repositories, workflow_id: str) -> AsyncIterator[RunEvent]:
     """Yield all events of a workflow in commit order."""
     ordered = _CommitOrder()
-    after = 0
+    after, limit = 0, PAGE
     seen: set[str] = set()
     while True:
-        page = await repos.journal.workflow_events(workflow_id, after_stream=after, limit=PAGE)
+        page = await repos.journal.workflow_events(workflow_id, after_stream=after, limit=limit)
         fresh = [event for event in page if event.id not in seen]
         for event in fresh:
             for each in ordered.add(event):
                 yield each
-        if len(page) < PAGE or not fresh:
+        if len(page) < limit:
             break
         # Events without stream events share the number of the next one: read that number again, skipping events already
-        # seen.
+        # seen. A page of nothing but one number is read again with more.
+        limit = PAGE if page[0].stream_from != page[-1].stream_from else limit * 2
         after = page[-1].stream_from - 1
         seen = {event.id for event in page}
     for each in ordered.rest():

@@ -167,6 +167,8 @@ async def _configuration(atelier: Opened) -> Check:
 
 
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
+    from atelier_desk.storage.copies.bounded_reading import BoundedReading
+    from atelier_desk.storage.copies.progress import no_progress
     from atelier_desk.storage.table_pages import count_by_reading
 
     title = _("Database")
@@ -194,12 +196,11 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
                 "restore a backup that was made before the damage: atelier backup restore FILE"
             ),
         )
-    counts = await atelier.store.counts()
-    total, rows = sum(counts.values()), 0
+    counts, reading = await atelier.store.counts(), BoundedReading.of_store(atelier.store)
+    told, total, rows = reading.following(progress or no_progress), sum(counts.values()), 0
     for table in counts:
         before = rows
-        note = (lambda read, before=before: progress(before + read, total)) if progress else None
-        rows += await count_by_reading(atelier.store.query_all, table, note)
+        rows += await count_by_reading(reading.run, table, lambda read: told(before + read, total))  # noqa: B023
     facts = {"version": atelier.store.version, "rows": rows}
     message = _("Schema {version}, {rows} rows, all readable.", **facts)
     if deep:
@@ -238,6 +239,7 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
 
 
 async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
+    from atelier_desk.storage.copies import bounded_reading
     from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
 
     title = _("Attachments")
@@ -252,6 +254,8 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
     found = await damaged_attachments(
         atelier.store.query_all, Path(atelier.datadir.attachments), NAMING.keys() | {"workflow"}, note
     )
+    if atelier.store.size > bounded_reading.CACHED_BYTES:  # two tables were read whole
+        await atelier.store.release_read_memory()
     if not found:
         message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
         return Check(name="attachments", title=title, status="ok", message=message)
@@ -262,7 +266,10 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
         title=title,
         status="warn" if all(each.missing for each in found) else "fail",
         message=" ".join([*named, *more]),
-        fix=_("Attach it again, or restore a backup that has it: atelier backup restore FILE"),
+        fix=_(
+            "Attach the missing or damaged files again, or restore a backup that contains them: atelier "
+            "backup restore FILE"
+        ),
     )
 
 
@@ -350,7 +357,10 @@ async def _keyring(atelier: Opened) -> Check:
         message = _("API keys are stored in the system keyring.")
         return Check(name="keyring", title=title, status="ok", message=message)
     if location is KeyPlace.FILE:
-        message = _("Keys are kept unencrypted in {path}, as you chose. Backups and exports leave it out.", path=path)
+        message = _(
+            "Keys are kept unencrypted in {path}, as you chose. Backups and exports do not contain this file.",
+            path=path,
+        )
         return Check(
             name="keyring",
             title=title,
@@ -409,7 +419,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
 
 async def _answering(embedder: Embedder) -> Check:
     vectors = await embedder.embed(["Atelier"])
-    message = _("{id} answers with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
+    message = _("{id} returns vectors with {n} dimensions.", id=embedder.id, n=vectors.shape[1])
     return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 
@@ -438,7 +448,10 @@ async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Chec
             title=title,
             status="ok",
             message=ngettext(
-                "Answers in {ms} ms, {n} model.", "Answers in {ms} ms, {n} models.", health.models, ms=health.latency_ms
+                "Answers in {ms} ms and offers {n} model.",
+                "Answers in {ms} ms and offers {n} models.",
+                health.models,
+                ms=health.latency_ms,
             ),
         )
     return Check(name=name, title=title, status="warn", message=health.message, fix=_provider_fix(config))

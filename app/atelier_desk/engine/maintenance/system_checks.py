@@ -155,16 +155,18 @@ def _namespaces() -> list[str]:
             )
         ]
     elif sandbox.has_proc():
-        found = [_("Those you allow see no processes but their own, and all of those end with them.")]
+        found = [_("Commands you allow see no processes but their own, and all of those end with them.")]
     else:
         found = [
             _(
-                "Those you allow see other programs by name but cannot reach them, and all of their processes end "
-                "with them."
+                "Commands you allow see other programs by name but cannot reach them, and all of their "
+                "processes end with them."
             )
         ]
     if sandbox.has_processes() and not sandbox.holds_signals():
-        found.append(_("Those that only read could stop your other programs: only Linux 6.12 and later prevent that."))
+        found.append(
+            _("Commands that only read could stop your other programs: only Linux 6.12 and later prevent that.")
+        )
     if not sandbox.has_mounts():
         found.append(
             _(
@@ -225,6 +227,6 @@ def disk_space(folder: Path) -> Check:
         )
     if free < LOW_DISK:
         return Check(
-            name="disk", title=title, status="warn", message=message, fix=_("Backups and local models need more.")
+            name="disk", title=title, status="warn", message=message, fix=_("Backups and local models need more space.")
         )
     return Check(name="disk", title=title, status="ok", message=message)

@@ -132,7 +132,7 @@ class Answering:
             if not asked:
                 raise ConflictError(N_("This was already decided."))
             if not all(map(may_approve_together, asked)):
-                raise ConflictError(N_("These calls cannot be allowed together. Decide about each of them."))
+                raise ConflictError(N_("These calls cannot be allowed together. Decide on each of them."))
             allowed = ApprovalStatus.APPROVED
             return [
                 ApprovalDecided(approval_id=each.id, call_id=each.call_id, status=allowed, seen_ms=seen.get(each.id, 0))

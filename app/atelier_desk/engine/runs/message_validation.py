@@ -40,7 +40,7 @@ def check_message(
         )
     if len(attachments) > limits.ATTACHED_FILES:
         raise LimitError(
-            N_("{count} attachments; a message can have at most {most}."),
+            N_("The message has {count} attachments; at most {most} are allowed."),
             count=len(attachments),
             most=limits.ATTACHED_FILES,
         )

@@ -213,7 +213,7 @@ class Steering:
                 taken += 1
             self._runs.drive(each)
         if not taken:
-            raise ConflictError(N_("Nothing is waiting for a step here."))
+            raise ConflictError(N_("No run is waiting for its next step."))
         return taken
 
     async def message(self, run_id: str, content: str, strategy: Dispatch = Dispatch.QUEUE) -> None:

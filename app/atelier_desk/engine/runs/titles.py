@@ -138,7 +138,7 @@ class Titles:
 
     async def _recent_messages(self, row: Workflow) -> list[Message]:
         """Return the latest messages of the person and the root agents, oldest first."""
-        roots = {run.id for run in await self._env.repos.runs.list(row.id) if run.parent_run_id is None}
+        roots = {run.id for run in await self._env.repos.runs.links(row.id) if run.parent_run_id is None}
         page = await self._env.repos.messages.page(row.id, limit=100)
         messages = [
             each

@@ -77,7 +77,7 @@ READY = (
     ReadyAgent(
         "team-lead",
         N_("Team lead"),
-        N_("Splits large work among sub-agents"),
+        N_("Splits large tasks among sub-agents"),
         N_(
             "You lead a team. Split larger work into self-contained parts and give each to a sub-agent, with a "
             "prompt that says everything it needs to know and what to report. Run parts in parallel when they do "

@@ -99,7 +99,7 @@ class ApprovalService:
         if every and not waiting:
             raise ConflictError(_DECIDED[every[0].status], code="not_pending")
         if len(together(waiting)) != 1:
-            raise UsageError(N_("These calls cannot be allowed together. Decide about each of them."))
+            raise UsageError(N_("These calls cannot be allowed together. Decide on each of them."))
         await self._context.runs.answering.allow_together(waiting[0].run_id, {each.id for each in waiting})
         for each in waiting:
             self._context.bus.changed("approval", each.id)
@@ -151,7 +151,7 @@ class ApprovalService:
             Seconds left, 0.0 if the time just ran out, None if it waits forever or is no longer pending.
         """
         if ms < 0:
-            raise LimitError(N_("The time seen cannot be negative ({ms} ms)."), ms=ms)
+            raise LimitError(N_("The viewing time cannot be negative ({ms} ms)."), ms=ms)
         asked = await self.get(approval_id)
         if asked.status is not ApprovalStatus.PENDING:
             return None
@@ -203,14 +203,17 @@ class ApprovalService:
         """Return the rules of an approval: the given ones if they cover the call, else those of its scope."""
         if scope is ApprovalScope.ONCE:
             if texts:
-                raise UsageError(N_("A rule needs the scope {scope}."), scope=ApprovalScope.ALWAYS.value)
+                raise UsageError(
+                    N_("A rule cannot be given for a single call: choose the scope run or always."),
+                    scope=ApprovalScope.ALWAYS.value,
+                )
             return ()
         permissions = self._context.permissions
         for text in texts:
             rule_pattern.parse(text)
         if texts and not await permissions.covers(asked, texts):
             raise UsageError(
-                N_("The rule “{rule}” does not cover this call. One that does: {narrowest}"),
+                N_("The rule “{rule}” does not cover this call. This one does: {narrowest}"),
                 rule="; ".join(texts), narrowest="; ".join(asked.always) or asked.tool,
             )  # fmt: skip
         now = self._context.clock.now()

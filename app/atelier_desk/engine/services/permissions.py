@@ -142,7 +142,9 @@ class PermissionService:
             raise UsageError(
                 N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near)
             )
-        raise UsageError(N_("There is no tool {name}. All of them: atelier tools list"), code="unknown", name=read.name)
+        raise UsageError(
+            N_("There is no tool {name}. To list all tools: atelier tools list"), code="unknown", name=read.name
+        )
 
     async def unmatchable(self, texts: Iterable[str]) -> dict[str, CallText]:
         """Return the rules that can never match a call of the present tools, and why."""
@@ -321,7 +323,9 @@ class PermissionService:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=rule.scope_id)
         if both := set(rule.match) & set(rule.not_match):
             raise UsageError(
-                N_("“{example}” cannot be both covered and not covered."), code="contradicts", example=min(both)
+                N_("“{example}” cannot be given both as an example that must match and as one that must not."),
+                code="contradicts",
+                example=min(both),
             )
         if read.argument is None:
             return

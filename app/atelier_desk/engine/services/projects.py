@@ -217,11 +217,12 @@ class ProjectService:
             problem = await self._repo.problem(project_id, below)
             if below not in project.readable and (problem is None or not problem.secret):
                 raise UsageError(
-                    N_("{path} was not skipped as a secret, so it needs no permission."), path=below or project.root
+                    N_("{path} was not left out as a possible secret, so it needs no permission."),
+                    path=below or project.root,
                 )
             known.append(below)
         elif len(known) == len(project.readable):
-            raise UsageError(N_("Nobody allowed {path} to be indexed."), path=below or project.root)
+            raise UsageError(N_("The indexing of {path} had not been allowed."), path=below or project.root)
         async with self._ingestions.aside(project):  # later indexing respects this
             await self._remove_below(project_id, below)
             project = input_checks.changed(
@@ -499,7 +500,7 @@ class ProjectService:
         """
         input_checks.page(limit, most=EXPLORED_MAX)
         if not 1 <= depth <= DEPTH_MAX:
-            raise LimitError(N_("depth must be between 1 and {most}, not {depth}."), most=DEPTH_MAX, depth=depth)
+            raise LimitError(N_("The depth must be between 1 and {most}, not {depth}."), most=DEPTH_MAX, depth=depth)
         project, index = await self._home(entity_id)
         if index.get(entity_id) is None:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
@@ -544,7 +545,7 @@ class ProjectService:
         if found is None:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
         if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
-            raise UsageError(N_("{name} is not in a file."), name=found.name)
+            raise UsageError(N_("The text of {name} cannot be shown: it is not in a file."), name=found.name)
         text = await in_tool_thread(
             project_paths_and_text.read_text, project.root, found.path, (self._context.datadir.root,)
         )

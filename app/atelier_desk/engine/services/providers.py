@@ -137,7 +137,10 @@ class ProviderService:
         users = [agent.name for agent in await self._context.repos.agents.list() if agent.config.provider == name]
         if users:
             raise ConflictError(
-                N_("The provider {name} is used by: {agents}."), code="in_use", name=name, agents=", ".join(users)
+                N_("The provider {name} cannot be removed because it is used by: {agents}."),
+                code="in_use",
+                name=name,
+                agents=", ".join(users),
             )
         await self._context.settings.update(
             last_model=lambda model: "" if model.startswith(f"{name}/") else model,
@@ -418,7 +421,10 @@ def _check(config: ProviderConfig) -> None:
     for header, form in config.headers.items():
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
-                N_("{header} cannot be used as a header name: use letters, digits and dashes, and none of {own}."),
+                N_(
+                    "{header} cannot be used as a header name: use letters, digits and dashes, but none of "
+                    "these names: {own}."
+                ),
                 code="invalid_header", header=_hidden(header), own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
         if form and not header_variable(form):

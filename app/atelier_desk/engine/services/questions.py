@@ -104,7 +104,7 @@ class QuestionService:
             Seconds left, 0.0 if it just timed out, None if it waits forever or is no longer pending.
         """
         if ms < 0:
-            raise LimitError(N_("The time seen cannot be negative ({ms} ms)."), ms=ms)
+            raise LimitError(N_("The viewing time cannot be negative ({ms} ms)."), ms=ms)
         asked = await self.get(question_id)
         if asked.status is not QuestionStatus.PENDING:
             return None

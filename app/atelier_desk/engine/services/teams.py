@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from datetime import UTC, datetime, timedelta
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Run, WorkflowStatus
-from atelier_desk.domain.workflow_branches import branch_of
+from atelier_desk.domain.workflow_branches import branch_of, turns
 from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.services.common.paging import all_rows
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -24,6 +25,7 @@ from atelier_desk.support.i18n import N_
 MAX_RECORDINGS = 2
 """Teams whose events stay in memory while their past is displayed."""
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ALIVE = (WorkflowStatus.RUNNING, WorkflowStatus.WAITING, WorkflowStatus.PAUSED, WorkflowStatus.INTERRUPTED)
 
 
@@ -34,6 +36,8 @@ class TeamService:
         self._context = context
         self._reader = TranscriptReader(context)
         self._tapes: OrderedDict[str, RecordedRun] = OrderedDict()
+        self._turns_of, self._turns = "", list[Turn]()
+        """The turns up to a root run, which never change; panes read them at each event."""
         self._winding = asyncio.Lock()
         """Held while events are read: a scrubber asks again before the first answer arrives."""
 
@@ -62,17 +66,17 @@ class TeamService:
 
     async def turns(self, workflow_id: str) -> list[Turn]:
         """Return the turns of the displayed branch, oldest first."""
-        at = (await self._context.repos.workflows.get(workflow_id)).head_run_id or ""
-        runs = (
-            {run.id: run for run in await self._context.repos.runs.list(workflow_id) if run.parent_run_id is None}
-            if at
-            else {}
-        )
-        chain: list[Run] = []
-        while at in runs:
-            chain.append(runs.pop(at))
-            at = chain[-1].previous_run_id or ""
-        return [Turn(run.id, number, run.created_at) for number, run in enumerate(reversed(chain), 1)]
+        head = (await self._context.repos.workflows.get(workflow_id)).head_run_id
+        if head is None:
+            return []
+        if head != self._turns_of:
+            runs = await self._context.repos.runs.links(workflow_id)
+            created = {run.id: _EPOCH + timedelta(microseconds=run.created_us) for run in runs}
+            self._turns_of, self._turns = (
+                head,
+                [Turn(run_id, number, created[run_id]) for number, run_id in enumerate(turns(runs, head), 1)],
+            )
+        return self._turns
 
     async def root_of(self, run_id: str) -> str:
         """Return the root run of a run's team."""

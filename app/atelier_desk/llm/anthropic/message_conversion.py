@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
+from atelier_desk.llm.encoded_messages import EncodedMessage, EncodedMessages
 from atelier_desk.llm.message_order import arguments_object, arrange, function_name, unused_id
 from atelier_desk.llm.replies.part_order import Block, blocks_of, laid_out
 from atelier_desk.llm.replies.provider_data import returned
@@ -36,13 +37,13 @@ def turns(messages: Sequence[ChatMessage]) -> tuple[str, list[dict[str, Any]]]:
     used: set[str] = set()
     open_ids: list[str] = []
     for message in arranged:
-        if message.role is Role.ASSISTANT:
+        if message.role is Role.TOOL:
+            _append(out, {"role": "user", "content": [_result(message, open_ids.pop(0))]})
+        elif message.tool_calls or message.provider_data is not None:
             open_ids = [unused_id(call.id, used, _ID) for call in message.tool_calls]
-            _append(out, "assistant", _assistant_blocks(message, open_ids))
-        elif message.role is Role.TOOL:
-            _append(out, "user", [_result(message, open_ids.pop(0))])
+            _append(out, _turn(message, open_ids))
         else:
-            _append(out, "user", [*_text(message.content), *map(_image, message.images)])
+            _append(out, _encoded.one(message))
     return system, out
 
 
@@ -60,7 +61,9 @@ def thinks(turn: list[dict[str, Any]]) -> bool:
 def without_thoughts(conversation: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the turns without reasoning, for a request without it."""
     return [
-        {**turn, "content": [block for block in turn["content"] if block["type"] not in THOUGHTS]}
+        turn
+        if isinstance(turn, EncodedMessage)
+        else {**turn, "content": [block for block in turn["content"] if block["type"] not in THOUGHTS]}
         for turn in conversation
     ]
 
@@ -93,24 +96,31 @@ def mark(body: dict[str, Any]) -> None:
     A single question without tools is not cached.
     """
     if body.get("tools"):
-        _marked(body["tools"])
+        body["tools"] = _marked(body["tools"])
     if body.get("system"):
-        _marked(body["system"])
-    asked = [turn for turn in body["messages"] if turn["role"] == "user"]
+        body["system"] = _marked(body["system"])
+    turns = body["messages"]
+    asked = [position for position, turn in enumerate(turns) if turn["role"] == "user"]
     if len(asked) > 1 or "tools" in body:
-        for turn in asked[-MARKED_TURNS:]:
-            _marked(turn["content"])
+        for position in asked[-MARKED_TURNS:]:
+            turns[position] = {**turns[position], "content": _marked(turns[position]["content"])}
 
 
-def _marked(blocks: list[Block]) -> None:
-    blocks[-1] = {**blocks[-1], "cache_control": MARK}
+def _marked(blocks: list[Block]) -> list[Block]:
+    return [*blocks[:-1], {**blocks[-1], "cache_control": MARK}]
 
 
-def _append(out: list[dict[str, Any]], role: str, blocks: list[Block]) -> None:
-    if out and out[-1]["role"] == role:
-        out[-1]["content"].extend(blocks)
-    elif blocks:
-        out.append({"role": role, "content": blocks})
+def _append(out: list[dict[str, Any]], turn: dict[str, Any]) -> None:
+    if out and out[-1]["role"] == turn["role"]:
+        out[-1] = {**turn, "content": [*out[-1]["content"], *turn["content"]]}
+    elif turn["content"]:
+        out.append(turn)
+
+
+def _turn(message: ChatMessage, ids: list[str]) -> dict[str, Any]:
+    if message.role is Role.ASSISTANT:
+        return {"role": "assistant", "content": _assistant_blocks(message, ids)}
+    return {"role": "user", "content": [*_text(message.content), *map(_image, message.images)]}
 
 
 def _assistant_blocks(message: ChatMessage, ids: list[str]) -> list[Block]:
@@ -136,3 +146,6 @@ def _text(text: str) -> list[Block]:
 
 def _image(image: ImagePart) -> Block:
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": image.data}}
+
+
+_encoded = EncodedMessages(lambda message: _turn(message, []))

@@ -39,7 +39,7 @@ _FAILURES = (
     ("No space left|Errno 28|quota exceeded", N_("The disk is full. Free some space and install again.")),
     (
         "ProxyError|Cannot connect to proxy|Tunnel connection failed",
-        N_("The proxy did not answer or refused. Check HTTPS_PROXY."),
+        N_("The proxy did not answer, or refused the connection. Check HTTPS_PROXY."),
     ),
     (
         "CERTIFICATE_VERIFY_FAILED",

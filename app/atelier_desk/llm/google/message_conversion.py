@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
+from atelier_desk.llm.encoded_messages import EncodedMessages
 from atelier_desk.llm.message_order import arguments_object, arrange, function_name, unused_id
 from atelier_desk.llm.replies.part_order import Block, laid_out
 from atelier_desk.llm.replies.provider_data import returned
@@ -41,7 +42,7 @@ def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, lis
     used: set[str] = set()
     waiting: list[tuple[str, str]] = []
     for message in arranged:
-        if message.role is Role.ASSISTANT:
+        if message.tool_calls:
             waiting = [(unused_id(call.id, used, _ID), wire_name(call.name)) for call in message.tool_calls]
             out.append({"role": "model", "parts": _model_parts(message, waiting)})
         elif message.role is Role.TOOL:
@@ -51,7 +52,7 @@ def contents(messages: Sequence[ChatMessage], *, signed: bool) -> tuple[str, lis
             else:
                 out.append({"role": "user", "parts": [result]})
         else:
-            out.append({"role": "user", "parts": [*_text(message.content), *map(_image, message.images)]})
+            out.append(_encoded.one(message))
     if signed:
         _sign(out)
     return system, out
@@ -129,3 +130,13 @@ def _image(image: ImagePart) -> Block:
     if image.media_type not in SEEN:
         return {"text": f"[A picture of type {image.media_type}, which cannot be shown to you.]"}
     return {"inlineData": {"mimeType": image.media_type, "data": image.data}}
+
+
+def _content(message: ChatMessage) -> dict[str, Any]:
+    """Return a message without calls as contents."""
+    if message.role is Role.ASSISTANT:
+        return {"role": "model", "parts": _model_parts(message, [])}
+    return {"role": "user", "parts": [*_text(message.content), *map(_image, message.images)]}
+
+
+_encoded = EncodedMessages(_content)

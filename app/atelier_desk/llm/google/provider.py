@@ -86,7 +86,8 @@ class GoogleProvider(HttpProvider):
         known = thinking_support(request.model) if self._thinks.get(request.model) is not False else Takes()
         system, conversation = message_conversion.contents(request.messages, signed=known.signs)
         if "systemInstruction" in refused and system:
-            conversation[0]["parts"].insert(0, {"text": system})
+            first = conversation[0]
+            conversation[0] = {**first, "parts": [{"text": system}, *first["parts"]]}
             system = ""
         longest = self._longest.get(request.model) or profile(self.kind, request.model).max_output or request.max_tokens
         max_tokens = min(request.max_tokens, longest)

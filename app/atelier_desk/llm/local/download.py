@@ -345,7 +345,7 @@ class Downloads:
     def _entry(self, id: str) -> CatalogueEntry:
         if id not in self._entries:
             raise NotFoundError(
-                N_("The catalogue has no model {id}. It has: {known}"), id=id, known=", ".join(self._entries)
+                N_("The catalogue has no model {id}. Available models: {known}"), id=id, known=", ".join(self._entries)
             )
         return self._entries[id]
 

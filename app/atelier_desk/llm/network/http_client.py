@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError
+from atelier_desk.llm.encoded_messages import encode, encoded_object
 from atelier_desk.llm.errors import ErrorLocation, provider_error, response_error
 from atelier_desk.llm.network.proxy_and_certificates import (
     ProxyUse,
@@ -323,7 +324,8 @@ class HttpClient:
 
 
 def _json(payload: object) -> bytes:
-    return json.dumps(payload, ensure_ascii=False, allow_nan=False).encode("utf-8", errors="replace")
+    text = encoded_object(payload) if isinstance(payload, dict) else encode(payload)
+    return text.encode("utf-8", errors="replace")
 
 
 def _redirected(url: str, location: str) -> str:

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
+from atelier_desk.llm.encoded_messages import EncodedMessages
 from atelier_desk.llm.message_order import arguments_text, arrange, data_url, function_name, unused_id
 from atelier_desk.llm.replies.part_order import Block, blocks_of, laid_out
 from atelier_desk.llm.replies.provider_data import returned
@@ -32,13 +33,13 @@ def items(messages: Sequence[ChatMessage]) -> tuple[str, list[Block]]:
     used: set[str] = set()
     open_ids: list[str] = []
     for message in arranged:
-        if message.role is Role.ASSISTANT:
-            open_ids = [unused_id(call.id, used, _ID) for call in message.tool_calls]
-            out += _output_items(message, open_ids)
-        elif message.role is Role.TOOL:
+        if message.role is Role.TOOL:
             out.append({"type": "function_call_output", "call_id": open_ids.pop(0), "output": message.content})
+        elif message.tool_calls or message.provider_data is not None or message.images:
+            open_ids = [unused_id(call.id, used, _ID) for call in message.tool_calls]
+            out += _converted(message, open_ids)
         else:
-            out.append({"type": "message", "role": "user", "content": _asked(message)})
+            out.append(_encoded.one(message))
     return system, out
 
 
@@ -61,7 +62,9 @@ def cache_key(system: str, items: Sequence[Block]) -> str:
     return hashlib.sha256(f"{system}\0{items[0]}".encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _output_items(message: ChatMessage, ids: list[str]) -> list[Block]:
+def _converted(message: ChatMessage, ids: list[str]) -> list[Block]:
+    if message.role is Role.USER:
+        return [{"type": "message", "role": "user", "content": _asked(message)}]
     calls = [
         {"type": "function_call", "call_id": id, "name": function_name(call.name), "arguments": arguments_text(call)}
         for id, call in zip(ids, message.tool_calls, strict=True)
@@ -87,3 +90,6 @@ def _text(text: str, block: Block) -> list[Block]:
 def _asked(message: ChatMessage) -> list[Block]:
     parts: list[Block] = [{"type": "input_text", "text": message.content}] if message.content.strip() else []
     return parts + [{"type": "input_image", "image_url": data_url(image), "detail": "auto"} for image in message.images]
+
+
+_encoded = EncodedMessages(lambda message: _converted(message, [])[0])

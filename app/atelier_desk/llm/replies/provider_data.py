@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from atelier_desk.domain.errors import ProviderError
-from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ToolCall
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, TextTurns, ToolCall
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.message_order import arguments_text
 from atelier_desk.llm.secrets import redact
@@ -65,6 +65,8 @@ def for_server(request: ChatRequest, provider: str, *, signed_only: bool = False
         signed_only: send calls without data of this provider and model as text.
         none: drop its own data too, and send every call that had some as text.
     """
+    if isinstance(request.messages, TextTurns):
+        return request
     messages = tuple(
         [
             _for_server(message, provider, request.model, signed_only=signed_only, none=none)

@@ -58,7 +58,10 @@ def parse(text: str) -> Pattern:
     """Parse a rule; ``UsageError`` says what is wrong and what is allowed."""
     if not _NAME.fullmatch(text):
         raise UsageError(
-            N_("“{rule}” is not a rule. Write tool, tool(argument), section:name, mcp__server or *."),
+            N_(
+                "“{rule}” is not a rule. Write tool, tool(argument), section:name, mcp__server or *, for "
+                "example run_command(git log:*)."
+            ),
             rule=text,
         )
     if text.startswith("section:"):
@@ -84,8 +87,8 @@ def _check(rule: str, argument: str) -> None:
     if argument.startswith("!"):
         raise UsageError(
             N_(
-                "“{rule}” begins with an exclamation mark. A rule cannot take paths out of another; write a second "
-                "rule."
+                "“{rule}” begins with an exclamation mark. A rule cannot exclude paths from another; write a "
+                "second rule."
             ),
             rule=rule,
         )

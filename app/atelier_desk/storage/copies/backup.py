@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from atelier_desk.domain.errors import ConflictError, StorageError
@@ -9,13 +10,13 @@ from atelier_desk.storage.copies import restore
 from atelier_desk.storage.copies.backup_file import (
     BAD_BACKUP,
     BackupInfo,
-    deleted_unless_verified,
     hold,
     manifest_of,
     pack,
     verify_fresh,
 )
 from atelier_desk.storage.copies.progress import Progress, no_progress, part, stoppable
+from atelier_desk.storage.copies.unfinished_backup import until_verified
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_
@@ -43,14 +44,15 @@ async def create(store: Store, datadir: DataDir, target: Path, *, progress: Prog
         raise ConflictError(EXISTS, path=target)
     for attempt in range(ATTEMPTS):
         try:
-            async with deleted_unless_verified(target):
+            async with until_verified(target, datadir.root, store.clock.now()) as file:
                 async with restore.staging(datadir.root, store.clock) as stage:
                     async with store.quiet():
                         manifest = manifest_of(store.version, await store.counts(), store.clock.now())
                         await stoppable(hold, store.path, datadir.root, stage)
                     packing = part(progress, 0, PACKED)
-                    await stoppable(pack, stage, datadir.root, target, manifest, progress=packing)
-                return await verify_fresh(target, datadir.root, progress=part(progress, PACKED, 1))
+                    await stoppable(pack, stage, datadir.root, file, manifest, progress=packing)
+                info = await verify_fresh(file, datadir.root, progress=part(progress, PACKED, 1))
+            return replace(info, path=target)
         except StorageError as error:
             if error.code != "damaged" or attempt == ATTEMPTS - 1:
                 raise

@@ -28,7 +28,6 @@ from atelier_desk.storage.copies.database_inspection import DamagedAttachment, i
 from atelier_desk.storage.copies.progress import CHUNK, Progress, Report, no_progress, part, stoppable
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder import preflight
-from atelier_desk.storage.data_folder.atomic_files import sync_folder
 from atelier_desk.storage.data_folder.lock import FolderLock, shielded
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
@@ -117,22 +116,12 @@ async def verify(
 
 
 async def verify_fresh(target: Path, root: Path, *, progress: Progress = no_progress) -> BackupInfo:
-    """Verify a backup that was just made of a data folder, within ``deleted_unless_verified``."""
+    """Verify a backup that was just made of a data folder, within ``unfinished_backup.until_verified``."""
     try:
         return await verify(target, place=root, progress=progress)
     except StorageError as error:
         if error.code == "damaged":
             raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
-        raise
-
-
-@asynccontextmanager
-async def deleted_unless_verified(target: Path) -> AsyncIterator[None]:
-    """Delete a backup that is made and verified in the block if that fails or is cancelled, even between the two."""
-    try:
-        yield
-    except BaseException:
-        await shielded(target.unlink, missing_ok=True)
         raise
 
 
@@ -253,7 +242,7 @@ def hold(database: Path, root: Path, stage: Path, report: Report = no_progress) 
 
 
 def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
-    """Write the zip beside its target, sync it, then rename it.
+    """Write the zip and sync it.
 
     Args:
         folders: what contains the folders to pack: ``root``, or what ``hold`` made.
@@ -267,10 +256,10 @@ def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], repo
         done += read
         report(done, size)
 
-    temporary = target.with_name(f".{target.name}.tmp")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w+b") as file:
+        with target.open("w+b") as file:
+            target.chmod(0o600)
             with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1, strict_timestamps=False) as archive:
                 hashes: dict[str, str] = {}
                 for name in FOLDERS:
@@ -282,15 +271,11 @@ def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], repo
             file.write(_seal(file, lambda _read: count(0)))
             file.flush()
             os.fsync(file.fileno())
-        temporary.chmod(0o600)
-        temporary.replace(target)
-        sync_folder(target.parent)
     except FileNotFoundError as error:
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
     except OSError as error:
-        raise error_messages.from_os_error(error, target) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        written = target.stat().st_size if target.exists() else 0
+        raise error_messages.from_os_error(error, target, written=written, size=size) from error
 
 
 def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str, count: Callable[[int], None]) -> dict[str, str]:
@@ -336,7 +321,7 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
 
     Refuses entries that would leave the folder, and any changed byte.
     """
-    done = 0
+    done = whole = 0
 
     def count(read: int) -> None:
         nonlocal done
@@ -377,7 +362,8 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
     except Exception as error:
         # seeking before the start of the file
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise error_messages.from_os_error(error, folder) from error
+            written = preflight.size_of(folder)
+            raise error_messages.from_os_error(error, folder, written=written, size=whole) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
 

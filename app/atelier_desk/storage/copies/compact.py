@@ -50,7 +50,10 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Progre
         before = await shielded(preflight.size_of, datadir.database)
         await shielded(preflight.require_room, datadir.database, before)
         async with restore.staging(root, clock) as stage:
-            rows = await _rewrite(datadir.database, stage / datadir.database.name, clock, progress)
+            try:
+                rows = await _rewrite(datadir.database, stage / datadir.database.name, clock, progress)
+            except StorageError as error:
+                raise await shielded(preflight.of_copy, error, stage, datadir.database, before) from error
             progress(1, 1)
             await restore.replace_database(stage)
         return Compacted(before, await shielded(preflight.size_of, datadir.database), rows)
@@ -71,7 +74,7 @@ async def _rewrite(directory: Path, new: Path, clock: Clock, progress: Progress)
         try:
             await migration_registry.migrate(target, 0, clock)
             size = 2 * source.size()  # all is copied, then all is compared
-            reading, writing = BoundedReading(source, size), BoundedReading(target, size)
+            reading, writing = BoundedReading.of_engine(source, size), BoundedReading.of_engine(target, size)
             told = writing.following(reading.following(progress))
             rows = await _copy_rows(reading.run, writing.run, new, told)
         finally:

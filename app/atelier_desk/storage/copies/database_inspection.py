@@ -129,7 +129,7 @@ async def _read_through(directory: Path, mode: str, progress: Progress) -> dict[
         if mode == "read-foreign" and (foreign := await migration_registry.foreign_definitions(engine, SystemClock())):
             tables = ", ".join(name for name in foreign if name) or "*"
             raise StorageError(FOREIGN, code="damaged", names=tables)
-        reading = BoundedReading(engine)
+        reading = BoundedReading.of_engine(engine)
         run = reading.run
         names = await migration_registry.tables(engine)
         from atelier_desk.storage import integrity  # loads the event types, which counting alone does not need

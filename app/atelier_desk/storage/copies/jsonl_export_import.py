@@ -20,12 +20,13 @@ from atelier_desk.storage import integrity, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder.atomic_files import hashes_in, sync_folder, write_atomic
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.store import Statement, Store
-from atelier_desk.storage.table_pages import insertion, read_pages
+from atelier_desk.storage.table_pages import Run, insertion, read_pages
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.plain_files import open_plain
@@ -86,9 +87,18 @@ async def export_jsonl(
     counts: dict[str, int] = {}
     damage = tuple(await integrity.damaged_anywhere(store))
     async with store.quiet():
+        total = sum((await store.counts()).values())
+        reading = BoundedReading.of_store(store, held=True)
+        told = reading.following(lambda done, _total: progress(done) if progress else None)
         for table in await store.tables():
             if table not in LEFT_OUT:
-                counts[table] = await _export_table(store, table, target, sum(counts.values()), progress)
+                before = sum(counts.values())
+                counts[table] = await _export_table(
+                    reading.run,
+                    table,
+                    target,
+                    lambda count: told(before + count, total),  # noqa: B023
+                )
         if datadir is not None:
             await in_storage_thread(_copy_folders, datadir.root, target)
     hashes = await in_storage_thread(hashes_in, target)
@@ -144,15 +154,13 @@ async def import_jsonl(
     return TransferInfo(source, manifest["schema"], counts)
 
 
-async def _export_table(
-    store: Store, table: str, target: Path, before: int, progress: Callable[[int], None] | None
-) -> int:
+async def _export_table(run: Run, table: str, target: Path, progress: Callable[[int], None]) -> int:
     await in_storage_thread(target.mkdir, 0o700, True, True)
-    computed = await _computed_columns(store, table)
+    computed = await _computed_columns(run, table)
     count = 0
     file = await in_storage_thread((target / f"{table}.jsonl").open, "w", encoding="utf-8", newline="\n")
     try:
-        async for rows in read_pages(store.query_all, table):
+        async for rows in read_pages(run, table):
             lines = [
                 json.dumps(
                     {name: to_plain(value) for name, value in _texts(table, row).items() if name not in computed}
@@ -162,8 +170,7 @@ async def _export_table(
             ]
             await in_storage_thread(file.writelines, lines)
             count += len(rows)
-            if progress:
-                progress(before + count)
+            progress(count)
         return count
     finally:
         await in_storage_thread(file.close)
@@ -211,9 +218,9 @@ def _belongs(row: dict[str, Any], table: str) -> bool:
     return isinstance(id, RecordID) and id.table_name == table
 
 
-async def _computed_columns(store: Store, table: str) -> frozenset[str]:
+async def _computed_columns(run: Run, table: str) -> frozenset[str]:
     """Return the columns that the schema computes; they are not exported."""
-    fields = (await store.query_all(f"INFO FOR TABLE {table}"))[0]["fields"]
+    fields = (await run(f"INFO FOR TABLE {table}"))[0]["fields"]
     return frozenset(name for name, definition in fields.items() if " VALUE " in definition)
 
 

@@ -13,11 +13,10 @@ from pathlib import Path
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import error_messages
-from atelier_desk.storage.copies import backup_signature
+from atelier_desk.storage.copies import backup_file, backup_signature, unfinished_backup
 from atelier_desk.storage.copies.backup_file import (
     FOLDERS,
     BackupInfo,
-    delete_left,
     stamp_of,
     unpack_and_check,
 )
@@ -37,7 +36,7 @@ MOUNTED = N_(
     "The folder {path} is a mounted disk, so it cannot be replaced. Nothing was changed. Unmount it, or "
     "restore into another folder with --data-dir."
 )
-IN_USE = N_("The data in {path} is in use. Close Atelier before a backup is restored.")
+IN_USE = N_("The data in {path} is in use. Close Atelier before you restore a backup.")
 
 
 async def restore(
@@ -127,7 +126,7 @@ async def replace_database(stage: Path) -> None:
 
 
 def finish_restore(root: Path) -> Path | None:
-    """Move an unpacked and verified backup into place, also after a kill, and delete the remains of an aborted one.
+    """Move an unpacked and verified backup into place, also after a kill, and delete what is left of aborted work.
 
     The caller holds the lock of ``root``. Returns the location of the replaced data, if there was any.
 
@@ -135,7 +134,8 @@ def finish_restore(root: Path) -> Path | None:
         StorageError: a file cannot be moved; calling it again continues.
     """
     previous: Path | None = None
-    delete_left(root)
+    backup_file.delete_left(root)
+    unfinished_backup.delete_left(root)
     try:
         for unfinished in root.glob(f"{UNPACKING}*"):
             shutil.rmtree(unfinished, ignore_errors=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.storage import error_messages, migration_registry
-from atelier_desk.storage.copies import backup_file, restore
+from atelier_desk.storage.copies import backup_file, restore, unfinished_backup
 from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.database_inspection import Inspection, inspect
 from atelier_desk.storage.copies.progress import Progress, Report, copy_tree, stoppable
@@ -83,14 +83,14 @@ async def upgrade(
             await _migrate(copy, directory, before, clock, accept_loss, begin("migrate"))
             now = clock.now()
             target = backups / f"{BACKUP}{before.schema + 1}-{backup_file.stamp_of(now)}.zip"
-            await shielded(_remove_unfinished, backups)
             manifest = backup_file.manifest_of(before.schema, before.counts, now)
-            async with backup_file.deleted_unless_verified(target):
-                await stoppable(backup_file.pack, root, root, target, manifest, progress=begin("back_up"))
-                await backup_file.verify_fresh(target, root, progress=begin("verify"))
+            async with unfinished_backup.until_verified(target, root, now) as file:
+                await stoppable(backup_file.pack, root, root, file, manifest, progress=begin("back_up"))
+                await backup_file.verify_fresh(file, root, progress=begin("verify"))
             await restore.replace_database(stage)
         except StorageError as error:
-            raise _of_database(error, stage, directory) from error
+            size = COPIES * await shielded(preflight.size_of, directory)
+            raise await shielded(preflight.of_copy, error, stage, directory, size) from error
         except OSError as error:
             raise error_messages.from_os_error(error, directory) from error
 
@@ -101,12 +101,6 @@ def _copy(directory: Path, copy: Path, report: Report) -> None:
     preflight.require_room(directory, COPIES * size)
     copy.parent.mkdir(mode=0o700)
     copy_tree(directory, copy, size, report)
-
-
-def _remove_unfinished(backups: Path) -> None:
-    """Remove what killed upgrades left of their backups: each may be as large as the database."""
-    for left in backups.glob(f".{BACKUP}*.tmp"):
-        left.unlink(missing_ok=True)
 
 
 async def _migrate(
@@ -125,7 +119,7 @@ async def _migrate(
                 counter = await commit_log.CommitLog.load(engine, copy, fsync=True, accept_loss=False)
             await migration_registry.migrate(engine, before.schema, clock)
             wrong = await migration_registry.missing_definitions(engine, clock)
-            reading = BoundedReading(engine)
+            reading = BoundedReading.of_engine(engine)
             told, done, total = reading.following(progress), 0, sum(before.counts.values())
             for name, count in before.counts.items():
                 read = await count_by_reading(reading.run, name, lambda read: told(done + read, total))  # noqa: B023
@@ -151,12 +145,3 @@ async def _migrate(
     finally:
         if counter is not None:
             counter.close()
-
-
-def _of_database(error: StorageError, stage: Path, directory: Path) -> StorageError:
-    """Rewrite an error about the copy as one about the database itself."""
-    if not Path(str(error.params.get("path", ""))).is_relative_to(stage):
-        return error
-    return StorageError(
-        error.template, code=error.code, recoverable=error.recoverable, **{**error.params, "path": directory}
-    )

@@ -17,7 +17,7 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
-GONE = N_("The file {name} cannot be opened: it is missing in the data folder, or damaged. Restore a backup.")
+GONE = N_("The file {name} cannot be opened: it is missing from the data folder, or damaged. Restore a backup.")
 
 
 class Artefacts:

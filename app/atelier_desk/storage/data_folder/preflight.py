@@ -105,6 +105,18 @@ def require_room(path: Path, size: int = 0) -> None:
         raise error_messages.disk_full(path, free, needed)
 
 
+def of_copy(error: StorageError, copy: Path, directory: Path, size: int) -> StorageError:
+    """Return an error of work on a copy of a database as one about the database.
+
+    A full disk says what the whole work needs, ``size`` bytes more than what opening needs, and what is free once the
+    copy is deleted.
+    """
+    free, needed = free_bytes(directory) + size_of(copy), size + MIN_FREE_BYTES
+    if error.code == "disk_full" and free < needed:  # otherwise another disk is full, or there is room again
+        return error_messages.disk_full(directory, free, needed)
+    return error_messages.about(error, copy, directory)
+
+
 def size_of(directory: Path) -> int:
     """Return the size in bytes of all files of a database that nobody has open."""
     return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())

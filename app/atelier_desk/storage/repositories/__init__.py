@@ -34,7 +34,8 @@ from atelier_desk.storage.store import Store
 
 if TYPE_CHECKING:
     from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
-    from atelier_desk.storage.repositories.runs import JournalRepository, RunRepository
+    from atelier_desk.storage.repositories.journal import JournalRepository
+    from atelier_desk.storage.repositories.runs import RunRepository
 
 __all__ = [
     "AgentRepository",
@@ -107,7 +108,7 @@ class Repositories:
 
     @cached_property
     def journal(self) -> JournalRepository:
-        from atelier_desk.storage.repositories.runs import JournalRepository
+        from atelier_desk.storage.repositories.journal import JournalRepository
 
         return JournalRepository(self.store)
 

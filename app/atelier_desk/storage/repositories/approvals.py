@@ -18,7 +18,7 @@ class ApprovalRepository(Repository[ApprovalRequest]):
 
     table = tables.APPROVALS
     what = "approval"
-    absent = N_("There is no approval {id}.")
+    absent = N_("There is no approval request {id}.")
 
     async def pending(self, workflow_id: str | None = None) -> list[ApprovalRequest]:
         """Return undecided requests, oldest first; without a ``workflow_id``, of all workflows outside the bin."""

@@ -40,7 +40,7 @@ def some(limit: int | None, offset: int) -> tuple[str, dict[str, int]]:
     if limit is None:
         return (" START $offset", {"offset": offset}) if offset else ("", {})
     if limit < 1:
-        raise LimitError(N_("limit must be 1 or more, not {limit}."), limit=limit)
+        raise LimitError(N_("The limit must be 1 or more, not {limit}."), limit=limit)
     return " LIMIT $limit START $offset", {"limit": limit, "offset": offset}
 
 

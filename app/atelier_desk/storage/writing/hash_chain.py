@@ -76,8 +76,8 @@ class Chain:
 
     def check_next(self, row: Mapping[str, Any]) -> Damage | None:
         """Take the next event; return its damage, or that its predecessor is missing."""
-        before, known, seq = self.hash, self._known, row["seq"]
-        expected = self.seq + 1
+        before, known, expected = self.hash, self._known, self.seq + 1
+        seq = found if isinstance(found := row["seq"], int) else 0
         # A damaged row's hash proves nothing about the next row.
         self.seq, self.hash, self._known = seq, row.get("hash"), False
         if not EVENTS.is_intact(row) or seq < expected or (self.hash is None and before is not None):

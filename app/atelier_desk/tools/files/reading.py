@@ -267,7 +267,7 @@ class FileInfoTool(FileTool):
 
     name: ClassVar[str] = "get_file_info"
     title: ClassVar[str] = N_("File details")
-    purpose: ClassVar[str] = N_("Size, times and permissions of a file")
+    purpose: ClassVar[str] = N_("Shows the size, times and permissions of a file")
     icon: ClassVar[str] = "info"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look at the details of {path}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Details of {path}")}

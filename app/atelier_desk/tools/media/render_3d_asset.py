@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import FileChange, PicturePart
 from atelier_desk.media.render_3d_model import FACES, KINDS, VIEWS
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_once
@@ -95,7 +95,7 @@ class Render3dAsset(MakingTool):
             )
         views = list(dict.fromkeys(input.views))
         data = await in_tool_thread(self._model, where, context)
-        context.progress(10, _("Rendering {count} views", count=len(views)))
+        context.progress(10, ngettext("Rendering {n} view", "Rendering {n} views", len(views)))
         order = (kind, views, input.width, input.height, input.background)
         try:
             found = (await ask_once("atelier_desk.media.render_3d_model", order, data, limit_s=RENDER_S)).value

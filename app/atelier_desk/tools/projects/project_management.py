@@ -19,7 +19,7 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.call_description import SubjectKind, summary_of
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import author
@@ -392,9 +392,8 @@ class IngestCodeInput(Input):
 @builtin(order=812)
 class IngestCode(_Changing):
     name: ClassVar[str] = "ingest_code"
-    title: ClassVar[str] = N_("Read code")
+    title: ClassVar[str] = N_("Index code")
     purpose: ClassVar[str] = N_("Indexes the code of a project")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the code in {path} {files}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths", "files": "paths"}
     input: ClassVar[object] = IngestCodeInput
     about: ClassVar[About] = About(
@@ -407,6 +406,12 @@ class IngestCode(_Changing):
         example={"path": "src"},
         limits=(f"{FILES} files at once",),
     )
+
+    def describe(self, input: IngestCodeInput) -> Call:
+        """Describe the call; its summary names the files, or the folder or file."""
+        where = ", ".join(input.files) or input.path
+        text = N_("Index the code in {path}") if where not in ("", ".") else N_("Index the code")
+        return replace(super().describe(input), summary=summary_of({"path": where}, text))
 
     async def run(self, input: IngestCodeInput, context: ToolContext) -> ToolResult:
         places = [self.place(each, context) for each in (input.files or [input.path or "."])]
@@ -426,9 +431,9 @@ class IngestCode(_Changing):
 @builtin(order=814)
 class IngestDirectory(_Changing):
     name: ClassVar[str] = "ingest_directory"
-    title: ClassVar[str] = N_("Read folder")
+    title: ClassVar[str] = N_("Index folder")
     purpose: ClassVar[str] = N_("Indexes the code, texts and documents of a folder in its project")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the folder {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Index the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = PathInput
     about: ClassVar[About] = About(

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import ClassVar
 
 from pydantic import Field, field_validator
 
+from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.readable_text import is_storable_name, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
+from atelier_desk.tools.definition.call_description import Call, SubjectKind
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
@@ -123,8 +125,8 @@ class GitDiff(_Git):
     purpose = N_("Shows the changes in the repository")
     input = DiffInput
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"file": "paths"}
-    summaries: ClassVar = {"": N_("Look at the changes {file}")}
-    done: ClassVar = {"": N_("Looked at the changes {file}")}
+    summaries: ClassVar = {"": N_("Look at the changes in {file}")}
+    done: ClassVar = {"": N_("Looked at the changes in {file}")}
     about = About(
         what="Get the changes of the repository in the workspace as a unified diff.",
         when="you want to see or check what was changed.",
@@ -135,6 +137,15 @@ class GitDiff(_Git):
             "nothing a repository names is run: filters, text conversions and other diff programs are off",
         ),
     )
+
+    def describe(self, input: DiffInput) -> Call:
+        """Describe the call; without a file, its summary names the changes alone."""
+        call = super().describe(input)
+        return (
+            call
+            if input.file
+            else replace(call, summary=CallText(text=N_("Look at the changes")), done=N_("Looked at the changes"))
+        )
 
     async def run(self, input: DiffInput, context: ToolContext) -> ToolResult:
         if not is_storable_name(name_on_disk(input.file)):

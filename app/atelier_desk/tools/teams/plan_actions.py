@@ -134,7 +134,7 @@ class PlanActions(TeamTool):
 
     name: ClassVar[str] = "plan_actions"
     title: ClassVar[str] = N_("Action sequence")
-    purpose: ClassVar[str] = N_("Runs several actions with tools and agents, in order or together")
+    purpose: ClassVar[str] = N_("Runs several actions with tools and agents, in sequence or in parallel")
     icon: ClassVar[str] = "list-todo"
     reaches_sections: ClassVar[bool] = True
     input: ClassVar[object] = PlanActionsInput

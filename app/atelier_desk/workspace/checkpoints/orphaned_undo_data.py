@@ -106,7 +106,9 @@ def delete(files: WorkspaceFiles, keys: Collection[str], known: Container[str]) 
     with files.lock:
         there = {each.key: each for each in survey(files, known, {})}
         if unknown := [key for key in keys if key not in there]:
-            raise NotFoundError(N_("There is no leftover {key}. To list them: atelier files leftovers"), key=unknown[0])
+            raise NotFoundError(
+                N_("There is no leftover undo data {key}. To list it: atelier files leftovers"), key=unknown[0]
+            )
         size = _size(files)
         for key in keys:
             try:

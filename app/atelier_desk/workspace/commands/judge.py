@@ -245,7 +245,7 @@ def program(command: Simple) -> tuple[Kind, list[str], list[str], str, str, bool
     if name.rpartition("/")[2] in WRAPPERS:
         return Kind.RUNS, [], [], N_("it runs other programs"), name, True
     if any(word.globs and word.text.startswith("-") for word in command.words):
-        return Kind.RUNS, [], [], N_("a pattern may become an option"), name, False
+        return Kind.RUNS, [], [], N_("a pattern may expand to an option"), name, False
     try:
         match name:
             case "cd":

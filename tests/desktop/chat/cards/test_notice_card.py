@@ -102,7 +102,7 @@ def test_at_a_token_limit_it_shows_the_requests_tokens_and_suggests_enough(qtbot
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="limit_reached", details=details, actionable=True), host)
     qtbot.addWidget(card)
     text = " ".join(label.text() for label in card.findChildren(QLabel))
-    assert "The next request needs at least 4,200 tokens; 300 left." in text
+    assert "The next request needs at least 4,200 tokens; only 300 are left." in text
     asked: list[object] = []
     host.resume_requested.connect(lambda run_id, changes: asked.append((run_id, changes)))
     card.findChildren(QPushButton, "notice-raise")[0].click()

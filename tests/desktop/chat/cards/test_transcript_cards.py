@@ -56,10 +56,10 @@ def test_notices_offer_possible_actions(
 @pytest.mark.parametrize(
     ("language", "kind", "around"),
     [
-        ("en", "cost", ("+ $ ", "")),
+        ("en", "cost", ("+ $", "")),
         ("en", "tokens", ("+ ", " tokens")),
         ("en", "tool_calls", ("+ ", "")),
-        ("fr", "cost", ("+ ", "\u00a0$")),
+        ("fr", "cost", ("+ ", "\u202f$")),
         ("fr", "time", ("+ ", "\u00a0s")),
     ],
 )
@@ -192,7 +192,7 @@ def test_attachments_are_named_while_a_message_is_edited(qtbot: QtBot, host: Tra
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=tuple(files)), host)
     assert isinstance(bubble, UserBubble)
     bubble.edit()
-    assert bubble.findChild(QLabel, "edit-attached").text() == "Attached again: a.pdf, b.txt"
+    assert bubble.findChild(QLabel, "edit-attached").text() == "Attachments: a.pdf, b.txt"
 
 
 def test_the_time_beside_a_wide_message_is_omitted_instead_of_clipped(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -243,9 +243,14 @@ def test_a_sent_picture_is_named_in_the_current_language(qtbot: QtBot, host: Tra
 
 def test_a_sent_file_is_shown_by_name_and_opens(qtbot: QtBot, host: TranscriptHost) -> None:
     files = [{"name": "notes & co.txt", "text": "The sea is blue."}, {"name": "long.txt", "text": "x" * 30_000}]
+    files.append({"name": "x", "text": "x"})
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Read", files=tuple(files)), host)
     buttons = bubble.findChildren(QPushButton, "attached-file")
-    assert [button.text() for button in buttons] == ["notes && co.txt · 16 characters", "long.txt · 30,000 characters"]
+    assert [button.text() for button in buttons] == [
+        "notes && co.txt · 16 characters",
+        "long.txt · 30,000 characters",
+        "x · 1 character",
+    ]
     closed = bubble.fit(600)
     with qtbot.waitSignal(bubble.height_changed):
         qtbot.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
@@ -308,8 +313,8 @@ def test_a_loading_model_is_not_shown_as_a_failed_attempt() -> None:
 
 def test_tools_known_only_by_name_are_shown_with_their_title() -> None:
     for tool, text in (
-        ("CalculatorTool", "Calculator was called 3 times"),
-        ("mcp__shop__find", "find was called 3 times"),
+        ("CalculatorTool", "“Calculator” was called 3 times"),
+        ("mcp__shop__find", "“find” was called 3 times"),
     ):
         entry = Entry("n", "notice", run_id="r", topic="loop_detected", details={"tool": tool, "count": 3})
         assert notice_words(entry)[-1] == f"{text} with the same arguments and result."
@@ -344,6 +349,6 @@ def test_an_error_card_names_the_cause_in_one_line(qtbot: QtBot, host: Transcrip
 
 def test_unknown_counts_are_not_shown_as_zero() -> None:
     entry = Entry("n", "notice", topic="context_compacted", details={"tokens_before": 5_800})
-    assert notice_words(entry)[-1] == "The history had 5.8\u202fk tokens; older parts are shortened."
+    assert notice_words(entry)[-1] == "The history had 5.8\u202fk tokens; older parts were shortened."
     entry.details = {"tokens_before": 5_800, "tokens_after": 1_200}
-    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts are shortened."
+    assert notice_words(entry)[-1] == "5.8\u202fk → 1.2\u202fk tokens; older parts were shortened."

@@ -33,7 +33,7 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
     assert texts(named(pane, QListWidget, "context-items")) == [
         "System · You are Ada.",
         "You · Read it",
-        "Result of Read file · the file",
+        "Result of “Read file” · the file",
     ]
     parts = named(pane, PartsBar, "context-parts")
     assert [part.kind for part in parts.parts] == ["system", "results", "message"]

@@ -243,7 +243,7 @@ async def test_changes_in_a_missing_folder_are_reported_once_and_not_offered_aga
     details = box.informativeText()
     assert details.count("/p") == 1
     assert "Tell the user" not in details
-    assert ("Restore it, then undo again" in details) == (language == "en")
+    assert ("Restore it, then try again" in details) == (language == "en")
     assert box.findChild(QPushButton, "undo-anyway") is None
     assert not button(pane, "files-undo-anyway").isVisible()
     box.reject()

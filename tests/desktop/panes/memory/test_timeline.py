@@ -82,7 +82,7 @@ async def test_a_proposed_memory_is_accepted_and_its_source_opened(pane: MemoryP
     seen: list[tuple[str, str]] = []
     pane.message_requested.connect(lambda workflow, message: seen.append((workflow, message)))
     atelier.set("memories", "written_in", ("w", "m9"))
-    workflow_actions["Show where it was written"].trigger()
+    workflow_actions["Show the original message"].trigger()
     await settle()
     assert seen == [("w", "m9")]
     menu.close()

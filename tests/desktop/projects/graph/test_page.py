@@ -110,7 +110,13 @@ async def test_the_menu_of_a_node(window: ProjectsWindow) -> None:
     menu = window.graph.findChild(QMenu, "graph-menu")
     assert menu is not None
     entries = {entry.text(): entry for entry in menu.actions() if entry.text()}
-    assert list(entries) == ["Open the source", "Expand", "Only its neighbours", "Centred node", "Copy path and line"]
+    assert list(entries) == [
+        "Open the source",
+        "Expand",
+        "Show only neighbours",
+        "Centre on this node",
+        "Copy path and line",
+    ]
     entries["Copy path and line"].trigger()
     assert QGuiApplication.clipboard().text() == "store.py:9"
 

@@ -53,12 +53,35 @@ def test_what_is_kept_equals_what_is_counted_anew(turns: list[list[ContextEntry]
     assert history.tokens == fresh.tokens
     assert history.not_plain == fresh.not_plain
     assert history.with_more == [entry for entry in fresh if not entry.plain]
+    assert history.in_turn == fresh.in_turn
+
+
+@pytest.mark.parametrize(
+    ("entries", "in_turn"),
+    [
+        ([], True),
+        ([TEXT], True),
+        ([TEXT, PLAIN[1], TEXT, PLAIN[1]], True),
+        ([PLAIN[3], PLAIN[1], TEXT], True),
+        ([PLAIN[1], TEXT], False),
+        ([TEXT, TEXT], False),
+        ([TEXT, PLAIN[1], PLAIN[1]], False),
+        ([TEXT, replace(PLAIN[1], text=" \n")], False),
+        *[([TEXT, PLAIN[1], entry], False) for entry in MORE],
+    ],
+)
+def test_texts_of_the_user_and_the_model_are_in_turn(entries: list[ContextEntry], in_turn: bool) -> None:
+    assert History(entries).in_turn == in_turn
+    assert History(entries[:1]).followed_by(entries[1:]).in_turn == in_turn
 
 
 def test_a_later_turn_does_not_look_at_earlier_entries_again() -> None:
     history = History([*PLAIN, *MORE])
     tokens, positions = history.tokens, history.not_plain
-    for entry in history:
+    text = History([replace(TEXT), replace(PLAIN[1])])
+    assert text.in_turn
+    for entry in (*history, *text):
         entry.__dict__.update(tokens=10**9, plain=not entry.plain)
     later = history.followed_by([replace(TEXT)])
     assert (later.tokens, later.not_plain) == (tokens + replace(TEXT).tokens, positions)
+    assert text.followed_by([replace(TEXT)]).in_turn

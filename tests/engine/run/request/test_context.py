@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import ContextOverflowError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied
-from atelier_desk.domain.model_messages import Role, ToolSpec
+from atelier_desk.domain.model_messages import ImagePart, Role, TextTurns, ToolSpec
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
-from atelier_desk.engine.run.reducer.conversation_entries import EntryKind, History
+from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind, History
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.engine.run.request import context, prompt_texts
 from atelier_desk.engine.run.request.context import CutResults, ReadyRequest, Shorten, Summarise, messages, plan
+from atelier_desk.llm.message_order import arrange
+from atelier_desk.llm.replies.provider_data import for_server
 from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, estimate_request
 from tests.support.run_events import Script, agent, call, finished, reply, started
 
@@ -106,6 +108,45 @@ def test_earlier_runs_are_part_of_the_conversation() -> None:
     ready = plan(state, system="You help.", tools=(), window=8000)
     assert isinstance(ready, ReadyRequest)
     assert [m.content for m in ready.request.messages[1:]] == ["my name is Ada", "hello Ada", "what is my name?"]
+
+
+ENTRIES = [
+    ContextEntry(seq=1, kind=EntryKind.USER, text="what is the way?"),
+    ContextEntry(seq=2, kind=EntryKind.REPLY, text="by the river"),
+    ContextEntry(seq=2, kind=EntryKind.REPLY, text="by the river"),
+    ContextEntry(seq=3, kind=EntryKind.USER, text="  "),
+    ContextEntry(seq=4, kind=EntryKind.SUMMARY, text="in short"),
+    ContextEntry(seq=5, kind=EntryKind.REPLY, text="", calls=(call("c1"),)),
+    ContextEntry(seq=6, kind=EntryKind.RESULT, text="{}", call_id="c1", tool="CalculatorTool"),
+    ContextEntry(seq=7, kind=EntryKind.USER, text="see", images=(ImagePart(media_type="image/png", data="aGk="),)),
+    ContextEntry(
+        seq=8, kind=EntryKind.REPLY, text="ok", provider_data=ProviderData.pack("local", "scripted", {"reasoning": "x"})
+    ),
+]
+
+
+@given(st.lists(st.sampled_from(ENTRIES), max_size=7), st.sampled_from(["You help.", ""]))
+def test_text_in_turn_is_sent_like_any_messages(entries: list[ContextEntry], system: str) -> None:
+    ready = plan(evolve(Script().state, history=History(entries)), system=system, tools=(), window=100_000)
+    assert isinstance(ready, ReadyRequest)
+    request = ready.request
+    plain = request.model_copy(update={"messages": tuple(request.messages)})
+    assert arrange(request.messages) == arrange(plain.messages)
+    assert for_server(request, "local") == for_server(plain, "local")
+    if isinstance(request.messages, TextTurns):
+        assert not any(message.images for message in request.messages)
+
+
+def test_text_in_turn_is_marked_as_such() -> None:
+    def sent(*kinds: EntryKind) -> type:
+        history = History(ContextEntry(seq=1, kind=kind, text="a") for kind in kinds)
+        ready = plan(evolve(Script().state, history=history), system="You help.", tools=(), window=8000)
+        assert isinstance(ready, ReadyRequest)
+        return type(ready.request.messages)
+
+    assert sent(EntryKind.USER, EntryKind.REPLY) is TextTurns
+    assert sent(EntryKind.USER, EntryKind.USER) is tuple
+    assert sent(EntryKind.USER) is tuple  # the newest message follows
 
 
 def test_instructions_that_fill_the_context_are_a_clear_error() -> None:

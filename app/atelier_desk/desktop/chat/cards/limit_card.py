@@ -22,8 +22,8 @@ from atelier_desk.support.readable_text import visible
 _UNITS = {
     "time": N_("{amount} s"),
     "tokens": N_("{amount} tokens"),
-    "cost": N_("$ {amount}"),
-    "month": N_("$ {amount}"),
+    "cost": N_("${amount}"),
+    "month": N_("${amount}"),
 }
 """Format of the amount by kind of limit."""
 _MOST = 1_000_000_000.0
@@ -95,7 +95,7 @@ class LimitButtons(QWidget):
             QPushButton(self),
             "notice-finish",
             N_("Finish now"),
-            tip=N_("Get a final answer from what has been done so far"),
+            tip=N_("Get a final answer based on the work so far"),
             on=lambda: self._resume({"finish": True}),
         )
         self.stop = control(

@@ -136,7 +136,7 @@ _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "t
 _ENDED = {
     "command": N_("The command that was showing this run has ended. Everything up to this point is saved."),
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
-    "next_start": N_("Atelier was closed during this run. The run continues at the next start."),
+    "next_start": N_("Atelier was closed during this run. The run will continue the next time Atelier starts."),
     "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
     "damaged": N_("Data that controls what agents may do is damaged. Everything up to this point is saved."),
 }
@@ -165,17 +165,17 @@ def _notice_words(entry: Entry) -> tuple[str, Role, str, str, str]:
     if entry.topic == "loop_detected":
         count = int(details.get("count") or 0)
         text = ngettext(
-            "{tool} was called {n} time with the same arguments and result.",
-            "{tool} was called {n} times with the same arguments and result.",
+            "“{tool}” was called {n} time with the same arguments and result.",
+            "“{tool}” was called {n} times with the same arguments and result.",
             count,
             tool=tool_title(str(details.get("tool", ""))),
         )
         return "refresh-cw", "warn", "card-warn", _("The agent is repeating itself"), text
     if entry.topic == "context_compacted":
         before, after = (int(details.get(name) or 0) for name in ("tokens_before", "tokens_after"))
-        text = _("{before} → {after} tokens; older parts are shortened.", before=tokens(before), after=tokens(after))
+        text = _("{before} → {after} tokens; older parts were shortened.", before=tokens(before), after=tokens(after))
         if not after:  # results are shortened before the remaining tokens are counted
-            text = _("The history had {before} tokens; older parts are shortened.", before=tokens(before))
+            text = _("The history had {before} tokens; older parts were shortened.", before=tokens(before))
         return "archive", "muted", "card", _("Older messages were shortened for the model"), text
     if (kind_of := notice_kind(entry.topic, details)) is not None:
         role, variant = ("warn", "card-warn") if kind_of.warning else ("muted", "card")

@@ -39,7 +39,7 @@ _STYLE = (
 def page(code: str, kind: str, drawing: str = "") -> str:
     """The HTML page: HTML and SVG in a sandboxed frame, a Mermaid diagram (PNG in base64) above its source."""
     if kind == "mermaid":
-        words = _("The diagram, and its source below. Nothing is loaded from the network.")
+        words = _("The diagram is followed by its source. Nothing is loaded from the network.")
         picture = f'<img alt="" src="data:image/png;base64,{html.escape(drawing)}">' if drawing else ""
         body = f"<main>{picture}<pre>{html.escape(code)}</pre></main>"
     else:

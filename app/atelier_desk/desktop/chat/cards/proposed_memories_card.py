@@ -54,13 +54,13 @@ class RememberedRow(QWidget):
             self.edit,
             "memory-edit",
             on=lambda: card.edit(memory),
-            name=lambda: _("Edit this memory") + f": {words[:80]}",
+            name=lambda: _("{name}: {text}", name=_("Edit this memory"), text=words[:80]),
         )
         control(
             self.forget_button,
             "memory-forget",
             on=lambda: card.reject_memory(memory),
-            name=lambda: _("Do not remember") + f": {words[:80]}",
+            name=lambda: _("{name}: {text}", name=_("Do not remember"), text=words[:80]),
         )
         self.keep_button.setVisible(memory.proposed)
         self.here.setVisible(memory.proposed)

@@ -159,7 +159,7 @@ class AttachmentController(QObject):
         if secrets:
             names = ", ".join(secrets)
             warnings.append(
-                _("{names}: may contain secrets. The content would be sent to the model's server.", names=names)
+                _("{names} may contain secrets. The content would be sent to the model's server.", names=names)
             )
         for item in items:
             if item.left_out:
@@ -174,8 +174,8 @@ class AttachmentController(QObject):
         pictures = sum(item.picture for item in items)
         if pictures and info is not None and info.supports_vision is False:
             words = ngettext(
-                "{model} cannot see images: it is only told that {n} was attached.",
-                "{model} cannot see images: it is only told that {n} were attached.",
+                "{model} cannot see images: it will only know that {n} image is attached.",
+                "{model} cannot see images: it will only know that {n} images are attached.",
                 pictures,
                 model=info.label or info.name,
             )

@@ -71,7 +71,7 @@ class PromptForm(FormDialog):
         given = self.values()
         missing = [each.name for each in self._variables if each.name not in given]
         if missing:
-            return _("Fill in: {missing}.", missing=", ".join(missing))
+            return _("Fill in: {names}", names=", ".join(missing))
         length, most = len(self.text()), limits.MESSAGE
         return (
             _("The message has {length} characters; at most {most} are allowed.", length=length, most=most)

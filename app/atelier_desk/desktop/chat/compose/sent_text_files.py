@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 
 _GAP = 4
@@ -41,7 +41,9 @@ class AttachedFiles(QWidget):
         return control(
             QPushButton(self),
             "attached-file",
-            lambda: _("{name} · {count} characters", name=name, count=number(count)).replace("&", "&&"),
+            lambda: ngettext(
+                "{name} · {count} character", "{name} · {count} characters", count, name=name, count=number(count)
+            ).replace("&", "&&"),
             look="quiet",
             name=lambda: _("Attached file {name}", name=name),
             tip=N_("Show what the agent received"),

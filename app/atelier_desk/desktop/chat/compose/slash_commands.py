@@ -249,7 +249,7 @@ def _completed(row: ListedSkill) -> Completed:
     return Completed(
         text=f"/{row.name}",
         detail=f"{hint}{text.description}",
-        about=f"{text.description}\n{kind}: {row.found.file}",
+        about=f"{text.description}\n" + _("{name}: {text}", name=kind, text=str(row.found.file)),
         icon="sparkles" if row.found.kind == "skill" else "command",
         data=row,
     )

@@ -109,7 +109,7 @@ class SearchEverywhere(QDialog):
         try:
             while not (await asyncio.wait({found}, timeout=SLOW_S))[0]:
                 if (read := await engine.usage.reading()) is not None:
-                    text = _("Reading the history: {done} of {total} workflows…", done=read[0], total=read[1])
+                    text = _("Reading the history of workflows: {done} of {total}…", done=read[0], total=read[1])
                     self._count.setText(text)
             return found.result()
         except Exception:

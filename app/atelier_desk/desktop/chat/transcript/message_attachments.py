@@ -149,7 +149,7 @@ class AttachedChips(QWidget):
 
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
         words = self.words(each)
-        text = _("What the model received. {facts}", facts=words) if picture is None else words
+        text = _("What the model received · {facts}", facts=words) if picture is None else words
         Preview(
             each["name"],
             text,

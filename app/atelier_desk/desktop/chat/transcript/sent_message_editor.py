@@ -38,7 +38,7 @@ class BubbleEditor(QFrame):
         self.sent = control(QPushButton(self), "edit-send", N_("Send"), look="primary")
         show_enter(self.sent)
         along = control(ElidedLabel("", self), "edit-attached", look="small")
-        bind_text(along, (lambda: _("Attached again: {names}", names=", ".join(attached))) if attached else "")
+        bind_text(along, (lambda: _("Attachments: {names}", names=", ".join(attached))) if attached else "")
         row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
         self.again = control(label("", "small", self, wrap=True), "edit-again")
         bind_text(self.again, again)

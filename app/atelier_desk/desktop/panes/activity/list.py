@@ -56,7 +56,7 @@ _WORDS = {
     ChunkType.SUB_AGENT_START: N_("Sub-agent started"),
     ChunkType.SUB_AGENT_COMPLETE: N_("Sub-agent done"),
     ChunkType.SUB_AGENT_ERROR: N_("Sub-agent failed"),
-    ChunkType.SUB_AGENT_QUESTION: N_("Sub-agent asks its parent"),
+    ChunkType.SUB_AGENT_QUESTION: N_("Sub-agent asked its parent"),
     ChunkType.SUB_AGENT_ANSWER: N_("Sub-agent got its answer"),
     ChunkType.VALIDATION_REQUIRED: N_("Approval requested"),
     ChunkType.CONTEXT_CHANGED: N_("Context changed"),
@@ -72,7 +72,7 @@ _CLOSED = {
     "timeout": N_("Question timed out"),
     "": N_("Question closed"),
 }
-_CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("unpinned"), "undone": N_("shortening undone")}
+_CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("unpinned"), "undone": N_("full content restored")}
 _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.WORKFLOW_START: ("play", "muted"),
     ChunkType.MESSAGE: ("message-square", "muted"),

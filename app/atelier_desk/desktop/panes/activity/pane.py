@@ -247,7 +247,7 @@ class ActivityPane(Pane):
             room = theme().px(CHIP)
             name = self.agent.fontMetrics().elidedText(visible(member.name), Qt.TextElideMode.ElideRight, room)
             self.agent.setText(f"{name}  ✕")
-            self.agent.setAccessibleName(_("Showing only {agent}: show all agents", agent=member.name))
+            self.agent.setAccessibleName(_("Showing only {agent}. Click to show all agents.", agent=member.name))
             self.agent.setToolTip(_("Show all agents"))
         self._show_tree()
         self._show_details()

@@ -148,14 +148,14 @@ class ContextPane(SeenPane):
             "context-undo",
             N_("Undo"),
             look="ghost",
-            name=N_("Undo: send it in full"),
-            tip=N_("Send it in full from the next request on"),
+            name=N_("Undo: send in full"),
+            tip=N_("Send in full from the next request on"),
         )
         tint(self.undo, "undo-2", "text", 14)
         self.pin = control(
             IconButton("pin", parent=self),
             "context-pin",
-            tip=N_("Pin: always send it in full"),
+            tip=N_("Pin: always send in full"),
             keys="P",
             on=self._toggle_pin,
         )
@@ -296,7 +296,7 @@ class ContextPane(SeenPane):
         if request.window:
             facts.append(_("{share} of the context window", share=percent(request.tokens / request.window)))
         if not request.exact:
-            facts.append(_("current system message and tools"))
+            facts.append(_("with the current system message and tools"))
         if request.searched_tools:
             facts.append(request_text.searched(request))
         self.parts.show_parts(request.parts, " · ".join(facts))
@@ -401,7 +401,7 @@ class ContextPane(SeenPane):
             self._title.setText(request_text.item_name(sent))
             text = request_text.item_text(sent, request.messages[sent.index])
             self.pin.set_icon("pin-off" if sent.pinned else "pin", "accent" if sent.pinned else "muted")
-            self.pin.describe(N_("Unpin") if sent.pinned else N_("Pin: always send it in full"), "P")
+            self.pin.describe(N_("Unpin") if sent.pinned else N_("Pin: always send in full"), "P")
         elif left is not None:
             self._title.setText(request_text.left_title(left))
             text = request_text.left_text(left)

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from atelier_desk.desktop.panes.time_format import number, short_number
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import percent
 
 if TYPE_CHECKING:
@@ -180,9 +180,9 @@ class PartsBar(QWidget):
     def _part_texts(self) -> list[str]:
         return [
             _(
-                "{part}: {tokens} tokens, {share}",
+                "{part}: {tokens}, {share}",
                 part=_(PART_WORDS[part.kind]),
-                tokens=number(part.tokens),
+                tokens=ngettext("{number} token", "{number} tokens", part.tokens, number=number(part.tokens)),
                 share=percent(part.share),
             )
             for part in self.parts

@@ -64,7 +64,7 @@ def item_icon(item: SentItem) -> tuple[str, Role]:
 def item_name(item: SentItem) -> str:
     """A message's kind: System, You, Reply, Result of a tool …"""
     if item.kind == "result" and item.tool:
-        return _("Result of {tool}", tool=tool_title(item.tool))
+        return _("Result of “{tool}”", tool=tool_title(item.tool))
     words = _KINDS.get(item.kind)
     return _(words[0]) if words is not None else item.kind
 
@@ -111,7 +111,12 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
                 count=number(each.characters),
             )
         else:
-            given = _("as text, in full: {count} characters", count=number(each.characters))
+            given = ngettext(
+                "as text, in full: {count} character",
+                "as text, in full: {count} characters",
+                each.characters,
+                count=number(each.characters),
+            )
         lines.append(_("{name}, {given}", name=each.name, given=given))
     return "\n".join(f"[{line}]" for line in lines)
 

@@ -56,7 +56,7 @@ class TurnPicker(ComboBox):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        control(self, look="chip-plain", name=N_("Turn"), tip=N_("Turn of the workflow"))
+        control(self, look="chip-plain", name=N_("Turn"), tip=N_("Choose a turn of the workflow"))
         # Sizing by contents would create the text of every turn.
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.setMinimumContentsLength(_MOST_TEXT)

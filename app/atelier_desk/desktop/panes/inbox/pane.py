@@ -160,7 +160,7 @@ class InboxPane(Pane):
         self._stack.setCurrentWidget(self._area if shown else self.empty)
         if self._presenter.dialog is not None:
             self.empty.set_texts(
-                N_("Nothing else is waiting"),
+                N_("Nothing else is waiting for you"),
                 N_("The open question is shown over its workflow; choose “Later” to move it here."),
             )
         else:

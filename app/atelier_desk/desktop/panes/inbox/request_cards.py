@@ -149,9 +149,9 @@ class ParentQuestionCard(Card):
         self._question = label(asked.question, "", self, wrap=True)
         self._question.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._where = control(ElidedLabel("", self), "", lambda: _place(self._workflow, asked.created_at), look="small")
-        self.field = bind_text(AnswerField(1, self), tip=N_("Answer instead of its parent"))
+        self.field = bind_text(AnswerField(1, self), tip=N_("Answer instead of the parent agent"))
         bind(self.field.set_placeholder, lambda: _("Your answer"))
-        bind_text(self.field.editor, name=N_("Answer instead of its parent"))
+        bind_text(self.field.editor, name=N_("Answer instead of the parent agent"))
         self.field.editor.setObjectName(f"parent-answer-{asked.run_id}")
         self.setFocusProxy(self.field.editor)
         self.field.changed.connect(self._check)
@@ -181,7 +181,8 @@ class ParentQuestionCard(Card):
         bind_text(self._where)
 
     def _hint(self) -> str:
-        parent = _("Its parent {parent} may answer first.", parent=self.asked.parent) if self.asked.parent else ""
+        name = self.asked.parent
+        parent = _("The parent agent, {parent}, may answer first.", parent=name) if name else ""
         return " ".join(filter(None, (_("Send the answer (Enter)."), parent)))
 
     def submit(self) -> None:

@@ -51,7 +51,9 @@ class PairCard(Card):
             grid.addWidget(text, 0, place, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(label(provenance(memory), "small", self, wrap=True), 1, place, Qt.AlignmentFlag.AlignTop)
             keep_button = control(QPushButton(_("Keep this one") if same else _("This one is correct"), self), name)
-            keep_button.setAccessibleName(visible(f"{keep_button.text()}: {' '.join(memory.content.split())[:80]}"))
+            keep_button.setAccessibleName(
+                visible(_("{name}: {text}", name=keep_button.text(), text=" ".join(memory.content.split())[:80]))
+            )
             keep_button.clicked.connect(
                 lambda _on=False, kept=memory, deleted=other: dialog.keep_one(self, kept.id, deleted.id)
             )

@@ -325,7 +325,10 @@ class MemoryPane(Pane):
         self.on.setVisible(bool(self.workflow_id))
         self.off.setVisible(not self._is_on)
         self.on.set_icon("power", "muted" if self._is_on else "warn")
-        on = N_("Memory is on for this workflow: turn it off"), N_("Memory is off for this workflow: turn it on")
+        on = (
+            N_("Memory is on for this workflow. Click to turn it off."),
+            N_("Memory is off for this workflow. Click to turn it on."),
+        )
         bind_text(self.on, tip=on[0] if self._is_on else on[1])
 
     def pin(self, memory_id: str) -> None:
@@ -402,7 +405,7 @@ class MemoryPane(Pane):
             )
         if row.memory.turn_id:
             menu.addAction(
-                theme().icon("message-square"), _("Show where it was written"), lambda: self.open_origin(row.memory.id)
+                theme().icon("message-square"), _("Show the original message"), lambda: self.open_origin(row.memory.id)
             )
         menu.addAction(theme().icon("trash-2", "err"), _("Delete"), lambda: self.delete(row.memory.id))
         menu.popup(at)

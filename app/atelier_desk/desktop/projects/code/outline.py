@@ -141,7 +141,7 @@ class PlaceList(QWidget):
         for each, sure in places:
             facts = place_word(each) or kind_word(each)
             if sure < 0.75:
-                facts = _("{place} · probably", place=facts)
+                facts = _("{place} · uncertain", place=facts)
             two_line_item(self.list, each.id, title_word(each), facts)
         self.setVisible(bool(places))
         self._size()

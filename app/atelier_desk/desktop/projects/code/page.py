@@ -117,7 +117,10 @@ class CodePage(QWidget):
         )
         copy = control(IconButton("copy", parent=self), "code-copy-place", tip=N_("Copy path and line"), on=self._copy)
         self.side_button = control(
-            IconButton("panel-right", parent=self), "code-side", tip=N_("Outline and calls"), on=self._switch_side
+            IconButton("panel-right", parent=self),
+            "code-side",
+            tip=N_("Show or hide the outline and calls"),
+            on=self._switch_side,
         )
         return fill(
             QHBoxLayout(),
@@ -274,7 +277,7 @@ class CodePage(QWidget):
         if self._address:
             open_address(self._address)
         elif self.path is not None and not open_text(self.path):
-            toast(self, _("No program could be started for {name}.", name=self.path.name))
+            toast(self, _("No program could be started to open {name}.", name=self.path.name))
 
     @property
     def _address(self) -> str:

@@ -44,7 +44,7 @@ class NodeDetails(QWidget):
             QPushButton(self), "graph-expand", N_("Expand"), look="ghost", on=self.expand_requested.emit
         )
         self.only = control(
-            QPushButton(self), "graph-only", N_("Only its neighbours"), look="ghost", on=self.only_requested.emit
+            QPushButton(self), "graph-only", N_("Show only neighbours"), look="ghost", on=self.only_requested.emit
         )
         buttons = FlowLayout(spacing=6)
         for button in (self.open, self.expand, self.only):

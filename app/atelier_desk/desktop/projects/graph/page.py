@@ -101,12 +101,12 @@ class GraphPage(QWidget):
             on=lambda: self.view.zoom_by(1 / ZOOM),
         )
         fit = control(
-            IconButton("maximize", parent=self), "graph-fit", tip=N_("Fit in view"), keys="0", on=self.view.fit
+            IconButton("maximize", parent=self), "graph-fit", tip=N_("Fit to view"), keys="0", on=self.view.fit
         )
         self.side_button = control(
             IconButton("list-filter", parent=self),
             "graph-side",
-            tip=N_("Node, types and relations"),
+            tip=N_("Show or hide the node details and the legend"),
             on=self._switch_side,
         )
         self._tools = (closer, away, fit, self.again, self.clear, self.side_button)
@@ -223,7 +223,7 @@ class GraphPage(QWidget):
             await self.settler.settle(restart=True)
             self.view.fit()
 
-        self._run(work(), N_("Laying out…"))
+        self._run(work(), N_("Laying out the graph…"))
 
     def show_surroundings(self, node: int) -> None:
         """Show only this node and those up to two edges away."""
@@ -307,8 +307,8 @@ class GraphPage(QWidget):
         if has_source(entity):
             menu.addAction(style.icon("file-text"), _("Open the source"), partial(self.open_source, node))
         menu.addAction(style.icon("plus"), _("Expand"), partial(self.expand, node))
-        menu.addAction(style.icon("filter"), _("Only its neighbours"), partial(self.show_surroundings, node))
-        menu.addAction(style.icon("maximize"), _("Centred node"), partial(self.view.centre_on, node))
+        menu.addAction(style.icon("filter"), _("Show only neighbours"), partial(self.show_surroundings, node))
+        menu.addAction(style.icon("maximize"), _("Centre on this node"), partial(self.view.centre_on, node))
         if place_word(entity):
             menu.addSeparator()
             menu.addAction(

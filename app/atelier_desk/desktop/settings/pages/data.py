@@ -40,7 +40,7 @@ CONFIRM = N_(
 
 
 UNDO = Section(
-    N_("Undo of file changes"),
+    N_("Undoing file changes"),
     Number(
         "checkpoint_days",
         N_("Keep undo data for"),
@@ -77,14 +77,14 @@ class DataPage(RowsPage):
             "and exports are not included."
         )
         self.action_row(backup, N_("Create a backup"), about, N_("Create…"), self._ask_create, "backup-create")
-        about = N_("Verify its checksums, open it and count its contents.")
+        about = N_("Verifies the checksums, opens the backup and counts what it contains.")
         self.action_row(backup, N_("Check a backup"), about, N_("Check…"), self._ask_verify, "backup-verify")
         about = N_("Your current data is first saved in the “backups” folder.")
         self.action_row(backup, N_("Restore a backup"), about, N_("Restore…"), self._ask_backup, "backup-restore")
         self.backup_busy = Busy(self)
         backup.body.addWidget(self.backup_busy)
         move = self.section(N_("Export and import"))
-        about = N_("A folder of plain JSON lines that other programs can read.")
+        about = N_("A folder of JSON Lines files that other programs can read.")
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
         about = N_("Requires a data folder without workflows or memories. Its settings will be replaced.")
         self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
@@ -158,7 +158,7 @@ class DataPage(RowsPage):
         ask_folder(self, _("Choose an empty folder"), self.export_to)
 
     def _ask_import(self) -> None:
-        ask_folder(self, _("Choose an exported folder"), self.import_from)
+        ask_folder(self, _("Choose the folder of an export"), self.import_from)
 
     def _ask_create(self) -> None:
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"
@@ -206,10 +206,10 @@ class DataPage(RowsPage):
         else:
             title, action = _("Restore {name} from another installation?", name=path.name), _("Restore")
             about = _(
-                "It was made by an earlier version or another installation, or has been changed since. Its "
-                "permission rules, tools, MCP servers, folders and service addresses will stay disabled "
-                "until you confirm each of them, and its unfinished runs will be stopped. Restore it only if "
-                "you trust its source."
+                "This backup was made by an earlier version or another installation, or has been changed "
+                "since. Its permission rules, tools, MCP servers, folders and service addresses will stay "
+                "disabled until you confirm each of them, and its unfinished runs will be stopped. Restore "
+                "it only if you trust its source."
             )
             words = f"{about}\n\n{words}"
         confirm(self, title, words, action, lambda: self.restore_backup(path, from_elsewhere=not own))
@@ -234,7 +234,8 @@ class DataPage(RowsPage):
 
     def _ask_compact(self) -> None:
         words = _(
-            "Running agents will be paused until it is done. The disk needs space for a second copy of the database."
+            "Running agents will be paused until this is done. There must be enough disk space for a second "
+            "copy of the database."
         )
         confirm(self, _("Compact the database?"), words, _("Compact"), self.compact)
 

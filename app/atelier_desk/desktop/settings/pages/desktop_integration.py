@@ -33,7 +33,9 @@ WAYS = {
 def tray_words() -> str:
     """What the icon does, or why there is none."""
     if there_is_a_tray():
-        return _("Click the icon for quick ask; its menu can show the window, start a workflow or quit.")
+        return _(
+            "Click the icon to open quick ask. The icon's menu can show the window, start a workflow or quit Atelier."
+        )
     return _("This desktop has no notification area: the icon cannot be shown here.")
 
 
@@ -64,7 +66,10 @@ def answer_text(link: SystemLink | None) -> str:
         return " ".join(filter(None, (words, reason)))
     if "actions" not in can:
         return _("Notifications have no buttons on this desktop; answer in the window.")
-    words = _("Buttons allow or reject a call, or choose an option. High-risk calls open their card.")
+    words = _(
+        "Buttons let you allow or reject a call, or choose an option. High-risk calls can be allowed "
+        "only in the window."
+    )
     return " ".join((words, _("You can type a short answer in the notification."))) if REPLY in can else words
 
 

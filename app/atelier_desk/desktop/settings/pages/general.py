@@ -87,7 +87,7 @@ class GeneralPage(RowsPage):
             Scale("font_scale", N_("Text size")),
         ),
         Section(
-            N_("Work"),
+            N_("Workflows and notifications"),
             Toggle(
                 "notifications",
                 N_("Notifications"),

@@ -104,8 +104,8 @@ class McpPage(ListFormPage["McpStatus"]):
         self.dialog: McpImportDialog | None = None
         card = self.section(N_("Servers"))
         about = N_(
-            "MCP servers give agents tools from other programs. Calls to them are treated as external access, "
-            "whatever the server declares."
+            "MCP servers give agents tools from other programs. Calls to these tools are treated as external "
+            "access, whatever the server declares."
         )
         card.body.addWidget(bind_text(label("", "muted", self, wrap=True), about))
         self.build_list(
@@ -126,7 +126,7 @@ class McpPage(ListFormPage["McpStatus"]):
         self.form = McpForm(self)
         self.key_note = KeyNote(bridge, "mcp", self, variable=False)
         fill(self.form_card.body, self.form, self.key_note)
-        self._agents_card = self.section(N_("Agents with its tools"))
+        self._agents_card = self.section(N_("Agents that can use this server"))
         self._agent_list = RowList(self._agents_card, spacing=6)
         self._agents_card.body.addWidget(self._agent_list)
         self._tools_card = self.section(N_("Tools"))
@@ -310,7 +310,11 @@ class McpPage(ListFormPage["McpStatus"]):
         async def job() -> None:
             files = await self.bridge.engine.mcp_import.find_files()
             self._bundle = ""
-            self._found = [(f"{file.program}: {file.path}", each) for file in files for each in file.servers]
+            self._found = [
+                (_("{name}: {text}", name=file.program, text=str(file.path)), each)
+                for file in files
+                for each in file.servers
+            ]
             if self.dialog is not None:
                 self.dialog.show_found(self._found, "" if self._found else _("No MCP servers were found."))
 

@@ -118,7 +118,7 @@ class MediaPage(FormPage):
             ), "warn" if found.known is False else "ok"
 
         return control(
-            QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service"), work)
+            QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service…"), work)
         )
 
     async def read(self) -> MediaSettings:

@@ -41,8 +41,8 @@ KINDS = (
 )
 AT_END = (
     ("off", N_("Never")),
-    ("told", N_("When I said something about myself")),
-    ("always", N_("After every turn")),
+    ("told", N_("When I say something about myself")),
+    ("always", N_("After every run")),
 )
 PROGRESS = 80
 """Maximum characters of a line of pip's output."""
@@ -55,8 +55,8 @@ REMEMBERED = Section(
         "memories_ask",
         N_("Ask me at the end of a run"),
         N_(
-            "Memories that an agent proposes for all workflows apply only to its own workflow until you "
-            "approve them in the card that asks you."
+            "A memory that an agent proposes for all workflows applies only to its own workflow until you "
+            "approve it in the card shown at the end of the run."
         ),
         "memory-ask",
     ),
@@ -64,8 +64,8 @@ REMEMBERED = Section(
         "memories_at_end",
         N_("Suggest memories with the model"),
         N_(
-            "Sends one short request to the turn's model; it counts as usage. The suggestions wait for your "
-            "approval at the end of the turn."
+            "Sends one short request to the run's model; it counts as usage. The suggestions wait for your "
+            "approval at the end of the run."
         ),
         "memory-at-end",
         choices=AT_END,
@@ -286,7 +286,7 @@ class MemoryPage(RowsPage):
         elif now == "unreached":
             self.busy.note(_("The embedder has not responded yet: searches match words only."), "warn")
         elif now == "waiting" and left and before is None:
-            text = ngettext("{n} memory waits for an embedding.", "{n} memories wait for an embedding.", left)
+            text = ngettext("{n} memory has no embedding yet.", "{n} memories have no embeddings yet.", left)
             self.busy.note(text, "warn")
         elif now == "waiting" and before == "running" and self.busy.text.property("variant") != "error":
             text = _("Stopped with {number} left. “Recompute embeddings” continues.", number=number(left))

@@ -78,13 +78,13 @@ RISKS = (
     Toggle(
         "approvals.auto_approve_low",
         N_("Allow low-risk calls without asking"),
-        N_("In Ask, Ask every time and Edit."),
+        N_("Applies to the profiles Ask, Ask every time and Edit."),
         "approval-auto-low",
     ),
     Toggle(
         "approvals.always_confirm_high",
         N_("Always ask about high-risk calls"),
-        N_("Also in Free."),
+        N_("Also applies to the profile Free."),
         "approval-confirm-high",
     ),
 )
@@ -159,7 +159,7 @@ class ApprovalsPage(RowsPage):
         self._build_modes()
         self._build_rules()
         self._build_seen()
-        self.add(Section(N_("In Ask and Edit, ask about"), *FLAGS))
+        self.add(Section(N_("Confirmations in Ask and Edit"), *FLAGS))
         self.add(Section(N_("Risk"), *RISKS))
         self.add(Section(N_("Timeout"), *TIMES))
         self.add(Section(N_("Teams"), DEPTH))
@@ -181,15 +181,15 @@ class ApprovalsPage(RowsPage):
             grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
             grid.addWidget(description, row, 1)
         hint = N_(
-            "Chosen per workflow next to the message field; each agent has its own default. A sub-agent never has "
-            "more permissions than its parent."
+            "You choose the profile for each workflow next to the message field; each agent has its own "
+            "default. A sub-agent never has more permissions than its parent."
         )
         fill(self.section(N_("Profiles")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
 
     def _build_rules(self) -> None:
         card = self.section(N_("Rules"))
         hint = N_("Deny overrides Ask, and Ask overrides Allow. Where no rule applies, the profile decides.")
-        self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter the rules"))
+        self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter rules"))
         self.rules = RuleList(self)
         fill(card.body, bind_text(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
         add = control(QPushButton(self), "rule-add", N_("Add a rule…"), on=lambda: self._edit(None))

@@ -30,7 +30,7 @@ SAVE_KINDS = N_("Markdown (*.md)")
 FIELDS = (
     Line("name", N_("Name"), N_("Letters, digits, “-”, “_” and “.”, no spaces. Type /name to insert it.")),
     Line("description", N_("Description"), N_("What it is for, in one line.")),
-    Lines("content", N_("Text of the prompt"), name="prompt-text", height=130, fixed=False),
+    Lines("content", N_("Prompt text"), name="prompt-text", height=130, fixed=False),
 )
 
 
@@ -209,7 +209,7 @@ class PromptsPage(ListFormPage[Prompt]):
             await self.show_again(done.prompt.id)
             ignored = ", ".join(done.ignored)
             if ignored:
-                toast(self, _("{name} imported without: {fields}", name=f"/{done.prompt.name}", fields=ignored))
+                toast(self, _("{name} imported. Ignored fields: {fields}", name=f"/{done.prompt.name}", fields=ignored))
             else:
                 toast(self, _("{name} imported", name=f"/{done.prompt.name}"))
 
@@ -218,7 +218,7 @@ class PromptsPage(ListFormPage[Prompt]):
     def _ask_export(self) -> None:
         prompt = self.current()
         if prompt is not None:
-            ask_save(self, _("Export the prompt"), f"{prompt.name}.md", _(SAVE_KINDS), self.export_to)
+            ask_save(self, _("Export prompt"), f"{prompt.name}.md", _(SAVE_KINDS), self.export_to)
 
     def export_to(self, path: Path) -> None:
         """Export the selected prompt to a file."""

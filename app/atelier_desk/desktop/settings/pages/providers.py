@@ -102,8 +102,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.refreshing = Busy(self)
         self.button_row(models, self.refresh, self.reset)
         about = N_(
-            "For the selected model. Automatic uses native calls, and text where the server or the model cannot use "
-            "those."
+            "For the selected model. “Automatic” uses native calls, and text where the server or the model "
+            "does not support them."
         )
         self.row(models, self.tool_calls, N_("Tool calls"), about)
         fill(models.body, self.list_day, self.refreshing)
@@ -446,8 +446,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             self.jobs.once(("remove", config.name), lambda: self._remove(config))
 
         if config.has_key or "" in config.headers.values():
-            text = _("Remove {name} and its key?", name=config.name)
-            confirm(self, text, _("The key will be deleted too."), _("Remove"), remove)
+            text = _("Remove {name}?", name=config.name)
+            confirm(self, text, _("Its API key will be deleted too."), _("Remove"), remove)
         else:
             remove()
 

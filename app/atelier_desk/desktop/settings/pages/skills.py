@@ -36,8 +36,9 @@ class SkillsPage(SettingsPage):
             label("", "muted", self, wrap=True),
             "",
             N_(
-                "Skills are instructions for particular tasks (folders with a SKILL.md). Agents use the ones that "
-                "fit their task; you can call one with / and its name. A skill never grants permissions."
+                "Skills are instructions for particular tasks (folders with a SKILL.md). Agents use the ones "
+                "that fit their task; you can call one by typing / and its name. A skill never grants "
+                "permissions."
             ),
         )
         self.column.addWidget(self._about)

@@ -123,7 +123,7 @@ class UsagePage(SettingsPage):
         self.row(section, self.unpriced, N_("Requests without a known price"), about)
 
     def _show_unit(self) -> None:
-        before, _amount, after = _("$ {amount}").partition("{amount}")
+        before, _amount, after = _("${amount}").partition("{amount}")
         self.limit.setPrefix(before)
         self.limit.setSuffix(after)
 
@@ -186,9 +186,9 @@ class UsagePage(SettingsPage):
         usage = total.usage
         count = ngettext("{number} token", "{number} tokens", total.tokens, number=number(total.tokens))
         cost = _("cost unknown") if total.cost is None else cost_text(total)
-        facts = [count, cost, saved_text(total), _("{time} generation time", time=duration(total.duration_ms))]
+        facts = [count, cost, saved_text(total), _("{time} of generation", time=duration(total.duration_ms))]
         self.summary.setText(" · ".join(filter(None, facts)))
-        notes = [_("A copied workflow also counts the usage of the original.")]
+        notes = [_("The usage of a copied workflow includes that of the original.")]
         if usage.tokens_unpriced:
             text = ngettext(
                 "{number} token has no known price. Prices can be entered in Settings → Providers; they apply from "
@@ -216,8 +216,10 @@ class UsagePage(SettingsPage):
         self.legend.setText(_("Strong colour: sent · soft colour: received") if measure == "tokens" else "")
         self.legend.setVisible(bool(self.legend.text()) and bool(groups))
         what = {"tokens": _("tokens"), "cost": _("cost"), "time": _("duration")}[measure]
-        text = "; ".join(f"{bar.name}: {bar.text}" for bar in bars if bar.length or measure == "cost")
-        self.chart.setAccessibleName(_("Bars: {what}, {by}", what=what, by=self.by.currentText().lower()))
+        text = "; ".join(
+            _("{name}: {text}", name=bar.name, text=bar.text) for bar in bars if bar.length or measure == "cost"
+        )
+        self.chart.setAccessibleName(_("Bar chart: {what}, {by}", what=what, by=self.by.currentText().lower()))
         self.chart.setAccessibleDescription(text)
 
     def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:

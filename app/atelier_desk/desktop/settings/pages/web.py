@@ -81,7 +81,7 @@ class WebPage(FormPage):
         for key in ("key_env", "price"):
             self.form.row(self, card, key)
         self.test = control(
-            QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching"), self._test)
+            QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching…"), self._test)
         )
         self.forget_button = control(QPushButton(self), "web-forget-key", N_("Delete the key"), on=self._delete_key)
         buttons = FlowLayout(spacing=8)
@@ -124,7 +124,7 @@ class WebPage(FormPage):
             return _("No suitable browser found. Supported: {names}.", names=KNOWN)
         if state.root:
             return _(
-                "Found: {name}. It is not used when running as root, since it cannot sandbox itself then.",
+                "Found: {name}. It is not used while Atelier runs as root, because it cannot sandbox itself then.",
                 name=state.browser,
             )
         return _("Found: {name}, {path}", name=state.browser, path=state.program)

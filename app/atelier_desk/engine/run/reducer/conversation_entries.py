@@ -138,6 +138,11 @@ class History(tuple[ContextEntry, ...]):
         """Positions of the entries that are more than a text."""
         return tuple([position for position, entry in enumerate(self) if not entry.plain])
 
+    @cached_property
+    def in_turn(self) -> bool:
+        """Whether the user and the model speak in turn, the user first, with texts and nothing more."""
+        return not self.not_plain and _in_turn(self, 0)
+
     @property
     def with_more(self) -> list[ContextEntry]:
         """The entries that are more than a text."""
@@ -149,7 +154,16 @@ class History(tuple[ContextEntry, ...]):
         longer = History(self + new)
         longer.tokens = self.tokens + new.tokens
         longer.not_plain = (*self.not_plain, *(len(self) + position for position in new.not_plain))
+        longer.in_turn = self.in_turn and _in_turn(new, len(self))
         return longer
+
+
+def _in_turn(entries: Iterable[ContextEntry], first: int) -> bool:
+    """Whether entries go on in turn from this position, at which the user speaks if it is even."""
+    return all(
+        entry.plain and entry.text.strip() and (entry.kind is EntryKind.REPLY) == bool(position % 2)
+        for position, entry in enumerate(entries, first)
+    )
 
 
 NO_HISTORY = History()

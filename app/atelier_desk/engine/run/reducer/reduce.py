@@ -45,7 +45,12 @@ from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.result_parts import PicturePart, SourcePart
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import sub_agent_state
-from atelier_desk.engine.run.reducer import reduce_approvals_teams, reduce_mcp_requests  # noqa: F401 - they register their parts
+from atelier_desk.engine.run.reducer import (  # noqa: F401 - they register their parts
+    reduce_approvals_sub_agents,
+    reduce_context_changes,
+    reduce_mcp_requests,
+    reduce_paid_side_requests,
+)
 from atelier_desk.engine.run.reducer.conversation_entries import NO_HISTORY, ContextEntry, EntryKind, History
 from atelier_desk.engine.run.reducer.handler_registry import handlers, on, origin_of, runnable_calls, with_call
 from atelier_desk.engine.run.reducer.replace_fields import evolve

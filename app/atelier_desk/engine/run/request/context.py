@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.domain.errors import ContextOverflowError
-from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
+from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, TextTurns, ToolSpec
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind, History, renumbered
 from atelier_desk.engine.run.reducer.state import RunState, model_key
@@ -121,7 +121,10 @@ def sendable(state: RunState, *, sees: bool = True, blind: bool = False) -> Hist
         calls = tuple(call.model_copy(update={"provider_data": own(call.provider_data)}) for call in each.calls)
         return replace(each, provider_data=own(each.provider_data), calls=calls)
 
-    conversation, numbers = state.conversation, state.numbers
+    conversation = state.conversation
+    if not conversation.not_plain:
+        return conversation
+    numbers = state.numbers
     changed = {position: entry(numbers[position], conversation[position]) for position in conversation.not_plain}
     if all(each is conversation[position] for position, each in changed.items()):
         return conversation
@@ -255,9 +258,10 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
 
 
 def _request(state: RunState, entries: History, system: str, tools: tuple[ToolSpec, ...], window: int) -> ChatRequest:
+    all_messages = (ChatMessage(role=Role.SYSTEM, content=system), *messages(entries))
     return ChatRequest(
         model=state.agent.model,
-        messages=(ChatMessage(role=Role.SYSTEM, content=system), *messages(entries)),
+        messages=TextTurns(all_messages) if entries.in_turn and len(entries) % 2 else all_messages,
         tools=tools,
         temperature=state.agent.temperature,
         max_tokens=reply_limit(state.agent, window),

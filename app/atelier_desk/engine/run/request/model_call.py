@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, replace
-from operator import attrgetter
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
 from atelier_desk.domain.base_model import new_id
@@ -37,6 +36,7 @@ from atelier_desk.domain.model_messages import (
     RetryDelta,
     Role,
     TextDelta,
+    TextTurns,
     ToolCallDelta,
     Usage,
 )
@@ -144,7 +144,7 @@ class ModelCall:
             self._estimated, self._info = ready.tokens, opened.info
             started = self._env.clock.monotonic()
             request = ready.request
-            self._pictured = any(map(attrgetter("images"), request.messages))
+            self._pictured = not isinstance(request.messages, TextTurns) and any(m.images for m in request.messages)
             if self._pictured:
                 request = await with_pictures(request, self._env.repos.artefacts, state.workflow_id, opened.pictures)
             reply = await self._stream(opened, request)

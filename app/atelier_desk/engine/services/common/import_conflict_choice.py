@@ -26,7 +26,7 @@ class OnConflict(StrEnum):
             return cls(value)
         except ValueError:
             raise UsageError(
-                N_("Unknown conflict rule {value}; allowed: {allowed}."),
+                N_("Unknown conflict option {value}; allowed: {allowed}."),
                 value=value,
                 allowed=", ".join(each.value for each in cls),
             ) from None

@@ -24,19 +24,19 @@ def page(limit: int | None, offset: int = 0, *, most: int | None = limits.LIST_M
     if most is None:
         some(limit, 0)
     elif limit is None or not 1 <= limit <= most:
-        raise LimitError(N_("limit must be between 1 and {most}, not {limit}."), most=most, limit=limit)
+        raise LimitError(N_("The limit must be between 1 and {most}, not {limit}."), most=most, limit=limit)
     if offset < 0:
-        raise LimitError(N_("offset must be 0 or more, not {offset}."), offset=offset)
+        raise LimitError(N_("The offset must be 0 or more, not {offset}."), offset=offset)
 
 
 def text(value: str, what: str, most: int) -> str:
     """Return stripped text that can be stored, refusing blank or too long ones; ``what`` names the field."""
     stripped = sanitized(value.strip())
     if not stripped:
-        raise UsageError(N_("{field} must not be blank."), field=what)
+        raise UsageError(N_("The field “{field}” must not be blank."), field=what)
     if len(stripped) > most:
         raise LimitError(
-            N_("{field} is {length} characters long; at most {most} are allowed."),
+            N_("The field “{field}” has {length} characters; at most {most} are allowed."),
             field=what,
             length=len(stripped),
             most=most,
@@ -51,7 +51,10 @@ def identifier(value: str, what: str) -> None:
     """
     if not is_id(value):
         raise UsageError(
-            N_("{what} has the identifier {id}; an identifier is 24 or 32 hexadecimal digits in lower case."),
+            N_(
+                "The identifier {id} in the {what} is not valid: an identifier has 24 or 32 hexadecimal digits in "
+                "lower case."
+            ),
             code="invalid",
             what=what,
             id=value[:80],
@@ -101,7 +104,7 @@ def build(model: type[M], what: str, /, **fields: object) -> M:
         return model(**fields)
     except ValidationError as error:
         raise UsageError(
-            N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)
+            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error)
         ) from None
 
 
@@ -109,7 +112,7 @@ def changed(value: M, what: str, /, **fields: object) -> M:
     """Return a validated copy of ``value`` with ``fields`` replaced (``model_copy`` does not validate)."""
     unknown = sorted(set(fields) - set(type(value).model_fields))
     if unknown:
-        raise UsageError(N_("{what} has no field {names}."), what=what, names=", ".join(unknown))
+        raise UsageError(N_("Unknown field ({what}): {names}."), what=what, names=", ".join(unknown))
     data = {name: getattr(value, name) for name in type(value).model_fields}
     return build(type(value), what, **{**data, **fields})
 
@@ -123,7 +126,7 @@ def inside(model: object, what: str, path: str, value: object) -> object:
         return value
     name, _dot, rest = path.partition(".")
     if not isinstance(model, BaseModel):
-        raise UsageError(N_("{what} has no field {names}."), what=what, names=path)
+        raise UsageError(N_("Unknown field ({what}): {names}."), what=what, names=path)
     return changed(model, what, **{name: inside(getattr(model, name, None), what, rest, value)})
 
 
@@ -146,5 +149,5 @@ def parse_json(model: type[M], source: str | bytes, what: str, most: int = limit
         return model.model_validate_json(source)
     except ValidationError as error:
         raise UsageError(
-            N_("{what} is not valid: {problems}"), code="invalid", what=what, problems=Problems(error)
+            N_("Invalid {what}: {problems}"), code="invalid", what=what, problems=Problems(error)
         ) from None

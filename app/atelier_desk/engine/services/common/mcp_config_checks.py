@@ -40,7 +40,10 @@ def checked(config: McpServer) -> McpServer:
     for header in config.headers:
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
-                N_("{header} cannot be used as a header name: use letters, digits and dashes, and none of {own}."),
+                N_(
+                    "{header} cannot be used as a header name: use letters, digits and dashes, but none of "
+                    "these names: {own}."
+                ),
                 code="invalid_header", header=header[:40], own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
     for name, text in config.headers.items():

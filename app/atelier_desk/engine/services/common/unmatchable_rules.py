@@ -67,7 +67,7 @@ def _names(rule: rule_pattern.Pattern, tool: Tool) -> bool:
 def _reason(argument: str, tool: Tool) -> CallText | None:
     if tool.section.startswith(SERVERS):
         return CallText(
-            text=N_("calls of a server's tools are not distinguished by their arguments: leave the parentheses out")
+            text=N_("calls to a server's tools are not distinguished by their arguments: leave the parentheses out")
         )
     about_hosts = rule_pattern.is_about_hosts(argument)
     if tool.name in COMMANDS:
@@ -83,7 +83,7 @@ def _reason(argument: str, tool: Tool) -> CallText | None:
         return CallText(text=N_("files have no host")) if about_hosts else _of_path(argument)
     plain = type(tool).describe is Tool.describe and not tool.subjects
     return (
-        CallText(text=N_("calls of this tool have nothing that parentheses could match: leave them out"))
+        CallText(text=N_("calls to this tool have nothing that parentheses could match: leave them out"))
         if plain
         else None
     )

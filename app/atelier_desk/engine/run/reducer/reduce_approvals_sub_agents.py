@@ -1,4 +1,4 @@
-"""Reducer: approvals, sub-agents, and people's changes of a conversation's context."""
+"""Reducer: approvals, narrowed rights, sub-agents and their questions."""
 
 from __future__ import annotations
 
@@ -15,19 +15,11 @@ from atelier_desk.domain.events.run import (
     ChildrenJoined,
     ChildrenPlanned,
     ChildStarted,
-    CompactionUndone,
-    ContextCompacted,
-    EntryPinned,
     LimitsRaised,
-    MediaPaid,
-    MemoryExtractionDone,
     ParentAnswered,
     ParentAsked,
-    PictureDescribed,
-    RequestLost,
     RightsNarrowed,
     RunEvent,
-    TitleGenerated,
 )
 from atelier_desk.domain.permission import Action, snapshot
 from atelier_desk.domain.team import ChildStatus
@@ -36,49 +28,8 @@ from atelier_desk.engine.run.reducer.conversation_entries import History
 from atelier_desk.engine.run.reducer.handler_registry import on, with_call
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import RunState, without_called_skill, without_skills
-from atelier_desk.engine.run.request import compaction
 from atelier_desk.policy.approval_strictness_and_grouping import stricter, stricter_settings
 from atelier_desk.policy.permissions import taint_sources
-
-
-@on(ContextCompacted)
-def _context_compacted(state: RunState, body: ContextCompacted, event: RunEvent) -> RunState:
-    return compaction.compacted(evolve(state, usage=state.usage + body.usage), body, event)
-
-
-@on(EntryPinned)
-def _entry_pinned(state: RunState, body: EntryPinned, event: RunEvent) -> RunState:
-    return compaction.pinned(state, body.origin, body.pinned)
-
-
-@on(TitleGenerated)
-def _title_written(state: RunState, body: TitleGenerated, event: RunEvent) -> RunState:
-    return evolve(state, usage=state.usage + body.usage)
-
-
-@on(PictureDescribed)
-def _picture_described(state: RunState, body: PictureDescribed, event: RunEvent) -> RunState:
-    return evolve(state, usage=state.usage + body.usage)
-
-
-@on(MediaPaid)
-def _media_paid(state: RunState, body: MediaPaid, event: RunEvent) -> RunState:
-    return evolve(state, usage=state.usage + body.usage)
-
-
-@on(MemoryExtractionDone)
-def _memory_extraction_done(state: RunState, body: MemoryExtractionDone, event: RunEvent) -> RunState:
-    return evolve(state, usage=state.usage + body.usage)
-
-
-@on(RequestLost)
-def _request_lost(state: RunState, body: RequestLost, event: RunEvent) -> RunState:
-    return evolve(state, usage=state.usage + body.usage)
-
-
-@on(CompactionUndone)
-def _compaction_undone(state: RunState, body: CompactionUndone, event: RunEvent) -> RunState:
-    return compaction.undone(state, body.origin)
 
 
 @on(ApprovalRequested)
