@@ -16,9 +16,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.__main__ import main
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.cards.tool_result_parts import PartView
-from atelier_desk.desktop.chat.transcript.entry_data import entry_from
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
-from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.questions import approval_text
 from atelier_desk.desktop.settings.pages.agents import tool_choices
@@ -33,6 +31,8 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.presentation.rows.transcript import Transcript
+from atelier_desk.presentation.rows.transcript_entries import entry_from
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from tests.support import section_plugin

@@ -161,7 +161,6 @@ class MainWindow(WindowActions):
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.presenter.provider_requested.connect(self._open_providers)
         self.rail.fill(self.presenter)
-        self.bridge.stream_event.connect(self.rail.on_stream)
         self.conductor = RunViewController(self)
         self.chat.return_focus(self)
         self._make_offers()

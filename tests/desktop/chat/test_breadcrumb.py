@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
-from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
+from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support import i18n
 
 

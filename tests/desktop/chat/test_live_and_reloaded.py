@@ -47,6 +47,7 @@ class Room:
         self._qtbot, self.engine, self.models = qtbot, engine, models
         self.bridge = FakeBridge(engine)
         engine.bus.subscribe(self.bridge.stream_event.emit)
+        engine.bus.on_changed(self.bridge.changed.emit)
         self.live = self._panel()
         self.workflow = ""
         self.run = ""

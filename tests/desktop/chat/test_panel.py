@@ -11,10 +11,10 @@ from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry
 from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import DelayedResult, settle
 

@@ -89,9 +89,7 @@ async def test_a_question_opens_its_workflow_and_a_running_agent_can_be_stopped(
     quick.field.setText("Hello")
     qtbot.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
-    await reply_event(
-        program, ChunkType.USER_QUESTION_START, user_question={"question_id": "q", "question": "Which?"}, pending=1
-    )
+    await reply_event(program, ChunkType.RUN_STATUS, status="awaiting_user")
     assert "waiting for you" in quick.status.text()
     quick.stop.click()
     await settle()

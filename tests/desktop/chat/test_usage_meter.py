@@ -5,11 +5,11 @@ from __future__ import annotations
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.usage_meter import UsageMeter, shares
-from atelier_desk.desktop.team.team_state import AgentUsage
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.stream.payloads import UsageTotals, UsageUpdated
+from atelier_desk.domain.stream.payloads import UsageTotals
+from atelier_desk.presentation.rows.team_state import AgentUsage
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.scenario import event
 
@@ -32,10 +32,7 @@ def test_totals_are_the_teams_and_the_context_is_the_root_agents() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_output=100, cost=0.5), 500, 1_000)
     assert meter.text.text() == "1.0\u202fk tokens · 50% · $0.50"
-    meter.update_usage(
-        UsageUpdated(context_tokens=9, context_window=10, workflow=UsageTotals(tokens_input=3_000, cost=0.75)),
-        own=False,
-    )
+    meter.update_usage(UsageTotals(tokens_input=3_000, cost=0.75), None)
     assert meter.text.text() == "3.0\u202fk tokens · 50% · $0.75"
     meter.brief = True
     refresh_texts()
@@ -52,9 +49,9 @@ def test_an_unknown_cost_is_not_shown_as_zero() -> None:
     meter = UsageMeter()
     meter.show_usage(Usage(tokens_input=900, tokens_unpriced=900))
     assert "Cost: unknown" in meter.toolTip()
-    meter.update_usage(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=0.0)), own=False)
+    meter.update_usage(UsageTotals(tokens_input=900, cost=0.0), None)
     assert "Cost: $0" in meter.toolTip()
-    meter.update_usage(UsageUpdated(workflow=UsageTotals(tokens_input=900, cost=None)), own=False)
+    meter.update_usage(UsageTotals(tokens_input=900, cost=None), None)
     assert "Cost: unknown" in meter.toolTip()
 
 

@@ -46,3 +46,33 @@ async def test_a_run_stopped_because_its_price_is_unknown_waits_for_the_user(qtb
     card = window.findChild(QWidget, "inbox-stopped-r1")
     assert card is not None
     assert card.isVisible()
+
+
+async def test_a_refused_key_is_shown_until_the_provider_answers(qtbot: QtBot) -> None:
+    agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
+    workflow = Workflow(id="w1", name="One")
+    engine = FakeAtelier(
+        workflows={"list": [workflow], "get": workflow},
+        agents={"list": [agent], "default": agent},
+        settings={"get": Settings()},
+    )
+    bridge = FakeBridge(engine)
+    window = MainWindow(bridge)
+    window.prepare()
+    qtbot.addWidget(window)
+    window.show()
+    await window.start(Settings(window={"workflow": "w1"}))
+    await settle(30)
+    foot = window.sidebar.foot
+    foot.show_connection("ready")
+
+    async def emit(kind: ChunkType, workflow: str = "w1", **data: str) -> None:
+        bridge.stream_event.emit(StreamEvent(workflow_id=workflow, run_id="r1", chunk_type=kind, data=data))
+        await settle()
+
+    await emit(ChunkType.ERROR, "other", code="auth", provider="p")
+    assert foot._key_missing
+    await emit(ChunkType.TOKEN, "other", content="Hello")
+    assert foot._key_missing, "another workflow, with another model perhaps"
+    await emit(ChunkType.TOKEN, content="Hello")
+    assert not foot._key_missing

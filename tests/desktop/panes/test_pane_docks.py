@@ -18,6 +18,7 @@ from atelier_desk.desktop.window import LAYOUT_VERSION, MainWindow
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
 from tests.desktop.panes.started_docks import started
@@ -312,3 +313,13 @@ async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
     bars = other.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     (bar,) = [bar for bar in bars if bar.isVisible() and bar.count()]
     assert [bar.tabText(number) for number in range(bar.count())] == ["Tasks", "Activity", "Memory", "Reports", "Inbox"]
+
+
+async def test_panes_receive_the_events_of_the_workflow_in_view_alone(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received: list[str] = []
+    monkeypatch.setattr(window.rail.panes["activity"], "on_stream", lambda event: received.append(event.workflow_id))
+    for workflow in ("other", "w1"):
+        window.bridge.stream_event.emit(StreamEvent(workflow_id=workflow, chunk_type=ChunkType.WORKFLOW_START))
+    assert received == ["w1"]

@@ -12,7 +12,6 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.registry.default import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -78,12 +77,9 @@ class ApprovalEngine(FakeAtelier):
         self.change(request_id, status=ApprovalStatus.REJECTED, note=note, decided_by="user")
 
 
-async def emit_event(bridge: FakeBridge, kind: ChunkType, request: ApprovalRequest) -> None:
-    """Emit the stream event of a request or its decision."""
-    event = StreamEvent(
-        workflow_id=request.workflow_id, run_id=request.run_id, chunk_type=kind, data={"validation_id": request.id}
-    )
-    bridge.stream_event.emit(event)
+async def emit_event(bridge: FakeBridge, request: ApprovalRequest) -> None:
+    """Report that a request was made or decided, like a commit."""
+    bridge.changed.emit("approval", request.id)
     await settle()
 
 

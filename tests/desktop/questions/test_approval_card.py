@@ -16,7 +16,6 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.approval import ApprovalKind, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation, Subjects
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approval_scene import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
 from tests.support.fake_bridge import DelayedResult, settle
@@ -403,11 +402,11 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     s = scene(asks(timeout_s=60))
     s.find("approval-reason").setPlainText("kept")
     s.engine.change("v1", round=2)
-    await emit_event(s.bridge, ChunkType.VALIDATION_REQUIRED, s.engine.stored["v1"])
+    await emit_event(s.bridge, s.engine.stored["v1"])
     assert s.find("approval-why").text().endswith("No decision was made in time, so you are asked again.")
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
-    await emit_event(s.bridge, ChunkType.VALIDATION_RESPONSE, s.engine.stored["v1"])
+    await emit_event(s.bridge, s.engine.stored["v1"])
     assert s.find("approval-decision").text() == "Allowed: no decision was made in time."
     assert not s.find("approval-decision").isHidden()
 

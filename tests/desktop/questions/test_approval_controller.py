@@ -11,7 +11,6 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_controller import ApprovalController, approval_controller, seen
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approval_scene import ApprovalEngine, asks, emit_event
 from tests.support.fake_bridge import FakeBridge, settle
 
@@ -60,16 +59,16 @@ async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
     new: list[str] = []
     desk.asked.connect(lambda request: new.append(request.id))
     engine.stored["v5"] = asks("v5")
-    await emit_event(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
-    await emit_event(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v5"])
+    await emit_event(bridge, engine.stored["v5"])
+    await emit_event(bridge, engine.stored["v5"])
     assert new == ["v5"]
     engine.stored["v6"] = asks("v6", workflow="w2")
     desk.start()  # as a change does, before its event is shown
     await settle()
-    await emit_event(bridge, ChunkType.VALIDATION_REQUIRED, engine.stored["v6"])
+    await emit_event(bridge, engine.stored["v6"])
     assert new == ["v5", "v6"]
     engine.change("v1", status=ApprovalStatus.REJECTED)
-    await emit_event(bridge, ChunkType.VALIDATION_RESPONSE, engine.stored["v1"])
+    await emit_event(bridge, engine.stored["v1"])
     assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
 
 

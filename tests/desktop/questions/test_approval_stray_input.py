@@ -15,7 +15,6 @@ from atelier_desk.desktop.questions import approval_controller as module
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.domain.approval import ApprovalStatus
-from atelier_desk.domain.stream.event import ChunkType
 from tests.desktop.questions.approval_scene import ApprovalEngine, asks, emit_event
 from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
 
@@ -50,7 +49,7 @@ class Scene:
 
     async def arrives(self, name: str, **fields: Any) -> None:
         self.engine.stored[name] = asks(name, **({"run_id": "r"} | fields))
-        await emit_event(self.bridge, ChunkType.VALIDATION_REQUIRED, self.engine.stored[name])
+        await emit_event(self.bridge, self.engine.stored[name])
 
     async def wait(self, seconds: float) -> None:
         self.now += seconds

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QSystemTrayIcon, QVBoxLay
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.questions.approval_scene import asks, emit_event
@@ -78,20 +78,12 @@ class Stage:
 
     async def ask(self, question: UserQuestion) -> None:
         self.stored[question.id] = question
-        data = {"user_question": {"question_id": question.id}, "pending": len(self.stored)}
-        self.bridge.stream_event.emit(
-            StreamEvent(
-                workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data
-            )
-        )
+        self.bridge.changed.emit("question", question.id)
         await settle()
 
     async def complete(self, question_id: str, status: str) -> None:
         self._close(question_id, QuestionStatus(status))
-        data = {"question_id": question_id, "status": status, "pending": 0}
-        self.bridge.stream_event.emit(
-            StreamEvent(workflow_id="w1", chunk_type=ChunkType.USER_QUESTION_COMPLETE, data=data)
-        )
+        self.bridge.changed.emit("question", question_id)
         await settle()
 
     def find(self, name: str) -> Any:
@@ -327,12 +319,23 @@ async def test_widgets_under_the_dialog_cannot_get_the_focus(stage: StageMaker, 
     assert QApplication.focusWidget() is elsewhere
 
 
-async def test_an_answer_from_another_program_closes_the_dialog(stage: StageMaker, qtbot: QtBot) -> None:
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_an_answer_from_another_program_closes_the_dialog(stage: StageMaker, deleted: bool) -> None:
     s = stage(ask("q1"))
     await s.begin()
-    s._close("q1", QuestionStatus.ANSWERED)
+    if deleted:
+        s.atelier.set("questions", "get", NotFoundError("There is no question {id}.", id="q1"))
+    await s.complete("q1", "answered")
+    assert s.shown == ""
+    assert s.notices == []
+
+
+async def test_many_changed_workflows_cause_one_reload(stage: StageMaker, qtbot: QtBot) -> None:
+    s = stage(ask("q1"))
+    await s.begin()
+    s.stored.clear()
     for _ in range(3):
-        s.bridge.changed.emit("question", "q1")
+        s.bridge.changed.emit("workflow", "w1")
     before = len(s.atelier.calls("questions.pending"))
     qtbot.waitUntil(lambda: not s.presenter._reload_timer.isActive())
     await settle()
@@ -351,7 +354,7 @@ async def test_approvals_and_agents_that_ask_call_for_attention_too(
     monkeypatch.setattr(s.window, "isActiveWindow", lambda: False)
     await s.begin()
     s.atelier.set("approvals", "get", asks("v1", workflow="w2"))
-    await emit_event(s.bridge, ChunkType.VALIDATION_REQUIRED, asks("v1", workflow="w2"))
+    await emit_event(s.bridge, asks("v1", workflow="w2"))
     data = {"sub_agent_id": "r9", "sub_agent_name": "Tester", "question": "All tests?"}
     s.bridge.stream_event.emit(
         StreamEvent(workflow_id="w1", run_id="r", chunk_type=ChunkType.SUB_AGENT_QUESTION, data=data)

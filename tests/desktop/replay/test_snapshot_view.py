@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.panes.time_format import duration, short_number
 from atelier_desk.desktop.replay.snapshot_view import SnapshotTeam, _agent_row, show_entries
-from atelier_desk.desktop.team.team_state import TeamState
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import MessageRole
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.rows.team_state import TeamState
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from tests.support.chat_view import shown_view, turn
 from tests.support.run_history import at, message, snapshot, tree
 

@@ -20,7 +20,6 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.settings import Settings
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.questions.approval_scene import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.desktop.system.conftest import until
@@ -74,18 +73,14 @@ class DesktopHarness(Program):
 
     async def ask(self, question: UserQuestion) -> None:
         self.questions[question.id] = question
-        data = {"user_question": {"question_id": question.id}, "pending": 1}
-        event = StreamEvent(
-            workflow_id=question.workflow_id, run_id="r", chunk_type=ChunkType.USER_QUESTION_START, data=data
-        )
         before = len(self.server.calls("Notify"))
-        self.bridge.stream_event.emit(event)
+        self.bridge.changed.emit("question", question.id)
         await self.wait_notified(before)
 
     async def request_approval(self, request: ApprovalRequest) -> None:
         self.approvals[request.id] = request
         before = len(self.server.calls("Notify"))
-        await emit_event(self.bridge, ChunkType.VALIDATION_REQUIRED, request)  # type: ignore[arg-type]
+        await emit_event(self.bridge, request)  # type: ignore[arg-type]
         await self.wait_notified(before)
 
     async def wait_notified(self, before: int) -> None:

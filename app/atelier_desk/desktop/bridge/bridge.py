@@ -4,7 +4,7 @@
 one pending wake-up signal; they are drained at 30 Hz and coalesced, so a thousand tokens become thirty events per
 streaming run.
 
-asyncio, logging and the classes of stream events are imported on first use: the window is painted before that.
+asyncio and logging are imported on first use: the window is painted before that.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from atelier_desk.desktop.bridge.engine_proxy import EngineCalls, Remote
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.support.garbage_collection import collect_due
 
 if TYPE_CHECKING:
@@ -53,9 +54,10 @@ class Bridge(QObject):
 
     Attributes:
         jobs: work started by the window that outlives its widgets; widgets have jobs of their own.
+        stream: what the events of all workflows mean.
 
     Signals:
-        stream_event: a ``StreamEvent``, in order, the tokens of each run joined.
+        stream_event: a ``StreamEvent``, in order, the tokens of each run joined; for routers.
         changed: topic and id of a thing that changed.
         engine_opened: the engine answers calls from now on.
         engine_failed: the exception that kept it from opening, or ended it.
@@ -84,6 +86,7 @@ class Bridge(QObject):
         self._joined: deque[StreamEvent | Change] = deque()
         self._pending = False
         self.jobs = Jobs(self, self._report)
+        self.stream = StreamRouter(self.stream_event, self)
         self._remote = cast(EngineCalls, Remote(self))
         self._drainer = QTimer(self)
         self._drainer.setSingleShot(True)

@@ -6,10 +6,10 @@ from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
-from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
+from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import visible
 

@@ -22,11 +22,11 @@ from atelier_desk.support.readable_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.widgets.picker import Picker
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 EXCERPT = 48
 """Characters of a message shown in a list."""

@@ -21,7 +21,6 @@ from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
-from atelier_desk.desktop.chat.transcript.entry_data import Change
 from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
@@ -39,6 +38,7 @@ from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.desktop.workspace_folders.button import FolderButton
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.llm.registry import builtin_type
+from atelier_desk.presentation.rows.transcript_entries import Change
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
     from atelier_desk.desktop.chat.sub_agent_page import AgentPage
     from atelier_desk.domain.agent import Agent, Choices
-    from atelier_desk.domain.stream.event import StreamEvent, Topic
-    from atelier_desk.domain.stream.payloads import QueueShown
+    from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.domain.stream.payloads import Waiting
     from atelier_desk.domain.workflow import Workflow
 
 _BOTTOM = (24, 4, 24, 16)
@@ -164,7 +164,11 @@ class ChatPanel(QWidget):
         self.host.agent_requested.connect(self.open_agent)
         self.sending.attach(self.host)
         self.steering.attach(self.host)
-        self.bridge.stream_event.connect(self._on_stream)
+        stream = self.pages.stream
+        stream.queue_changed.connect(self._on_queue)
+        stream.usage_changed.connect(self.header.meter.update_usage)
+        for changed in (stream.turn_began, stream.run_changed, stream.turn_ended):
+            changed.connect(lambda *_: self._show_run())
         self.bridge.changed.connect(self._on_changed)
         bind(self._resize_column)
 
@@ -406,30 +410,19 @@ class ChatPanel(QWidget):
         self._show_thinking()
         self._show_empty(False)
 
-    def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
+    def _show_run(self) -> None:
+        """Show whether the turn is at work, interrupted, or waiting for its model."""
+        transcript = self.pages.current
+        status = transcript.status if transcript is not None else ""
+        at_work = transcript is not None and bool(transcript.live_run)
+        self._set_running(at_work and status not in {"paused", "interrupted"})
+        self.header.set_interrupted(status == "interrupted")
+        self._show_thinking()
 
-        if event.workflow_id != self.workflow_id:
-            return
-        self.team.feed(event)
-        data = event.payload
-        if isinstance(data, payloads.QueueShown):
-            self._on_queue(data)
-        elif isinstance(data, payloads.UsageUpdated):
-            self.header.meter.update_usage(data, own=not event.depth)
-        elif not event.depth and isinstance(
-            data, payloads.WorkflowStart | payloads.WorkflowComplete | payloads.RunStatusChanged
-        ):
-            transcript = self.pages.current
-            held = not isinstance(data, payloads.WorkflowStart) and data.status in {"paused", "interrupted"}
-            self._set_running(transcript is not None and bool(transcript.live_run) and not held)
-            self.header.set_interrupted(transcript is not None and transcript.status == "interrupted")
-            self._show_thinking()
-
-    def _on_queue(self, shown: QueueShown) -> None:
+    def _on_queue(self, messages: tuple[Waiting, ...]) -> None:
         """Queued messages are shown above the composer and removed from the transcript."""
-        self.queue.strip.show_waiting(shown.messages)
-        texts = {each.content for each in shown.messages}
+        self.queue.strip.show_waiting(messages)
+        texts = {each.content for each in messages}
         transcript = self.pages.current
         for entry in [each for each in self.view.entries[-20:] if each.pending and each.content in texts]:
             if transcript is not None and entry in transcript.entries:

@@ -15,7 +15,6 @@ from atelier_desk.support.i18n import _, ngettext
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
-    from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.domain.workflow import Message
 
 
@@ -33,7 +32,7 @@ class PinnedMessages(QObject):
         self._bridge, self._pages, self._anchor = bridge, pages, anchor
         self.pins: list[Message] = []
         pages.opened.connect(lambda *_: self.read())
-        bridge.stream_event.connect(self._on_stream)
+        pages.stream.pins_changed.connect(self.read)
 
     def read(self) -> None:
         """Load the pinned messages."""
@@ -76,14 +75,3 @@ class PinnedMessages(QObject):
         pins = await self._bridge.engine.messages.pinned(workflow_id)
         if workflow_id == self._pages.workflow_id:
             self.pins = pins
-
-    def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
-        data = event.payload
-        if (
-            isinstance(data, payloads.ContextChanged)
-            and data.message_id
-            and event.workflow_id == self._pages.workflow_id
-        ):
-            self.read()

@@ -12,12 +12,15 @@ from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain import limits
+from atelier_desk.presentation.rows.team_state import FOR_A_PERSON
+from atelier_desk.presentation.rows.transcript import Transcript
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -78,7 +81,11 @@ class QuickAsk(QWidget):
         row = fill(QHBoxLayout(), (self.status, 1), self.stop, self.open, spacing=8)
         fill(QVBoxLayout(self), self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)
         self._draw = Debouncer(self, DRAW_MS, lambda: self.answer.set_text(self._text))
-        bridge.stream_event.connect(self._on_stream)
+        self._transcript = Transcript("")
+        stream = StreamRouter(bridge.stream_event, self, lambda: self.workflow_id)
+        stream.received.connect(self._on_stream)
+        stream.run_changed.connect(self._on_run)
+        stream.turn_ended.connect(lambda _id, status: self._show_status(ENDS.get(status, ""), over=True))
         bind_text(self, title=N_("Quick ask"))
         self._rest()
         bind(self._fit, on="look")
@@ -117,7 +124,7 @@ class QuickAsk(QWidget):
     async def _send(self, text: str, agent_id: str, choices: Choices) -> None:
         engine = self._bridge.engine
         workflow_id = (await engine.workflows.create(agent_id=agent_id, choices=choices)).id
-        self.workflow_id = workflow_id
+        self.workflow_id, self._transcript = workflow_id, Transcript(workflow_id)
         self.field.clear()
         self._show_status(N_("Thinking…"))
         self.open.show()
@@ -140,25 +147,16 @@ class QuickAsk(QWidget):
             self.open_requested.emit(self.workflow_id)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id != self.workflow_id or not self.workflow_id or event.depth:
-            return
-        from atelier_desk.domain.stream import payloads
+        for _kind, entry in self._transcript.apply(event):
+            if entry.kind == "assistant" and entry.content:
+                self._text = entry.content
+                self.answer.show()
+                self._draw.ask()
+                self._fit()
 
-        match event.payload:
-            case payloads.Token(content=content):
-                self._show_text(self._text + content)
-            case payloads.MessageAdded(role="assistant", content=content) if content:
-                self._show_text(content)
-            case payloads.UserQuestionStart() | payloads.ValidationRequired():
-                self._show_status(N_("The agent is waiting for you: open the workflow."))
-            case payloads.WorkflowComplete(status=status):
-                self._show_status(ENDS.get(status, ""), over=True)
-
-    def _show_text(self, text: str) -> None:
-        self._text = text
-        self.answer.show()
-        self._draw.ask()
-        self._fit()
+    def _on_run(self, _run_id: str, status: str) -> None:
+        if status in FOR_A_PERSON:
+            self._show_status(N_("The agent is waiting for you: open the workflow."))
 
     def _show_status(self, text: str, *, over: bool = False) -> None:
         bind_text(self.status, text)

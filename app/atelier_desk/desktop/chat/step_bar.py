@@ -10,19 +10,18 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
 
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.domain.stream.payloads import RunStatusChanged, WorkflowComplete
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.stepping import WaitingStep
 
 REFRESH_MS = 60
@@ -72,7 +71,7 @@ class StepBar(QFrame):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
         fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
         self._debouncer = Debouncer(self, REFRESH_MS, self.refresh)
-        bridge.stream_event.connect(self._on_stream)
+        StreamRouter(bridge.stream_event, self, lambda: self.workflow_id).run_changed.connect(self._on_run)
         self.hide()
         bind(
             self._icon.setPixmap,
@@ -107,14 +106,11 @@ class StepBar(QFrame):
             for step in free:
                 await self._release(step.run_id)
 
-    def _on_stream(self, event: StreamEvent) -> None:
-        data = event.payload
-        if event.workflow_id != self.workflow_id or not isinstance(data, RunStatusChanged | WorkflowComplete):
-            return
-        if event.run_id == self._caught and data.status == "paused":
+    def _on_run(self, run_id: str, status: str) -> None:
+        if run_id == self._caught and status == "paused":
             self._caught = ""
             # a run paused by step mode becomes a stepping run, which waits before its next step
-            self.bridge.jobs.start(self.bridge.engine.stepping.from_pause(event.run_id))
+            self.bridge.jobs.start(self.bridge.engine.stepping.from_pause(run_id))
         self._debouncer.ask()
 
     def _show(self, waiting: tuple[WaitingStep, ...]) -> None:

@@ -10,16 +10,16 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
 from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.agent_state_labels import figures, state_icon, state_text, task
-from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.presentation.rows.team_state import Member
+from atelier_desk.presentation.rows.transcript_entries import Change, Entry
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
-    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.presentation.rows.transcript_entries import Change, Entry
 
 
 class TurnEnds(QObject):
@@ -33,7 +33,7 @@ class TurnEnds(QObject):
         self._turns: Mapping[str, Sequence[Any]] = {}
         pages.opened.connect(lambda *_: self.read())
         pages.prepended.connect(lambda *_: self.read() if self.by_pages else self._apply())
-        bridge.stream_event.connect(self._on_stream)
+        pages.stream.turn_ended.connect(lambda *_: self.read())
         bridge.changed.connect(self._on_changed)
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
@@ -84,16 +84,6 @@ class TurnEnds(QObject):
                 shown.append(("update", entry))
         if shown:
             self._pages.changed.emit(shown)
-
-    def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
-        if (
-            event.workflow_id == self._pages.workflow_id
-            and not event.depth
-            and isinstance(event.payload, payloads.WorkflowComplete)
-        ):
-            self.read()
 
     def _on_changed(self, topic: Topic, key: str) -> None:
         if topic == self.topic and self.concerns(key):

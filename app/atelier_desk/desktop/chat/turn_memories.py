@@ -15,22 +15,30 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.memory import Memory
-    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
-class TurnMemories(TurnEnds):
+class _OfMemories(TurnEnds):
+    """What depends on the memories of turns."""
+
+    topic: ClassVar[Topic] = "memory"
+    by_pages: ClassVar[bool] = True
+
+    def concerns(self, key: str) -> bool:
+        return key != REEMBED  # otherwise it is the id of a turn or a memory; the engine knows a memory's turn
+
+
+class TurnMemories(_OfMemories):
     """Memories of the turn's team.
 
     Those created by a visible call are shown there at once, others at the end of the turn.
     """
 
     entry_field: ClassVar[str] = "remembered"
-    topic: ClassVar[Topic] = "memory"
-    by_pages: ClassVar[bool] = True
 
     def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
         self._written: dict[tuple[str, str], str] = {}
@@ -48,26 +56,11 @@ class TurnMemories(TurnEnds):
         at = self._written.get((entry.run_id, shown.id))
         return ended if at is None else at == entry.id
 
-    def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
-        super()._on_stream(event)
-        ended = event.payload
-        if (
-            event.workflow_id == self._pages.workflow_id
-            and isinstance(ended, payloads.ToolEnd)
-            and _memory_of(ended.result)
-        ):
-            self.read()
-
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[Memory]]:
         turns: dict[str, list[Memory]] = {}
         for memory in await self._bridge.engine.memories.of_turns(turn_ids) if turn_ids else ():
             turns.setdefault(memory.turn_id, []).append(memory)
         return turns
-
-    def concerns(self, key: str) -> bool:
-        return key != REEMBED  # otherwise it is a memory's id; the engine knows its turn
 
 
 def _memory_of(result: object) -> str:
@@ -75,16 +68,11 @@ def _memory_of(result: object) -> str:
     return str(result.get("memory_id") or "") if isinstance(result, dict) else ""
 
 
-class MemoryQuestions(TurnEnds):
+class MemoryQuestions(_OfMemories):
     """Running and failed requests to a turn's model to extract memories."""
 
     entry_field: ClassVar[str] = "extractions"
-    topic: ClassVar[Topic] = "memory"
-    by_pages: ClassVar[bool] = True
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[ExtractionReply]]:
         found = await self._bridge.engine.runs.remembering.pending_turns(turn_ids) if turn_ids else ()
         return {each.turn_id: (each,) for each in found}
-
-    def concerns(self, key: str) -> bool:
-        return key != REEMBED  # otherwise it is the id of a turn or a memory

@@ -9,10 +9,10 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from atelier_desk.desktop.team.team_state import AgentUsage
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.presentation.rows.team_state import AgentUsage
 from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.support.number_format import cost, duration, number, percent, tokens
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.team.model import TeamModel
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.model_messages import Usage
-    from atelier_desk.domain.stream.payloads import UsageUpdated
+    from atelier_desk.domain.stream.payloads import UsageTotals
 
 NEARLY = 0.8
 """Share of a budget from which the bar shows a warning."""
@@ -129,13 +129,11 @@ class UsageMeter(QWidget):
             self._context = (self._context[0], tokens)
             self._show()
 
-    def update_usage(self, data: UsageUpdated, *, own: bool) -> None:
-        """Handle a ``usage`` event of any agent of the team; ``own``: of the root agent, whose context is shown."""
-        total = data.workflow or (data if own else None)
+    def update_usage(self, total: UsageTotals | None, context: tuple[int, int] | None) -> None:
+        """Show new totals, and tokens and window of the root agent's context; None: as before."""
         if total is not None:
             self._sums, self._cost = {"in": total.tokens_input, "out": total.tokens_output}, total.cost
-        if own and data.context_window:
-            self._context = (data.context_tokens, data.context_window)
+        self._context = context or self._context
         self._show()
 
     def show_budget(self, usage: AgentUsage | None, budget: Budget | None) -> None:

@@ -13,13 +13,11 @@ from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.system.answerable_notifications import plain
 from atelier_desk.desktop.widgets.screen_reader import announce
-from atelier_desk.domain.stream.payloads import WorkflowComplete
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.window_interface import WindowParts
     from atelier_desk.desktop.widgets import Toast
-    from atelier_desk.domain.stream.event import StreamEvent
 
 ENDS = {
     "completed": N_("“{name}” is done"),
@@ -40,25 +38,22 @@ class BackgroundWatch(QObject):
         super().__init__(window)
         self._window = window
         self._toasts: dict[str, Toast] = {}
-        window.bridge.stream_event.connect(self._on_stream)
+        window.bridge.stream.turn_ended.connect(self._on_ended)
         window.chat.workflow_shown.connect(self._on_opened)
         window.sidebar.workflow_gone.connect(self._withdraw)
 
-    def _on_stream(self, event: StreamEvent) -> None:
-        data = event.payload
-        if event.depth or event.parent_run_id or not isinstance(data, WorkflowComplete):
-            return
-        words = ENDS.get(data.status)
+    def _on_ended(self, workflow_id: str, status: str) -> None:
+        words = ENDS.get(status)
         window = self._window
-        in_view = event.workflow_id == window.chat.workflow_id
+        in_view = workflow_id == window.chat.workflow_id
         if words is None:
             return
-        if (in_view and window.isActiveWindow()) or window.watched_outside(event.workflow_id):
-            window.bridge.jobs.start(self._announce(event.workflow_id, words))
+        if (in_view and window.isActiveWindow()) or window.watched_outside(workflow_id):
+            window.bridge.jobs.start(self._announce(workflow_id, words))
             return
         if not in_view:
-            window.sidebar.mark_unread(event.workflow_id, True)
-        window.bridge.jobs.start(self._notify(event.workflow_id, words, in_view))
+            window.sidebar.mark_unread(workflow_id, True)
+        window.bridge.jobs.start(self._notify(workflow_id, words, in_view))
 
     def _on_opened(self, workflow_id: str) -> None:
         self._window.sidebar.mark_unread(workflow_id, False)

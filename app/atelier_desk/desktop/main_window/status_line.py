@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.domain.stream.payloads import Failure, TextPayload
 from atelier_desk.presentation.run_notices import LIMITS
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.window_interface import WindowParts
-    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.presentation.rows.transcript_entries import Change
 
 
 class StatusWatch(QObject):
@@ -29,7 +29,8 @@ class StatusWatch(QObject):
         window.sidebar.model.dataChanged.connect(lambda *_: self._show_work())
         window.presenter.pending_changed.connect(lambda _count: self._show_work())
         window.chat.choices.shown.connect(lambda *_: self._check())
-        window.bridge.stream_event.connect(self._on_stream)
+        window.bridge.stream.key_refused.connect(self._on_refused)
+        window.chat.pages.changed.connect(self._on_rows)
         window.bridge.changed.connect(self._on_changed)
 
     def _show_work(self) -> None:
@@ -40,18 +41,13 @@ class StatusWatch(QObject):
             LIMITS.get(stopped[0].kind, "") if stopped else "",
         )
 
-    def _on_stream(self, event: StreamEvent) -> None:
-        data = event.payload
-        if isinstance(data, Failure) and data.code == "auth" and data.provider:
-            self._refused.add(data.provider)
-            self._check()
-        elif (
-            self._refused
-            and isinstance(data, TextPayload)
-            and not event.depth
-            and event.workflow_id == self._window.chat.workflow_id
-        ):
-            self._refused.discard(self._window.chat.choices.model[0])  # the provider answered
+    def _on_refused(self, provider: str) -> None:
+        self._refused.add(provider)
+        self._check()
+
+    def _on_rows(self, changes: list[Change]) -> None:
+        if self._refused and any(entry.live for _kind, entry in changes):
+            self._refused.discard(self._window.chat.choices.model[0])  # the provider answers
             self._check()
 
     def _on_changed(self, topic: Topic, key: str) -> None:

@@ -110,7 +110,7 @@ class Pane(QWidget):
         raise NotImplementedError
 
     def on_stream(self, event: StreamEvent) -> None:
-        """Handle an event of any workflow; most panes use only a few of their own workflow's."""
+        """Handle an event of its workflow; most panes use only a few."""
 
     def set_workflow(self, workflow_id: str) -> None:
         """Show this workflow; empty for none."""

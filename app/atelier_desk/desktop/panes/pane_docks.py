@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
 
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.panes.dock_tabs import DockTabs, full_height
 from atelier_desk.desktop.panes.icon_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
@@ -288,6 +289,8 @@ class Rail(QWidget):
         They are many widgets.
         """
         self._host = PaneHost(self._bridge, presenter)
+        stream = StreamRouter(self._bridge.stream_event, self, lambda: self._workflow_id or "")
+        stream.received.connect(self._on_stream)
         for name, dock in self.docks.items():
             if self._entries[name].place != "drawer" or not dock.isHidden():
                 self._make_pane(name)
@@ -433,7 +436,7 @@ class Rail(QWidget):
         for pane in self.panes.values():
             pane.set_workflow(workflow_id)
 
-    def on_stream(self, event: StreamEvent) -> None:
+    def _on_stream(self, event: StreamEvent) -> None:
         for pane in self.panes.values():
             pane.on_stream(event)
 

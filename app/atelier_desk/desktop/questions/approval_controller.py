@@ -22,12 +22,11 @@ from atelier_desk.desktop.questions.visible_time import VisibleTime
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.stream.payloads import ValidationRequired, ValidationResponse
 from atelier_desk.policy.approval_strictness_and_grouping import together
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
 
 LONGEST_MS = 2_000
 """Maximum milliseconds counted per tick: a suspended machine did not show the card."""
@@ -82,7 +81,7 @@ class ApprovalController(QObject):
         self._drafts: dict[str, Draft] = {}
         self._announced: set[str] | None = None
         """What somebody was called for, and what waited at the start already; None before that is read. Whether a
-        request is new to ``_requests`` says nothing: reading them all may overtake the event of one."""
+        request is new to ``_requests`` says nothing: reading them all may overtake the change of one."""
         self._cards: list[tuple[weakref.ref[QWidget], str]] = []
         self._list: tuple[str, ...] = ()
         self._list_at = 0.0
@@ -93,7 +92,6 @@ class ApprovalController(QObject):
         self._reload_timer = Debouncer(self, RELOAD_MS, self.start)
         self.changed.connect(self._note_list)
         self.updated.connect(self._note_list)
-        bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
     def start(self) -> None:
@@ -116,14 +114,12 @@ class ApprovalController(QObject):
     def __len__(self) -> int:
         return len(self._requests)
 
-    def _on_changed(self, topic: Topic, _id: str) -> None:
-        if topic == "approval" or (topic == "workflow" and self._requests):
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        """A request was created, repeated or decided, or deleted with its workflow."""
+        if topic == "approval" and key:
+            self.jobs.start(self._fetch(key))
+        elif topic == "approval" or (topic == "workflow" and self._requests):
             self._reload_timer.ask()
-
-    def on_stream(self, event: StreamEvent) -> None:
-        """A request was created, repeated or decided."""
-        if isinstance(data := event.payload, ValidationRequired | ValidationResponse):
-            self.jobs.start(self._fetch(data.validation_id))
 
     async def _reload(self) -> None:
         async with self._reading:

@@ -24,20 +24,21 @@ from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.questions.queue import QuestionQueue
 from atelier_desk.desktop.questions.reminder import Reminder
 from atelier_desk.desktop.questions.visible_time import VisibleTime
-from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
+from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
 from atelier_desk.desktop.system.answerable_notifications import approval_notice, plain, question_notice
 from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionStatus, UserQuestion
-from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.stream.payloads import UserQuestionComplete, UserQuestionStart
+from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.domain.stream.event import Topic
 
 REPORT_MS = 5_000
 """Milliseconds of visible time collected before reporting to the engine.
@@ -92,13 +93,12 @@ class QuestionPresenter(QObject):
         self._clock.timeout.connect(self.tick)
         self._announced: set[str] | None = None
         """Questions somebody was called for, and those that waited at the start already; None before these are read.
-        Whether one is new to the queue says nothing: reading all that is pending may overtake the event of one."""
+        Whether one is new to the queue says nothing: reading all that is pending may overtake the change of one."""
         self._reading = asyncio.Lock()
         """Answers of the engine are taken in the order they were asked for: two questions asked at once keep their
         order.
         """
         self._reload_timer = Debouncer(self, RELOAD_MS, self._read)
-        bridge.stream_event.connect(self.on_stream)
         bridge.changed.connect(self._on_changed)
 
     def start(self) -> None:
@@ -184,17 +184,11 @@ class QuestionPresenter(QObject):
         if count and not self.attention.notify("Atelier", text, about=ANYTHING) and self.dialog is None:
             self.notice.emit(text)
 
-    def on_stream(self, event: StreamEvent) -> None:
-        """A question was asked or closed."""
-        match event.payload:
-            case UserQuestionStart(user_question=asked):
-                self.jobs.start(self._asked(asked.question_id))
-            case UserQuestionComplete(question_id=question_id, status=status):
-                self._closed(question_id, status)
-
-    def _on_changed(self, topic: Topic, _id: str) -> None:
-        """A question was answered elsewhere, or deleted with its workflow; many changes cause one reload."""
-        if topic in ("question", "workflow"):
+    def _on_changed(self, topic: Topic, key: str) -> None:
+        """A question was asked or closed, or deleted with its workflow; many changed workflows cause one reload."""
+        if topic == "question" and key:
+            self.jobs.start(self._fetch(key))
+        elif topic in ("question", "workflow"):
             self._reload_timer.ask()
 
     async def _reload(self) -> None:
@@ -207,14 +201,19 @@ class QuestionPresenter(QObject):
             self._put_away()
         self._refresh()
 
-    async def _asked(self, question_id: str) -> None:
+    async def _fetch(self, question_id: str) -> None:
         async with self._reading:
-            question = await self._bridge.engine.questions.get(question_id)
-            pending = question.status is QuestionStatus.PENDING
-            if pending:
+            try:
+                question = await self._bridge.engine.questions.get(question_id)
+            except NotFoundError:
+                question = None
+            if question is not None and question.status is QuestionStatus.PENDING:
                 self.queue.add(question)
+        if question is None or question.status is not QuestionStatus.PENDING:
+            self._closed(question_id, question.status if question is not None else "")
+            return
         announced = self._announced = self._announced or set()
-        if pending and question_id not in announced:
+        if question_id not in announced:
             announced.add(question_id)
             self.attention.show(
                 question_notice(question, partial(self._open_outside, question_id), partial(self.answer, question_id))

@@ -6,68 +6,23 @@ Both are found in the trees of the teams at work, which are read once for both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.team.model import turn_tree
-from atelier_desk.desktop.team.team_state import limit_figures
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.domain.base_model import utc_now
-from atelier_desk.domain.events.base_event import PauseReason
-from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.stream.payloads import (
-    LimitReached,
-    RunStatusChanged,
-    SubAgentAnswer,
-    SubAgentComplete,
-    SubAgentQuestion,
-)
 from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun, asking, at_limit
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.team.display_data import AgentNode
+    from atelier_desk.domain.stream.event import Topic
 
 RELOAD_MS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class ParentQuestion:
-    """A sub-agent's question; ``lineage`` names its ancestors from the root to the parent."""
-
-    run_id: str
-    workflow_id: str
-    agent_name: str
-    question: str
-    lineage: tuple[str, ...] = ()
-    created_at: datetime = field(default_factory=utc_now)
-
-    @property
-    def parent(self) -> str:
-        return self.lineage[-1] if self.lineage else ""
-
-
-@dataclass(frozen=True, slots=True)
-class StoppedRun:
-    """A run that waits for a decision at a limit.
-
-    ``kind`` is a ``LimitKind`` value; ``value`` and ``cap`` are in its unit, 0 if unknown; ``details`` as of
-    ``presentation.run_notices.too_little``.
-    """
-
-    run_id: str
-    workflow_id: str
-    agent_name: str
-    kind: str
-    value: float = 0.0
-    cap: float = 0.0
-    details: Mapping[str, float] = field(default_factory=dict)
-    created_at: datetime = field(default_factory=utc_now)
 
 
 class WaitingRuns(QObject):
@@ -95,15 +50,16 @@ class WaitingRuns(QObject):
         """By run, the limit it reached; it waits once it is paused."""
         self._changed_since: dict[str, StoppedRun | None] = {}
         """Runs that stopped, or left their limit (None), since the list was last asked for."""
-        self._asking: dict[str, int] = {}
-        """By run, the event of its newest question that nobody answered yet: an answer may overtake what is still being
-        read.
-        """
+        self._asking: dict[str, ParentQuestion] = {}
+        """By run, its newest question that nobody answered yet: an answer may overtake what is still being read."""
         self._answered: set[str] = set()
         """Runs whose question was closed since the list was last asked for."""
         self._reading = asyncio.Lock()
         self._reload_timer = Debouncer(self, RELOAD_MS, self.start)
-        bridge.stream_event.connect(self.on_stream)
+        bridge.stream.child_asked.connect(self._on_asked)
+        bridge.stream.child_closed.connect(self._close)
+        bridge.stream.limit_reached.connect(self._on_limit)
+        bridge.stream.run_changed.connect(self._on_run)
         bridge.changed.connect(self._on_changed)
 
     def start(self) -> None:
@@ -125,34 +81,25 @@ class WaitingRuns(QObject):
         await self._bridge.engine.runs.answering.answer_child(run_id, text)
         self._close(run_id)
 
-    def on_stream(self, event: StreamEvent) -> None:
-        """A sub-agent asked, was answered, or ended; a run stopped at a limit, or left it."""
-        data = event.payload
-        if isinstance(data, SubAgentQuestion):
-            self._asking[data.sub_agent_id] = event.seq
-            self.jobs.start(self._asked(data, event))
-        elif isinstance(data, SubAgentAnswer | SubAgentComplete):
-            self._close(data.sub_agent_id)
-        elif isinstance(data, LimitReached):
-            numbers = {name: float(data.details.get(name) or 0) for name in ("value", "cap", "needed", "left")}
-            value, cap = numbers.pop("value"), numbers.pop("cap")
-            self._limited[event.run_id] = StoppedRun(
-                event.run_id, event.workflow_id, event.agent_name, data.reason, value, cap, numbers, event.time
-            )
-        elif isinstance(data, RunStatusChanged):
-            limited = self._limited.pop(event.run_id, None)
-            self._set_stopped(event.run_id, limited if data.status == RunStatus.PAUSED else None)
+    def _on_asked(self, asked: ParentQuestion) -> None:
+        self._asking[asked.run_id] = asked
+        self.jobs.start(self._asked(asked))
+
+    def _on_limit(self, stopped: StoppedRun) -> None:
+        self._limited[stopped.run_id] = stopped
+
+    def _on_run(self, run_id: str, status: str) -> None:
+        """A run stopped at the limit it reached, or left it."""
+        limited = self._limited.pop(run_id, None)
+        stopped = limited if status == RunStatus.PAUSED else None
+        if stopped is not None or run_id in self._stopped or self._reading.locked():
+            self._changed_since[run_id] = stopped
+            self._show_stopped({**self._stopped, run_id: stopped})
 
     def _on_changed(self, topic: Topic, _id: str) -> None:
         """Drop what belongs to deleted workflows."""
         if topic == "workflow" and len(self):
             self._reload_timer.ask()
-
-    def _set_stopped(self, run_id: str, stopped: StoppedRun | None) -> None:
-        if stopped is None and run_id not in self._stopped and not self._reading.locked():
-            return
-        self._changed_since[run_id] = stopped
-        self._show_stopped({**self._stopped, run_id: stopped})
 
     def _show_stopped(self, stopped: Mapping[str, StoppedRun | None]) -> None:
         before, self._stopped = self._stopped, {key: each for key, each in stopped.items() if each is not None}
@@ -165,19 +112,15 @@ class WaitingRuns(QObject):
         if self._open.pop(run_id, None) is not None:
             self.changed.emit()
 
-    async def _asked(self, data: SubAgentQuestion, event: StreamEvent) -> None:
-        run_id = data.sub_agent_id
-        lineage: tuple[str, ...] = (event.agent_name,) if event.agent_name else ()
+    async def _asked(self, asked: ParentQuestion) -> None:
         async with self._reading:
-            if event.depth > 0:  # the event contains only the parent's name
-                tree = await turn_tree(self._bridge, event.workflow_id, event.correlation_id)
-                lineage = (
-                    tuple(node.name for node in tree.path(run_id)[:-1]) or lineage if tree is not None else lineage
-                )
-            if self._asking.get(run_id) != event.seq:
+            root = asked.root_run_id
+            tree = await turn_tree(self._bridge, asked.workflow_id, root) if root else None
+            if self._asking.get(asked.run_id) is not asked:
                 return
-            asked = ParentQuestion(run_id, event.workflow_id, data.sub_agent_name, data.question, lineage, event.time)
-            self._open[run_id] = asked
+            above = tuple(node.name for node in tree.path(asked.run_id)[:-1]) if tree is not None else ()
+            asked = replace(asked, lineage=above or asked.lineage)
+            self._open[asked.run_id] = asked
         self.asked.emit(asked)
         self.changed.emit()
 
@@ -186,11 +129,9 @@ class WaitingRuns(QObject):
             self._answered.clear()
             self._changed_since.clear()
             trees = (await self._bridge.engine.teams.at_work()).items()
-            found = [each for key, tree in trees for each in _asking(tree, key)]
+            found = [each for key, tree in trees for each in asking(tree, key)]
             stopped = {
-                each.run_id: self._stopped.get(each.run_id, each)
-                for key, tree in trees
-                for each in _at_limit(tree, key)
+                each.run_id: self._stopped.get(each.run_id, each) for key, tree in trees for each in at_limit(tree, key)
             }
             known = self._open
             self._open = {
@@ -199,25 +140,3 @@ class WaitingRuns(QObject):
             self.read = True
             self._show_stopped({**stopped, **self._changed_since})
         self.changed.emit()
-
-
-def _asking(tree: AgentNode, workflow_id: str) -> Iterator[ParentQuestion]:
-    for node in tree.walk():
-        if node.status == RunStatus.AWAITING_PARENT and node.question:
-            above = tuple(each.name for each in tree.path(node.run_id)[:-1])
-            yield ParentQuestion(
-                node.run_id, workflow_id, node.name, node.question, above, node.started_at or utc_now()
-            )
-
-
-def _at_limit(tree: AgentNode, workflow_id: str) -> Iterator[StoppedRun]:
-    for node in tree.walk():
-        if node.status == RunStatus.PAUSED and node.pause == PauseReason.LIMIT:
-            yield StoppedRun(
-                node.run_id,
-                workflow_id,
-                node.name,
-                node.limit,
-                *limit_figures(node),
-                created_at=node.started_at or utc_now(),
-            )

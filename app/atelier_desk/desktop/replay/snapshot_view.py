@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, QuestionRow, entry_from
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS
 from atelier_desk.desktop.panes.tasks.order import arrange
@@ -21,6 +20,7 @@ from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow, entry_from
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.panes.time_format import clock_time, duration
@@ -41,6 +40,7 @@ from atelier_desk.desktop.widgets import (
     label,
     tint,
 )
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible
 

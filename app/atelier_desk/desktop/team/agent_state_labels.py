@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
-from atelier_desk.desktop.team.team_state import AgentUsage, Member
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
+from atelier_desk.presentation.rows.team_state import AgentUsage, Member
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import cost, duration, tokens
 from atelier_desk.support.readable_text import visible

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from atelier_desk.desktop.team.team_state import Member, TeamState
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.errors import NotFoundError
+from atelier_desk.presentation.rows.team_state import Member, TeamState
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

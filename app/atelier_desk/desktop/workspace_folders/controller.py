@@ -10,12 +10,13 @@ from PySide6.QtCore import QFileSystemWatcher, QMimeData, QObject, QSysInfo, Qt,
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.domain.stream.event import StreamEvent, Topic
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
 CHECK_DELAY_MS = 300
@@ -24,7 +25,6 @@ RECENT = 4
 """Number of recent folders offered."""
 _MAX_CHECKED = 50
 """Number of workflows searched for them."""
-_TURNS = frozenset({"workflow_start", "workflow_complete"})
 
 
 class FolderController(QObject):
@@ -57,7 +57,9 @@ class FolderController(QObject):
         self.recent: tuple[str, ...] = ()
         self._watcher: QFileSystemWatcher | None = None
         self._debouncer = Debouncer(self, CHECK_DELAY_MS, self.refresh)
-        bridge.stream_event.connect(self._on_stream)
+        stream = StreamRouter(bridge.stream_event, self, lambda: self.workflow_id)
+        stream.turn_began.connect(lambda *_: self.refresh())
+        stream.turn_ended.connect(lambda *_: self.refresh())
         application = QGuiApplication.instance()
         if isinstance(application, QGuiApplication):
             application.applicationStateChanged.connect(self._on_state)
@@ -148,10 +150,6 @@ class FolderController(QObject):
             self._watcher.removePaths(list(watched - parents))
         if parents - watched:
             self._watcher.addPaths(list(parents - watched))  # missing paths cannot be watched
-
-    def _on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id == self.workflow_id and not event.depth and event.chunk_type.value in _TURNS:
-            self.refresh()
 
     def _on_state(self, state: Qt.ApplicationState) -> None:
         if state == Qt.ApplicationState.ApplicationActive:

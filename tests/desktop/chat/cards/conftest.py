@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 @pytest.fixture

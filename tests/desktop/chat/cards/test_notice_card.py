@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.notice_card import NoticeCard
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
+from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 @pytest.fixture

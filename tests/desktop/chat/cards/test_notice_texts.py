@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
 
 from atelier_desk.cli.event_text import notice
 from atelier_desk.desktop.chat.cards.notice_card import notice_words
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.panes.activity.list import entry_icon, entry_summary, entry_title
-from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.presentation.rows.activity_log import ActivityLog
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import NOTICES, notice_kind
 from atelier_desk.support.i18n import spoken
 
@@ -45,7 +43,9 @@ def test_window_and_terminal_show_the_same_text(topic: str) -> None:
     assert (style == "warn") == (role == "warn") == kind.warning
     assert line.startswith(title)
     assert line.endswith(text)
-    logged = LogEntry(datetime(2026, 1, 1, tzinfo=UTC), event.chunk_type, "A", "r", 0, payload=event.payload)
+    log = ActivityLog()
+    log.feed(event)
+    (logged,) = log.entries
     assert entry_title(logged) == title
     assert entry_summary(logged) in text.replace("\n", " ")
     assert entry_icon(logged) == (icon, role)

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.domain.result_parts import SourcePart
+from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 def test_each_source_is_a_button_that_opens_it(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

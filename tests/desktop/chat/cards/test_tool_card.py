@@ -13,7 +13,6 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.cards import tool_card
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text, informative_arguments
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
@@ -22,6 +21,7 @@ from atelier_desk.desktop.replay.span_titles import mark_title, span_title
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.engine.services.team.display_data import Span, TimelineMark
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.sections import SHELL
 from tests.desktop.chat.cards.conftest import show

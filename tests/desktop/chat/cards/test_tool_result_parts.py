@@ -18,7 +18,6 @@ from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.cards.tool_result_parts import PartView, ResultParts, shown
 from atelier_desk.desktop.chat.compose.attachment_chips import encoded
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
@@ -28,6 +27,7 @@ from atelier_desk.domain.call_presentation_and_subjects import CallText, Present
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

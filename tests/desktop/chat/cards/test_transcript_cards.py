@@ -16,7 +16,6 @@ from atelier_desk.desktop.chat.cards.notice_card import NoticeCard, notice_words
 from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessage, UserBubble
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text
@@ -24,6 +23,7 @@ from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.engine.services.workflow.transcript import Branch
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from tests.desktop.chat.cards.conftest import show
 

@@ -9,12 +9,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.search.transcript_hits import hits
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.widgets.date_format import short_moment
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import settle

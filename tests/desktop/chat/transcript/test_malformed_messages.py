@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.entry_data import Entry, entry_from
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.rows.transcript_entries import Entry, entry_from
 from atelier_desk.presentation.unreadable_values import unreadable
 from tests.support.malformed_messages import NOTHING, NOTICES, POISON
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
+from atelier_desk.presentation.rows.transcript import Transcript
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 

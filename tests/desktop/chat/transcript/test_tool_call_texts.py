@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.desktop.chat.transcript.entry_data import Call
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
+from atelier_desk.presentation.rows.transcript_entries import Call
 
 SHOWN = Presentation(title="Tasks", summary=CallText(text="Complete a task"), done="Completed a task")
 

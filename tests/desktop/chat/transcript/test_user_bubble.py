@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
+from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 @pytest.mark.parametrize("scale", [100, 150, 200])

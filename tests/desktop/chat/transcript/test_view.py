@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry
 from tests.support.chat_view import shown_view, turn
 
 

@@ -6,18 +6,19 @@ import pytest
 from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.chat.transcript import model, waiting_indicator
-from atelier_desk.desktop.chat.transcript.model import Transcript
+from atelier_desk.desktop.chat.transcript import waiting_indicator
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.widgets import Spinner
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.presentation.rows import transcript as rows
+from atelier_desk.presentation.rows.transcript import Transcript
 
 
 class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = 100.0
-        for module in (model, waiting_indicator):
+        for module in (rows, waiting_indicator):
             monkeypatch.setattr(module.time, "monotonic", lambda: self.now)
 
 

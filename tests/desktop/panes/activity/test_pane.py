@@ -28,8 +28,6 @@ async def test_past_events_are_loaded_and_live_ones_appended(pane: ActivityPane,
     assert titles(pane) == ["Run started", "CalculatorTool"]
     await live(pane, qtbot, *one_run())
     assert titles(pane) == ["Run started", "CalculatorTool", "TodoTool", "Run: done"]
-    await live(pane, qtbot, event(99, ChunkType.ERROR, message="x").model_copy(update={"workflow_id": "other"}))
-    assert len(titles(pane)) == 4
 
 
 async def test_a_chosen_call_shows_arguments_and_result(pane: ActivityPane) -> None:

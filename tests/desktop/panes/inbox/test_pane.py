@@ -151,7 +151,7 @@ async def test_text_typed_in_a_card_survives_new_items(shown: Callable[[QWidget]
     card.findChild(QPushButton, "approval-reject").click()
     card.findChild(QWidget, "approval-reason").setPlainText("because")
     inbox.engine.stored["v0"] = asks("v0")
-    await emit_event(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await emit_event(inbox.bridge, inbox.engine.stored["v0"])
     await settle(30)
     assert inbox.order()[:2] == ["approval:v0", "approval:v1"]
     assert inbox.pane._cards["approval:v1"] is card
@@ -203,7 +203,7 @@ async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable
     button = inbox.find("inbox-open-q4")
     button.setFocus()
     inbox.engine.stored["v0"] = asks("v0")
-    await emit_event(inbox.bridge, ChunkType.VALIDATION_REQUIRED, inbox.engine.stored["v0"])
+    await emit_event(inbox.bridge, inbox.engine.stored["v0"])
     await settle(30)
     assert len(inbox.order()) == 5
     assert inbox.find("inbox-open-q4") is button

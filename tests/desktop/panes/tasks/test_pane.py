@@ -15,7 +15,6 @@ from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.list import TaskRole
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.mouse_pointer import aim, leave
@@ -57,13 +56,13 @@ async def test_it_shows_tasks_with_progress_and_blockers(pane: TaskPane) -> None
     assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Task c, Blocked, Waits for: Task b"
 
 
-async def test_events_of_its_own_workflow_reload_it(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_changed_tasks_are_loaded_once(
+    pane: TaskPane, atelier: FakeAtelier, bridge: FakeBridge, qtbot: QtBot
+) -> None:
     before = len(atelier.calls("tasks.list"))
-    pane.on_stream(StreamEvent(workflow_id="other", chunk_type=ChunkType.TASK_CREATE))
-    assert not pane._reload_timer.isActive()
     atelier.set("tasks", "list", [*PLAN, task("e")])
-    pane.on_stream(StreamEvent(workflow_id="w", chunk_type=ChunkType.TASK_CREATE))
-    pane.on_stream(StreamEvent(workflow_id="w", chunk_type=ChunkType.TASK_UPDATE))
+    for changed in ("e", "a"):
+        bridge.changed.emit("task", changed)
     qtbot.waitUntil(lambda: not pane._reload_timer.isActive())
     await settle()
     assert len(atelier.calls("tasks.list")) == before + 1

@@ -47,8 +47,8 @@ def view_of(pane: TimelinePane) -> TimelineView:
     return found
 
 
-def event(kind: ChunkType = ChunkType.TOOL_START, workflow: str = "w1") -> StreamEvent:
-    return StreamEvent(workflow_id=workflow, run_id="root", chunk_type=kind)
+def event(kind: ChunkType = ChunkType.TOOL_START) -> StreamEvent:
+    return StreamEvent(workflow_id="w1", run_id="root", chunk_type=kind)
 
 
 def place_of(view: TimelineView, number: int) -> QPoint:
@@ -156,7 +156,6 @@ async def test_many_events_cause_one_load_and_streamed_text_none(pane: TimelineP
     asked = len(atelier.calls("teams.timeline"))
     for _number in range(50):
         pane.on_stream(event(ChunkType.TOKEN))
-        pane.on_stream(event(workflow="other"))
     assert not pane._refresh.isActive()
     for _number in range(50):
         pane.on_stream(event())

@@ -11,10 +11,10 @@ from atelier_desk.desktop.chat.cards.pending_requests import PendingRequests
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.team.agent_state_labels import doing, figures, spoken, state_icon, state_text, task
-from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, show_pixmap
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
+from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
 from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard
-from atelier_desk.desktop.chat.transcript.entry_data import QuestionRow
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
+from atelier_desk.presentation.rows.team_state import Member
+from atelier_desk.presentation.rows.transcript_entries import QuestionRow
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.questions.approval_card import ApprovalCard

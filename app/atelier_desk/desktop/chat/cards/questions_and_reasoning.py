@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
-from atelier_desk.desktop.chat.transcript.entry_data import Entry, QuestionRow
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.presentation.rows.transcript_entries import Entry, QuestionRow
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.readable_text import visible

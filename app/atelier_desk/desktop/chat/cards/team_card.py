@@ -9,14 +9,14 @@ from PySide6.QtWidgets import QLabel, QProgressBar, QWidget
 
 from atelier_desk.desktop.chat.cards.agent_lane import HEIGHT, Lane
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.team.agent_state_labels import state_icon
 from atelier_desk.desktop.team.agent_state_labels import state_text as agent_state
-from atelier_desk.desktop.team.team_state import Member
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Line, control, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
+from atelier_desk.presentation.rows.team_state import Member
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import duration
 from atelier_desk.tools.definition.call_description import Effect

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 _NOT_A_PERSONS = frozenset({"prompt", "from_parent", "agent_report"})
 

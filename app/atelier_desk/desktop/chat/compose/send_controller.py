@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices
     from atelier_desk.desktop.chat.compose.attachment_chips import Item
     from atelier_desk.desktop.chat.compose.composer import Composer
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.view import ChatView
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.workflow import RunMode, Workflow
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 WAITING_NOTICE_MS = 1_000
 """Milliseconds a message may wait for a prompt it calls before a notice appears."""

@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.widgets import bind, control
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import unfinished_text
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.readable_text import visible

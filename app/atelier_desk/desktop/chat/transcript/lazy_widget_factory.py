@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.view import EntryWidget, Factory
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 def item_maker(host: TranscriptHost) -> Factory:

@@ -19,7 +19,6 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.compose.sent_text_files import AttachedFiles
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow, BranchSwitch
-from atelier_desk.desktop.chat.transcript.entry_data import Call, Entry, leave_out_unreadable
 from atelier_desk.desktop.chat.transcript.incomplete_reply import UnfinishedCard
 from atelier_desk.desktop.chat.transcript.json_answer import as_code
 from atelier_desk.desktop.chat.transcript.message_attachments import AttachedChips
@@ -36,6 +35,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, bind, bind_text, control
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.date_format import short_moment
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, leave_out_unreadable
 from atelier_desk.presentation.unreadable_values import readable
 from atelier_desk.support.i18n import N_, _
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
-from atelier_desk.desktop.chat.transcript.model import FINAL, Transcript
+from atelier_desk.desktop.bridge.stream_router import StreamRouter
+from atelier_desk.presentation.rows.transcript import FINAL, Transcript, concerned
+from atelier_desk.presentation.rows.transcript_entries import Entry
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -28,12 +29,29 @@ class _Reading:
     """A transcript being loaded: events that arrive meanwhile wait, as the loaded page may not contain them.
 
     Attributes:
-        key: id of its workflow or run; empty if nothing is being loaded.
+        apply: handles an event of a workflow or run with this id.
+        key: its id; empty if nothing is being loaded.
         meanwhile: its events since loading began.
     """
 
+    apply: Callable[[str, StreamEvent], None]
     key: str = ""
     meanwhile: list[StreamEvent] = field(default_factory=list)
+
+    def feed(self, key: str, event: StreamEvent) -> None:
+        """Apply an event, or keep it until the transcript is loaded."""
+        if self.key == key:
+            self.meanwhile.append(event)
+        else:
+            self.apply(key, event)
+
+    def next(self, key: str) -> _Reading:
+        """Start loading ``key``, and apply the pending events of what was being loaded."""
+        if self.key == key:
+            return _Reading(self.apply, key, self.meanwhile)
+        for event in self.meanwhile:
+            self.apply(self.key, event)
+        return _Reading(self.apply, key)
 
 
 class TranscriptPages(QObject):
@@ -42,6 +60,7 @@ class TranscriptPages(QObject):
     Attributes:
         current: None until a workflow was opened.
         complete: the first message is loaded.
+        stream: what the events of this workflow mean.
 
     Signals:
         opened: another workflow's newest page was loaded (Workflow).
@@ -66,8 +85,10 @@ class TranscriptPages(QObject):
         self.complete = False
         self._loading = False
         self._wanted = ""
-        self._reading, self._reading_agent = _Reading(), _Reading()
-        bridge.stream_event.connect(self.on_stream)
+        self._reading, self._reading_agent = _Reading(self._on_turn), _Reading(self._on_agent)
+        bridge.stream.received.connect(self.on_stream)
+        self.stream = StreamRouter(bridge.stream_event, self, lambda: self._wanted)
+        self.stream.received.connect(team.feed)
 
     @property
     def workflow_id(self) -> str:
@@ -190,34 +211,24 @@ class TranscriptPages(QObject):
         self._on_agents(event)
         if event.depth:
             return
-        if self._reading.key == event.workflow_id:
-            self._reading.meanwhile.append(event)
-        else:
-            self._on_turn(event)
+        self._reading.feed(event.workflow_id, event)
 
-    def _on_turn(self, event: StreamEvent) -> None:
-        in_view = event.workflow_id == self._wanted
+    def _on_turn(self, workflow_id: str, event: StreamEvent) -> None:
+        in_view = workflow_id == self._wanted
         if in_view and self.current is not None:
             if changes := self.current.apply(event):
                 self.changed.emit(changes)
         else:
-            transcript = self._live.setdefault(event.workflow_id, Transcript(event.workflow_id))
+            transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
             transcript.apply(event)
             if not transcript.live_run and not in_view:
-                self._live.pop(event.workflow_id, None)
+                self._live.pop(workflow_id, None)
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep transcripts of running sub-agents, so that opening one shows a reply in progress."""
-        from atelier_desk.domain.stream import payloads
-
-        data = event.payload
-        talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
-        for run_id in filter(None, (event.run_id if event.depth else "", talked)):
-            if self._reading_agent.key == run_id:
-                self._reading_agent.meanwhile.append(event)
-            else:
-                self._on_agent(run_id, event)
-            if run_id not in {self.agent, talked} and self._agents[run_id].status in FINAL:
+        for run_id in concerned(event):
+            self._reading_agent.feed(run_id, event)
+            if run_id != self.agent and self._agents[run_id].status in FINAL:
                 del self._agents[run_id]
 
     def _on_agent(self, run_id: str, event: StreamEvent) -> None:
@@ -228,21 +239,9 @@ class TranscriptPages(QObject):
             self.agent_changed.emit(run_id, changes)
 
     def _read_now(self, key: str) -> _Reading:
-        """Start loading this workflow, and apply pending events of the previous one."""
-        before, self._reading = self._reading, _Reading(key)
-        if before.key == key:
-            self._reading.meanwhile = before.meanwhile
-        elif before.key:
-            for event in before.meanwhile:
-                self._on_turn(event)
+        self._reading = self._reading.next(key)
         return self._reading
 
     def _read_agent_now(self, key: str) -> _Reading:
-        """The same for a sub-agent."""
-        before, self._reading_agent = self._reading_agent, _Reading(key)
-        if before.key == key:
-            self._reading_agent.meanwhile = before.meanwhile
-        elif before.key:
-            for event in before.meanwhile:
-                self._on_agent(before.key, event)
+        self._reading_agent = self._reading_agent.next(key)
         return self._reading_agent

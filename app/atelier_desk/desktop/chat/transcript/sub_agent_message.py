@@ -6,13 +6,13 @@ from PySide6.QtGui import QFocusEvent, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.message_base import BodyMessage
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, TURN
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, bind, bind_text, control, label
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.support.i18n import _
 
 FOLD = 260

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from atelier_desk.desktop.chat.transcript.entry_data import UNDER_WAY, Call, QuestionRow
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.presentation import failure_text
+from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, QuestionRow
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import duration
 from atelier_desk.support.readable_text import shorten, visible, visible_json

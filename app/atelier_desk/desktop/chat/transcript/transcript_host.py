@@ -15,8 +15,8 @@ from atelier_desk.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.transcript.entry_data import Entry
     from atelier_desk.desktop.questions.approval_controller import ApprovalController
+    from atelier_desk.presentation.rows.transcript_entries import Entry
 
 
 class MessageMenu(Protocol):

@@ -8,7 +8,6 @@ from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
-from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.item_heights import Heights
 from atelier_desk.desktop.chat.transcript.search_target import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.waiting_indicator import ThinkingLine
@@ -16,6 +15,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
+from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.support.i18n import N_
 
 _SIDE = 24

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
 from atelier_desk.desktop.team.agent_state_labels import doing, figures, spoken, state_icon, state_text, task
-from atelier_desk.desktop.team.team_state import AgentUsage, Member
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label, show_pixmap
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
+from atelier_desk.presentation.rows.team_state import AgentUsage, Member
 from atelier_desk.support.i18n import _
 
 

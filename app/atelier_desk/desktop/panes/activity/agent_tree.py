@@ -12,10 +12,10 @@ from atelier_desk.desktop.panes.activity.agent_row import AgentRow
 from atelier_desk.desktop.panes.menu_position import menu_place
 from atelier_desk.desktop.team.agent_state_labels import spoken
 from atelier_desk.desktop.team.model import TeamModel
-from atelier_desk.desktop.team.team_state import AgentUsage, Member
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
+from atelier_desk.presentation.rows.team_state import AgentUsage, Member
 from atelier_desk.support.i18n import ngettext
 
 SURE_ROWS = 2

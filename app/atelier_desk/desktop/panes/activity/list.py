@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QListView, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain_text import one_line
 from atelier_desk.desktop.chat.transcript.tool_call_texts import informative_arguments
-from atelier_desk.desktop.panes.activity.log import LogEntry
 from atelier_desk.desktop.panes.time_format import clock_time, duration, number
 from atelier_desk.desktop.panes.two_line_items import style_list
 from atelier_desk.desktop.questions.approval_text import bare_tool, tool_title
@@ -20,9 +19,9 @@ from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
-from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation import failure_text
+from atelier_desk.presentation.rows.activity_log import LogEntry
 from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_kind, retry_text
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
@@ -76,12 +75,9 @@ _CLOSED = {
 _CONTEXT_CHANGES = {"pinned": N_("pinned"), "unpinned": N_("unpinned"), "undone": N_("full content restored")}
 _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.WORKFLOW_START: ("play", "muted"),
-    ChunkType.WORKFLOW_COMPLETE: ("circle-check", "muted"),
     ChunkType.MESSAGE: ("message-square", "muted"),
-    ChunkType.TASK_CREATE: ("list-todo", "muted"),
-    ChunkType.TASK_UPDATE: ("list-todo", "muted"),
+    **dict.fromkeys((ChunkType.TASK_CREATE, ChunkType.TASK_UPDATE, ChunkType.TASK_DELETE), ("list-todo", "muted")),
     ChunkType.TASK_COMPLETE: ("list-todo", "ok"),
-    ChunkType.TASK_DELETE: ("list-todo", "muted"),
     ChunkType.USER_QUESTION_START: ("circle-help", "warn"),
     ChunkType.USER_QUESTION_COMPLETE: ("circle-help", "muted"),
     ChunkType.SUB_AGENT_START: ("users", "accent"),
@@ -124,26 +120,22 @@ def _entry_title(entry: LogEntry) -> str:
         title = call_words(entry)[0] or _(entry.presentation.title) or bare_tool(entry.tool)
         server = str(entry.data.get("server", ""))
         return visible(f"{server} · {title.removeprefix(f'{server}: ')}" if server else title)
-    match entry.payload:
-        case payloads.UserQuestionComplete(status=status):
-            return _(_CLOSED.get(status, _CLOSED[""]))
-        case payloads.ValidationResponse(status=status):
-            return _(_DECIDED.get(status, status))
-        case payloads.SubAgentError(status="cancelled" | "abandoned" | "not_run" as status):
-            return _("Sub-agent: {status}", status=_(RUN_WORDS[status]))
-        case payloads.Retry() as payload:
-            return _retry(payload)[0]
-        case payloads.Notice() as payload if (words := _notice(payload)) is not None:
-            return words[0]
-        case payloads.LimitReached(reason=limit) if limit in LIMITS:
-            return _(LIMITS[limit])
-        case payloads.MessageAdded(role="user"):
+    match entry.kind:
+        case ChunkType.USER_QUESTION_COMPLETE:
+            return _(_CLOSED.get(entry.outcome, _CLOSED[""]))
+        case ChunkType.VALIDATION_RESPONSE:
+            return _(_DECIDED.get(entry.outcome, entry.outcome))
+        case ChunkType.SUB_AGENT_ERROR if entry.outcome in {"cancelled", "abandoned", "not_run"}:
+            return _("Sub-agent: {status}", status=_(RUN_WORDS[entry.outcome]))
+        case ChunkType.LIMIT_REACHED if entry.reason in LIMITS:
+            return _(LIMITS[entry.reason])
+        case ChunkType.MESSAGE if entry.by_user:
             return _("Message to {agent}", agent=entry.agent_name) if entry.depth else _("Your message")
-        case payloads.MessageAdded():
+        case ChunkType.MESSAGE:
             return _("Reply")
-        case payloads.WorkflowComplete(status=status):
-            return _("Run: {status}", status=_(RUN_WORDS.get(status, status)))
-    return _(_WORDS.get(entry.kind, str(entry.kind)))
+        case ChunkType.WORKFLOW_COMPLETE:
+            return _("Run: {status}", status=_(RUN_WORDS.get(entry.outcome, entry.outcome)))
+    return _notice(entry)[0] or _(_WORDS.get(entry.kind, str(entry.kind)))
 
 
 def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
@@ -151,59 +143,38 @@ def entry_summary(entry: LogEntry, most: int = SHOWN) -> str:
     if entry.is_call:
         # Also of a failed call: its error is written for the model and is in the details.
         return shorten(" ".join(call_words(entry)[1].split()), most, at_word=True)
-    text = readable(lambda: _activity_text(entry.payload), unreadable)
+    text = readable(lambda: _activity_text(entry), unreadable)
     return visible(shorten(one_line(text or entry.error), most, at_word=True))
 
 
-def _activity_text(payload: payloads.Payload | None) -> str:
-    match payload:
-        case payloads.MessageAdded():
-            return payload.content
-        case payloads.SubAgentAnswer():
-            return payload.content or payload.sub_agent_name
-        case payloads.SubAgent():
-            return payload.sub_agent_name
-        case payloads.TaskNews():
-            return payload.task_name
-        case payloads.UserQuestionStart():
-            return payload.user_question.question
-        case payloads.ValidationRequired():
-            return _(payload.presentation.title) or bare_tool(payload.tool) or payload.reason
-        case payloads.Notice() if (words := _notice(payload)) is not None:
-            return words[1]
-        case payloads.LoopDetected(details=details):
+def _activity_text(entry: LogEntry) -> str:
+    details = entry.details
+    match entry.kind:
+        case ChunkType.VALIDATION_REQUIRED:
+            return _(entry.presentation.title) or bare_tool(entry.tool) or entry.text
+        case ChunkType.LOOP_DETECTED:
             return f"{tool_title(str(details.get('tool') or ''))} × {number(int(details.get('count') or 0))}"
-        case payloads.Retry():
-            return _retry(payload)[1]
-        case payloads.LimitReached():
-            return ""  # the title names it
-        case payloads.ContextCompacted(reason=method):
-            return _(COMPACTIONS[method]) if method in COMPACTIONS else ""
-        case payloads.ContextChanged(reason=reason):
-            return _(_CONTEXT_CHANGES[reason]) if reason in _CONTEXT_CHANGES else ""
-        case payloads.Failure():
-            return payload.words
-    return ""
+        case ChunkType.CONTEXT_COMPACTED | ChunkType.CONTEXT_CHANGED:
+            return _({**COMPACTIONS, **_CONTEXT_CHANGES}.get(entry.reason, ""))
+    return _notice(entry)[1] or entry.text
 
 
-def _notice(payload: payloads.Notice) -> tuple[str, str] | None:
-    known = notice_kind(payload.chunk, payload.details)
-    return known.text({**payload.details, "reason": payload.reason}) if known is not None else None
-
-
-def _retry(payload: payloads.Retry) -> tuple[str, str]:
-    """Title and text of a retry, as in the transcript."""
-    details = payload.details
-    delay_ms = float(details.get("delay_s") or 0) * 1000
-    return retry_text(payload.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
+def _notice(entry: LogEntry) -> tuple[str, str]:
+    """Title and text of a notice, as in the transcript; empty for events that have words of their own."""
+    details = entry.details
+    if entry.kind is ChunkType.RETRY:
+        delay_ms = float(details.get("delay_s") or 0) * 1000
+        return retry_text(entry.reason, details, duration(delay_ms) if delay_ms >= 50 else "")
+    known = notice_kind(entry.kind, details)
+    return known.text({**details, "reason": entry.reason}) if known is not None else ("", "")
 
 
 def entry_icon(entry: LogEntry) -> tuple[str, Role]:
     """Icon name and colour role; for a call by its status."""
     if not entry.is_call:
-        if isinstance(entry.payload, payloads.WorkflowComplete):
-            return _ENDS.get(entry.payload.status, ("circle-check", "muted"))
-        if isinstance(entry.payload, payloads.Notice) and (kind := notice_kind(entry.kind, entry.payload.details)):
+        if entry.kind is ChunkType.WORKFLOW_COMPLETE:
+            return _ENDS.get(entry.outcome, ("circle-check", "muted"))
+        if kind := notice_kind(entry.kind, entry.details):
             return known(kind.icon, "info"), "warn" if kind.warning else "muted"
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {

@@ -25,7 +25,6 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.panes.activity.agent_tree import AgentTree
 from atelier_desk.desktop.panes.activity.background_commands import CommandRows
 from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_details, entry_time, entry_title
-from atelier_desk.desktop.panes.activity.log import ActivityLog, LogEntry
 from atelier_desk.desktop.panes.pane_base import RELOAD_MS, Pane, toast
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
@@ -35,6 +34,7 @@ from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.stream.event import StreamEvent, Topic
+from atelier_desk.presentation.rows.activity_log import ActivityLog, LogEntry
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import visible
 
@@ -209,8 +209,6 @@ class ActivityPane(Pane):
             self.reload()
 
     def on_stream(self, event: StreamEvent) -> None:
-        if not self.workflow_id or event.workflow_id != self.workflow_id:
-            return
         if self._meanwhile is not None:
             self._meanwhile.append(event)
         if self._feed(event) and not self._redraw.isActive():

@@ -207,7 +207,7 @@ class ContextPane(SeenPane):
         self.reload()
 
     def on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id == self.workflow_id and event.chunk_type in _RELEVANT_EVENTS:
+        if event.chunk_type in _RELEVANT_EVENTS:
             self.refresh()
 
     async def read(self, workflow_id: str) -> None:

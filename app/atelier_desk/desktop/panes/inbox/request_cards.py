@@ -20,7 +20,7 @@ from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
-from atelier_desk.desktop.questions.waiting_runs import ParentQuestion, StoppedRun, WaitingRuns
+from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
 from atelier_desk.desktop.widgets import (
     Card,
     ElidedButton,
@@ -36,6 +36,7 @@ from atelier_desk.desktop.widgets import (
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, made
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import shorten, visible
 

@@ -17,14 +17,11 @@ from atelier_desk.desktop.panes.tasks.order import arrange, progress
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
-from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-
-_TASK_EVENTS = frozenset({ChunkType.TASK_CREATE, ChunkType.TASK_UPDATE, ChunkType.TASK_COMPLETE, ChunkType.TASK_DELETE})
 
 
 class TaskPane(Pane):
@@ -76,10 +73,6 @@ class TaskPane(Pane):
             self._tasks = tasks
             self.was_read()
             self._show()
-
-    def on_stream(self, event: StreamEvent) -> None:
-        if event.workflow_id == self.workflow_id and event.chunk_type in _TASK_EVENTS:
-            self.schedule_reload()
 
     def _show(self) -> None:
         tasks = self._tasks

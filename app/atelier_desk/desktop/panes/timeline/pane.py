@@ -126,10 +126,9 @@ class TimelinePane(SeenPane):
 
     def on_stream(self, event: StreamEvent) -> None:
         """Reload after an event of the team, while visible."""
-        if event.workflow_id != self.workflow_id or event.chunk_type in _SILENT:
-            return
-        self._turns_stale = self._turns_stale or event.chunk_type is ChunkType.WORKFLOW_START
-        self.refresh()
+        if event.chunk_type not in _SILENT:
+            self._turns_stale = self._turns_stale or event.chunk_type is ChunkType.WORKFLOW_START
+            self.refresh()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -5,7 +5,7 @@ Feeding an event twice (from a replay, then live) changes nothing: durable event
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -36,12 +36,17 @@ _ALONE = (TeamCall.SPAWN, TeamCall.DELEGATE)
 
 @dataclass(slots=True)
 class LogEntry:
-    """A tool call (with ``call_id``, start and end merged) or an event (``payload``.
-
-    ``data`` is exported and filtered).
+    """A tool call (with ``call_id``, start and end merged) or an event; ``data`` is exported and filtered.
 
     For calls, ``status`` is running, ok, error, or skipped, rejected or cancelled (by the user, no failure);
     ``presentation`` is the tool's description of the call.
+
+    Attributes:
+        text: an event's message, task, question or name.
+        outcome: status of what an event ended or decided.
+        reason, details: of a notice.
+        by_user: a message of the user.
+        about: the sub-agent's run that an event is about.
     """
 
     time: datetime
@@ -58,7 +63,12 @@ class LogEntry:
     error: str = ""
     progress: int | None = None
     data: dict[str, Any] = field(default_factory=dict)
-    payload: Payload | None = None
+    text: str = ""
+    outcome: str = ""
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+    by_user: bool = False
+    about: str = ""
     presentation: Presentation = field(default_factory=Presentation)
     repeats: bool = False
     """Another row stands for the same step: this one is listed only among the events."""
@@ -82,9 +92,7 @@ class LogEntry:
 
     def of_agent(self, run_id: str) -> bool:
         """Whether the run caused it, or it is about that run."""
-        return run_id == self.run_id or (
-            isinstance(self.payload, payloads.SubAgent) and run_id == self.payload.sub_agent_id
-        )
+        return run_id in (self.run_id, self.about)
 
     def as_json(self) -> dict[str, object]:
         """The entry for the JSON export, without empty fields."""
@@ -159,25 +167,21 @@ class ActivityLog:
             event.run_id,
             event.depth,
             data=dict(event.data),
-            payload=payload,
         )
-        if isinstance(payload, payloads.Failure):
-            entry.error = payload.message
-        elif isinstance(payload, payloads.SubAgentError):
-            entry.error = payload.error
-        self._mark_repeats(entry)
+        _describe(entry, payload)
+        self._mark_repeats(entry, payload)
         self.entries.append(entry)
         return True
 
-    def _mark_repeats(self, entry: LogEntry) -> None:
+    def _mark_repeats(self, entry: LogEntry, payload: Payload) -> None:
         """Find out which of the rows so far and this one say the same: one of them stays, the most telling one."""
         run = entry.run_id
-        match entry.payload:
+        match payload:
             case payloads.WorkflowStart():
                 self._starts.setdefault(run, entry)
             case payloads.MessageAdded(role="user") if (start := self._starts.pop(run, None)) is not None:
                 # The message stands for the start of a turn, the start of a sub-agent for the task it is given.
-                (start if isinstance(start.payload, payloads.WorkflowStart) else entry).repeats = True
+                (start if start.kind is ChunkType.WORKFLOW_START else entry).repeats = True
             case payloads.SubAgentStart() as said:
                 self._starts[said.sub_agent_id] = self._begun[said.sub_agent_id] = entry
                 entry.repeats = said.kind in _ALONE and (run, said.call_id) in self._calls
@@ -201,7 +205,7 @@ class ActivityLog:
                 earlier.append(entry)
             case payloads.WorkflowComplete(status="completed") if self.entries:
                 last = self.entries[-1]
-                entry.repeats = last.run_id == run and isinstance(last.payload, payloads.MessageAdded)
+                entry.repeats = last.run_id == run and last.kind is ChunkType.MESSAGE
 
     def _begin_turn(self, root: str) -> None:
         """A new root run: the pane shows only the current run."""
@@ -238,12 +242,37 @@ class ActivityLog:
                 entry.progress = data.progress
             case payloads.ToolEnd():
                 code = data.result.get("code") if isinstance(data.result, dict) else ""
-                if data.status == CallStatus.CANCELLED:
-                    code = "cancelled"
-                if stopped_by_user(data.result):
+                if data.status == CallStatus.CANCELLED or stopped_by_user(data.result):
                     code = "cancelled"
                 entry.status = (
                     "ok" if data.success else code if code in ("skipped", "rejected", "cancelled") else "error"
                 )
                 entry.result, entry.error, entry.duration_ms = data.result, data.error, data.duration_ms
         return True
+
+
+def _describe(entry: LogEntry, payload: Payload) -> None:
+    """Set what the row of an event says."""
+    if isinstance(payload, payloads.SubAgent):
+        entry.about, entry.text = payload.sub_agent_id, payload.sub_agent_name
+    match payload:
+        case payloads.MessageAdded():
+            entry.text, entry.by_user = payload.content, payload.role == "user"
+        case payloads.SubAgentAnswer() if payload.content:
+            entry.text = payload.content
+        case payloads.SubAgentError():
+            entry.error, entry.outcome = payload.error, payload.status
+        case payloads.TaskNews():
+            entry.text = payload.task_name
+        case payloads.UserQuestionStart():
+            entry.text = payload.user_question.question
+        case payloads.ValidationRequired():
+            entry.tool, entry.presentation, entry.text = payload.tool, payload.presentation, payload.reason
+        case payloads.UserQuestionComplete() | payloads.ValidationResponse() | payloads.WorkflowComplete():
+            entry.outcome = payload.status
+        case payloads.ContextChanged():
+            entry.reason = payload.reason
+        case payloads.Notice():
+            entry.reason, entry.details = payload.reason, payload.details
+        case payloads.Failure():
+            entry.text, entry.error = payload.words, payload.message

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from atelier_desk.desktop.chat.transcript.entry_data import (
+from atelier_desk.presentation.rows.transcript_entries import (
     LOADING,
     UNDER_WAY,
     UNFINISHED,
@@ -280,12 +280,15 @@ class Transcript:
         """Add a notice for an end worth reporting: stopped, given up, failed, or completed with a remark."""
         if not data.message_id or data.message_id in self._by_id:
             return []
-        entry = Entry(
-            data.message_id, "notice", run_id=event.run_id, seq=event.seq, topic="run_finished", content=data.content
-        )
-        entry.details = {"status": data.status}
-        self._add(entry)
+        entry = self._add_notice(event, data.message_id, "run_finished", {"status": data.status}, data.content)
         return [*self._explain_cuts(entry), ("append", entry)]
+
+    def _add_notice(
+        self, event: StreamEvent, key: str, topic: str, details: dict[str, Any], content: str = ""
+    ) -> Entry:
+        entry = Entry(key, "notice", event.run_id, event.seq, topic, content, details=details)
+        self._add(entry)
+        return entry
 
     def _explain_cuts(self, notice: Entry) -> list[Change]:
         """Mark a cut-off reply whose end is explained by the following card."""
@@ -509,9 +512,8 @@ class Transcript:
             return [("update", known)]
         self._notices += 1
         key = key or f"notice-{event.run_id}-{event.seq}-{self._notices}"
-        entry = Entry(key, "notice", run_id=event.run_id, seq=event.seq, topic=kind)
-        entry.content = data.message if isinstance(data, payloads.Failure) else str(details.pop("summary", "") or "")
-        entry.details = details
+        content = data.message if isinstance(data, payloads.Failure) else str(details.pop("summary", "") or "")
+        entry = self._add_notice(event, key, kind, details, content)
         entry.actionable = kind in {"limit_reached", "error"} or (
             kind == "loop_detected" and details.get("action") == "pause"
         )
@@ -519,21 +521,13 @@ class Transcript:
             self._loading = entry
         if kind == "error":
             entry.actionable = bool(details.get("recoverable"))
-        self._add(entry)
         return [("append", entry)]
 
     def _interrupted(self, event: StreamEvent, ended: str) -> list[Change]:
         """The process that worked on the run ended: show where it stopped, with Continue."""
-        details = {"ended": ended}
-        entry = Entry(
-            f"interrupted-{event.run_id}-{event.seq}",
-            "notice",
-            run_id=event.run_id,
-            seq=event.seq,
-            topic="run_interrupted",
-        )
-        entry.details, entry.actionable = details, True
-        self._add(entry)
+        key = f"interrupted-{event.run_id}-{event.seq}"
+        entry = self._add_notice(event, key, "run_interrupted", {"ended": ended})
+        entry.actionable = True
         return [("append", entry)]
 
     def release_notices(self) -> list[Change]:
@@ -548,6 +542,16 @@ class Transcript:
     def _add(self, entry: Entry) -> None:
         self.entries.append(entry)
         self._by_id[entry.id] = entry
+
+
+def concerned(event: StreamEvent) -> set[str]:
+    """The runs of sub-agents whose transcripts an event changes: its own, and the one that talks with it."""
+    from atelier_desk.domain.stream import payloads
+
+    found = {event.run_id} if event.depth else set()
+    if isinstance(data := event.payload, payloads.SubAgentQuestion | payloads.SubAgentAnswer):
+        found.add(data.sub_agent_id)
+    return found
 
 
 def _set_description(call: Call, data: payloads.ToolStart) -> None:

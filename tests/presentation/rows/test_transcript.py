@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
-from atelier_desk.desktop.chat.transcript.model import Transcript
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflow.workflow_file import to_markdown
+from atelier_desk.presentation.rows.transcript import Transcript
+from atelier_desk.presentation.rows.transcript_entries import Change, Entry
 
 
 class Feed:

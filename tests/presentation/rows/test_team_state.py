@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 
 from atelier_desk.desktop.team.agent_state_labels import doing
-from atelier_desk.desktop.team.team_state import TeamState
 from atelier_desk.domain.agent import Budget
+from atelier_desk.presentation.rows.team_state import TeamState
 from tests.desktop.team.scenario import START, child, event, started, tree
 
 
