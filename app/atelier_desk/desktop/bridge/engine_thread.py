@@ -8,10 +8,8 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.atelier import Atelier
 
 log = logging.getLogger(__name__)
 
@@ -21,8 +19,6 @@ Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
 
 def open_engine(data_dir: Path | None) -> AbstractAsyncContextManager[Atelier]:
     """Open the real engine; imported on the engine's thread so that the window is painted first."""
-    from atelier_desk.engine.atelier import Atelier
-
     return Atelier.open(data_dir)
 
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.message_commands import brief
 from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.stream import payloads
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ class PinnedMessages(QObject):
             self.pins = pins
 
     def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
         data = event.payload
         if (
             isinstance(data, payloads.ContextChanged)

@@ -18,6 +18,7 @@ from atelier_desk.desktop.theme.icons import app_icon
 from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain import limits
+from atelier_desk.domain.stream import payloads
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -142,8 +143,6 @@ class QuickAsk(QWidget):
     def _on_stream(self, event: StreamEvent) -> None:
         if event.workflow_id != self.workflow_id or not self.workflow_id or event.depth:
             return
-        from atelier_desk.domain.stream import payloads
-
         match event.payload:
             case payloads.Token(content=content):
                 self._show_text(self._text + content)

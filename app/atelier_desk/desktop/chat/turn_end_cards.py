@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from PySide6.QtCore import QObject
 
+from atelier_desk.domain.stream import payloads
+
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.entry_data import Change, Entry
@@ -86,8 +88,6 @@ class TurnEnds(QObject):
             self._pages.changed.emit(shown)
 
     def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
         if (
             event.workflow_id == self._pages.workflow_id
             and not event.depth

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from atelier_desk.desktop.chat.turn_end_cards import TurnEnds
 from atelier_desk.domain.memory import REEMBED
+from atelier_desk.domain.stream import payloads
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -49,8 +50,6 @@ class TurnMemories(TurnEnds):
         return ended if at is None else at == entry.id
 
     def _on_stream(self, event: StreamEvent) -> None:
-        from atelier_desk.domain.stream import payloads
-
         super()._on_stream(event)
         ended = event.payload
         if (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,10 @@ from PySide6.QtCore import QObject
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.compose.attachment_chips import THUMBNAIL, Item, encoded, opened
 from atelier_desk.desktop.chat.compose.completion_popup import Completed, Completion
+from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
+from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
+from atelier_desk.engine.runs.attachments import text_room
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 
@@ -78,8 +83,6 @@ class AttachmentController(QObject):
 
     def add_mention(self, mention: Mention) -> None:
         if mention.needs:
-            from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
-
             dialog = ResourceValues(self._bridge, mention, self._composer)
             dialog.filled.connect(self.add_mention)
             dialog.open()
@@ -262,9 +265,6 @@ def shown_of(item: Item) -> dict[str, object]:
 
 def _room_for_text(window: int) -> int:
     """Characters of text that fit, by the engine's estimate, which treats an unknown context window as a small one."""
-    from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
-    from atelier_desk.engine.runs.attachments import text_room
-
     return text_room(window or DEFAULT_WINDOW)
 
 
@@ -278,12 +278,8 @@ def _same(item: Item, what: PreparedAttachments) -> bool:
         return False
     if hasattr(other, "data"):
         return other.data == what.data
-    import hashlib
-
     return other.sha256 == hashlib.sha256(what.data).hexdigest()
 
 
 async def _thread(function: Any, *args: Any) -> Any:
-    import asyncio
-
     return await asyncio.to_thread(function, *args)

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.chat.transcript.entry_data import Entry
 from atelier_desk.desktop.chat.transcript.model import FINAL, Transcript
+from atelier_desk.domain.stream import payloads
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -208,8 +209,6 @@ class TranscriptPages(QObject):
 
     def _on_agents(self, event: StreamEvent) -> None:
         """Keep transcripts of running sub-agents, so that opening one shows a reply in progress."""
-        from atelier_desk.domain.stream import payloads
-
         data = event.payload
         talked = data.sub_agent_id if isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer) else ""
         for run_id in filter(None, (event.run_id if event.depth else "", talked)):
