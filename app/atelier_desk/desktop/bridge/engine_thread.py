@@ -8,8 +8,10 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from atelier_desk.engine.atelier import Atelier
+if TYPE_CHECKING:
+    from atelier_desk.engine.atelier import Atelier
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +21,8 @@ Opener = Callable[[Path | None], "AbstractAsyncContextManager[Atelier]"]
 
 def open_engine(data_dir: Path | None) -> AbstractAsyncContextManager[Atelier]:
     """Open the real engine; imported on the engine's thread so that the window is painted first."""
+    from atelier_desk.engine.atelier import Atelier
+
     return Atelier.open(data_dir)
 
 

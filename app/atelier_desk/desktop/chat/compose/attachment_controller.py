@@ -104,7 +104,7 @@ class AttachmentController(QObject):
     async def _read(self, item: Item, reading: Coroutine[Any, Any, PreparedAttachments]) -> None:
         try:
             prepared = await reading
-            thumbnail = await _thread(opened, prepared.data, _SIDE) if prepared.width else None
+            thumbnail = await asyncio.to_thread(opened, prepared.data, _SIDE) if prepared.width else None
         except Exception as error:
             item.problem = error_text(error)
             self._row.refresh(item)
@@ -124,7 +124,7 @@ class AttachmentController(QObject):
         return await self._bridge.engine.attachments.read(path, self._folders.folders)
 
     async def _read_image(self, image: QImage) -> PreparedAttachments:
-        data = await _thread(encoded, image)
+        data = await asyncio.to_thread(encoded, image)
         ending = ".png" if data.startswith(b"\x89PNG") else ".jpg"
         return await self._bridge.engine.attachments.of_bytes(_("Image") + ending, data)
 
@@ -140,7 +140,7 @@ class AttachmentController(QObject):
             item = Item(each.name, each)
             try:
                 if each.width:
-                    item.thumbnail = await _thread(
+                    item.thumbnail = await asyncio.to_thread(
                         opened, await self._bridge.engine.attachments.data(workflow_id, each), _SIDE
                     )
             except Exception as error:
@@ -218,7 +218,7 @@ class AttachmentController(QObject):
             service = self._bridge.engine.attachments
             data = await service.data(workflow_id, what) if what.width else b""
             text = await service.text(workflow_id, what)
-        picture = await _thread(opened, data) if what.width else None
+        picture = await asyncio.to_thread(opened, data) if what.width else None
         facts = " · ".join(filter(None, (item.facts(), what.path)))
         Preview(item.name, facts, self._composer, picture=picture, text=text).open()
 
@@ -279,7 +279,3 @@ def _same(item: Item, what: PreparedAttachments) -> bool:
     if hasattr(other, "data"):
         return other.data == what.data
     return other.sha256 == hashlib.sha256(what.data).hexdigest()
-
-
-async def _thread(function: Any, *args: Any) -> Any:
-    return await asyncio.to_thread(function, *args)
