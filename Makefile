@@ -84,6 +84,7 @@ lint: setup
 	$(BIN)/python packaging/check_code_size.py check
 	$(BIN)/python packaging/notices.py check
 	$(BIN)/python packaging/check_process_starts.py
+	$(BIN)/python packaging/check_late_imports.py
 	$(BIN)/python packaging/check_item_delegates.py
 	$(BIN)/python packaging/check_stream_payloads.py
 	$(BIN)/python packaging/check_plain_text_widgets.py

@@ -9,7 +9,11 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from atelier_desk.cli.main import parse_or_exit, utf8_streams, working_folder_gone
+from atelier_desk.cli.parser import FAILED
+from atelier_desk.domain.errors import AtelierError, StorageError
 from atelier_desk.support.garbage_collection import THRESHOLDS
+from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,10 +28,6 @@ EXAMPLE_GOAL = "What is 12*7? Use the calculator."
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns its exit status."""
     gc.set_threshold(*THRESHOLDS)
-    from atelier_desk.cli.main import parse_or_exit, working_folder_gone
-    from atelier_desk.cli.parser import FAILED
-    from atelier_desk.support.i18n import _
-
     given = list(sys.argv[1:] if argv is None else argv)
     arguments = parse_or_exit(given)
     if isinstance(arguments, int):
@@ -57,7 +57,6 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
     """
     from atelier_desk.storage.data_folder.datadir import default_data_dir
     from atelier_desk.support.display_check import desktop_problem
-    from atelier_desk.support.i18n import _
 
     problem = desktop_problem()
     if problem is None:
@@ -73,7 +72,6 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
             if window is not None:
                 window.release()
     from atelier_desk.cli.data_folder_access import run_command
-    from atelier_desk.cli.main import parse_or_exit, utf8_streams
 
     utf8_streams()
     if quick:
@@ -113,7 +111,6 @@ def the_one_window(root: Path, *, quick: bool = False) -> FolderLock | int | Non
             another window was asked; None when that one neither answers nor ends, or the folder is not
             writable: opening then reports why.
     """
-    from atelier_desk.domain.errors import StorageError
     from atelier_desk.storage.data_folder.datadir import DataDir
     from atelier_desk.storage.data_folder.lock import POLL_S, FolderLock
 
@@ -146,9 +143,7 @@ def ask_holder_to_raise(root: Path, *, quick: bool = False) -> int | None:
         return None
     import asyncio
 
-    from atelier_desk.domain.errors import AtelierError
     from atelier_desk.engine.ipc.client import find_holder
-    from atelier_desk.support.i18n import _
 
     async def ask() -> int | None:
         holder = await find_holder(root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import json
@@ -19,7 +20,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge.bridge import Bridge, Opener
+from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
 from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
 from atelier_desk.desktop.widgets.input_guard import InputGuard
@@ -33,8 +36,6 @@ from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 if TYPE_CHECKING:
-    import asyncio
-
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
 
@@ -141,8 +142,6 @@ class Program(QObject):
         self.window.show()
         self._paint_first()
         self.painted()
-        import asyncio
-
         # Imported completely before a second thread imports it: a partly imported pydantic imports more on attribute
         # access, which sometimes fails when two threads do it.
         import pydantic.main  # noqa: F401
@@ -251,10 +250,6 @@ class Program(QObject):
     @staticmethod
     async def _clear_left() -> None:
         """Delete browser files left by a killed program, and return the memory used for starting up."""
-        import asyncio
-
-        from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
-
         await asyncio.to_thread(clear_left)
         await asyncio.to_thread(malloc_tuning.trim)
 
@@ -302,8 +297,6 @@ class Program(QObject):
             self.bridge.jobs.start(self.bridge.engine.settings.update(language=code))
 
     def _switch_language(self, code: str) -> None:
-        from atelier_desk.desktop.settings.language_switch import switch_language
-
         self._shown_language = switch_language(code)
 
     def _on_closing(self) -> None:
@@ -312,15 +305,11 @@ class Program(QObject):
         self._closing = True
         if self._watch is not None and not self._watch.asked:
             self._watch.start()
-        import asyncio
-
         self.window.sidebar.foot.show_connection("closing")
         task = asyncio.get_event_loop().create_task(self._close())
         task.add_done_callback(lambda done: done.exception())
 
     async def _close(self) -> None:
-        import asyncio
-
         try:
             if self.bridge.ready and self.window.presenter is not None:  # without a presenter there is nothing to save
                 async with asyncio.timeout(SAVE_S):

@@ -20,6 +20,7 @@ from atelier_desk.desktop.main_window.loading_page import OpeningPage
 from atelier_desk.desktop.main_window.window_actions import WindowActions
 from atelier_desk.desktop.panes.dock_tabs import hide_replaced_bars
 from atelier_desk.desktop.panes.pane_docks import OPENINGS, Rail
+from atelier_desk.desktop.projects.index_offer import OfferBar
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.sidebar.sidebar_dock import SideColumn
 from atelier_desk.desktop.theme import mark, theme
@@ -181,8 +182,6 @@ class MainWindow(WindowActions):
         self.actions_.shortcuts_changed.connect(self._update_shortcut_texts)
 
     def _make_offers(self) -> None:
-        from atelier_desk.desktop.projects.index_offer import OfferBar
-
         offer = OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
         self.chat.above_composer.addWidget(offer)

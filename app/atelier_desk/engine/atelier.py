@@ -22,22 +22,33 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.engine.importing import imported_data_restrictions
+from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES, service_class
-from atelier_desk.support import background_tasks
+from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+from atelier_desk.llm.secrets import KeyVault, redact
+from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
+from atelier_desk.storage.repositories import Repositories
+from atelier_desk.storage.store import Store
+from atelier_desk.storage.unfinished_runs import at_work
+from atelier_desk.support import background_tasks, logs
 from atelier_desk.support.i18n import N_, set_language
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.agent import AgentConfig
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.model_messages import ImagePart
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.domain.workflow import RunMode, Workflow
+    from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.gateways.model_gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.journal.journal import FaultPoint, Journal
     from atelier_desk.engine.maintenance.system_checks import Check
@@ -48,9 +59,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
     from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder
-    from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.data_folder.schema_version import Upgrading
-    from atelier_desk.storage.store import Store
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +147,6 @@ class Atelier(LazyParts):
         async with AsyncExitStack() as opened:
             if temporary:
                 from atelier_desk.engine.runs.one_prompt import temporary_folder
-                from atelier_desk.llm.secrets import KeyVault
 
                 if data_dir is not None:
                     raise UsageError(N_("A temporary Atelier uses its own folder: leave data_dir out."))
@@ -151,8 +159,6 @@ class Atelier(LazyParts):
             )
             opened.push_async_callback(atelier._close)
             await atelier._apply_settings(fsync, language, start)
-            from atelier_desk.storage.unfinished_runs import at_work
-
             if start or await at_work(atelier.store):
                 # Nobody else has the folder open: runs marked as running were interrupted by a kill, and no listing may
                 # show them otherwise.
@@ -189,7 +195,6 @@ class Atelier(LazyParts):
             NotFoundError, ConflictError: no tool of that name; another tool of that name.
         """
         from atelier_desk.domain.events.run import Dispatch
-        from atelier_desk.domain.workflow import RunMode
         from atelier_desk.engine.runs.turn_stream import until_settled
 
         config, agent_id = await self.find_agent(agent)
@@ -274,8 +279,6 @@ class Atelier(LazyParts):
 
     async def find_agent(self, agent: AgentConfig | str | None) -> tuple[AgentConfig | None, str]:
         """Resolve an agent by name, id or configuration; return the configuration and the id of the stored agent."""
-        from atelier_desk.domain.agent import AgentConfig
-
         if isinstance(agent, AgentConfig):
             await self.agents.check_given(agent)
         if agent is None or isinstance(agent, AgentConfig):
@@ -306,8 +309,6 @@ class Atelier(LazyParts):
         """Go on making vectors that are missing, unless a person paused that. Those that may cost something are offered
         instead.
         """
-        from atelier_desk.domain.memory import EMBEDDING_OFFER
-
         settings = await self.settings.get()
         if self.embedder is None or settings.embedder_paused:
             return
@@ -369,8 +370,6 @@ class Atelier(LazyParts):
 
     async def start(self) -> None:
         """Prepare for runs: tools, memory, the runs of this folder, the built-in agents. Idempotent."""
-        from atelier_desk.engine.importing.imported_data_restrictions import end_runs
-
         async with self._starting:
             if self._started:
                 return
@@ -393,14 +392,6 @@ class Atelier(LazyParts):
             self._tools_loaded = True
 
     async def _open_store(self, data_dir: Path | str | None, vault: KeyVault | None, **options: Any) -> None:
-        from atelier_desk.engine.importing import imported_data_restrictions
-        from atelier_desk.llm.secrets import KeyVault, redact
-        from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
-        from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
-        from atelier_desk.storage.repositories import Repositories
-        from atelier_desk.storage.store import Store
-        from atelier_desk.support import logs
-
         self._redacting, self.vault = logs.add_redactor(redact), vault or KeyVault()
         self.datadir = DataDir(Path(data_dir).absolute() if data_dir else default_data_dir()).ensure()  # noqa: ASYNC240 - no I/O waits here
         self.store = await Store.open(self.datadir.database, clock=self.clock, backups=self.datadir.backups, **options)
@@ -474,7 +465,6 @@ class Atelier(LazyParts):
         from atelier_desk.engine.run.driver_dependencies import RunEnvironment
         from atelier_desk.engine.runs.manager import RunManager
         from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-        from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 
         async def pending(workflow_id: str) -> int:
             return len(await self.repos.questions.pending(workflow_id))
@@ -521,7 +511,6 @@ class Atelier(LazyParts):
         await self.projects.follow_embedder()
 
     async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Responder:
-        from atelier_desk.domain.errors import NotFoundError
         from atelier_desk.engine.runs.effective_agent import chosen
         from atelier_desk.engine.runs.manager import Responder
 

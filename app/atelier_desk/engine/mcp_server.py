@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import AtelierError
@@ -39,7 +40,6 @@ def offered(atelier: Atelier, version: str) -> MCPServer:
     from mcp.server.mcpserver import MCPServer
     from mcp.server.mcpserver.exceptions import ToolError
     from mcp_types import ToolAnnotations
-    from pydantic import ValidationError
 
     class Server(MCPServer):
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
@@ -176,8 +176,6 @@ async def _streams(
 
 def _in_words(function: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
     """Wrap a function so that our own errors are passed on unchanged."""
-    from functools import wraps
-
     from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(function)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import EmbedderSettings
+from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+from atelier_desk.llm.embedders.install_sentence_transformers import installed, missing
 from atelier_desk.llm.interfaces import Embedder
 from atelier_desk.llm.registry import find, provider_types
 from atelier_desk.support.i18n import N_
@@ -46,11 +48,8 @@ async def create_embedder(
     if settings.kind == "none":
         return None
     if settings.kind == "builtin":
-        from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
-
         return BuiltinEmbedder()
     if settings.kind == "sentence-transformers":
-        from atelier_desk.llm.embedders.install_sentence_transformers import installed, missing
         from atelier_desk.llm.embedders.sentence_transformers_embedder import SentenceTransformersEmbedder
 
         if not installed():

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.image_limits import USUAL, PictureLimits
 from atelier_desk.support.i18n import N_
 
@@ -145,8 +146,6 @@ def provider_type(kind: str) -> ProviderType:
     """
     found = find(kind)
     if found is None:
-        from atelier_desk.domain.errors import UsageError
-
         allowed = ", ".join(entry.kind for entry in provider_types())
         raise UsageError(
             N_("Unknown kind of provider {kind}; allowed: {allowed}."), code="kind", kind=kind, allowed=allowed

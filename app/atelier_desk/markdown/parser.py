@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from atelier_desk.markdown import syntax_extensions
 from atelier_desk.markdown.math import add_math, open_formula
 
 if TYPE_CHECKING:
@@ -43,8 +44,6 @@ class Block:
 @cache
 def markdown() -> MarkdownIt:
     """The parser: CommonMark, tables, strikethrough, task lists, formulas, ``dialect``; no HTML."""
-    from atelier_desk.markdown import syntax_extensions
-
     parser = syntax_extensions.parser()
     parser.core.ruler.push("task_lists", _task_lists)
     add_math(parser)

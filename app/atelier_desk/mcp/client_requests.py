@@ -13,7 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
+
+from mcp_types import CreateMessageResult, ElicitResult, ErrorData, ListRootsResult, Root
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError
@@ -167,8 +170,6 @@ class Answers:
         )
 
     async def _answered(self, make: Any) -> Any:
-        from mcp_types import CreateMessageResult, ElicitResult, ErrorData
-
         if len(self.open) != 1:
             self.note("warning", NOT_ONE)
             return ErrorData(code=_INTERNAL, message=NOT_ONE)
@@ -250,7 +251,6 @@ class Answers:
 
 def responses(answers: Mapping[str, Mapping[str, object]]) -> dict[str, InputResponse]:
     """Convert answers to the SDK's types."""
-    from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult
 
     def made(answer: Mapping[str, object]) -> InputResponse:
         kind = ElicitResult if "action" in answer else ListRootsResult if "roots" in answer else CreateMessageResult
@@ -260,10 +260,6 @@ def responses(answers: Mapping[str, Mapping[str, object]]) -> dict[str, InputRes
 
 
 def _roots(folders: Sequence[str]) -> Any:
-    from pathlib import Path
-
-    from mcp_types import ListRootsResult, Root
-
     return ListRootsResult(
         roots=[Root.model_validate({"uri": Path(each).as_uri(), "name": Path(each).name}) for each in folders]
     )

@@ -13,12 +13,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mcp import Client
+from mcp_types import Implementation, InputRequiredResult, RootsListChangedNotification
+
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
 from atelier_desk.mcp import errors, http, listing, resource_templates, sdk, stdio
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.list_validation import Entries
+from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
 from atelier_desk.mcp.variable_resolution import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
@@ -29,10 +33,8 @@ from atelier_desk.workspace.processes.command_process import CHECK_S, Order
 
 if TYPE_CHECKING:
     import httpx2
-    from mcp import Client
-    from mcp_types import CallToolResult, InputRequiredResult
+    from mcp_types import CallToolResult
 
-    from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
     from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 
 log = logging.getLogger(__name__)
@@ -171,8 +173,6 @@ class Connection:
                 told(round(100 * progress / total) if total and total > 0 else 0, (message or "")[:500])
 
         async def ask(client: Client) -> CallToolResult | InputRequiredResult:
-            from mcp_types import InputRequiredResult
-
             await self._send_roots(client)
             sent, opaque, again = responses(given or {}) if sdk.modern(client) else {}, state, False
             for round_ in range(MAX_ROUNDS):
@@ -202,8 +202,6 @@ class Connection:
 
     async def _send_roots(self, client: Client) -> None:
         """Notify servers of the older revisions when the shared folders change."""
-        from mcp_types import RootsListChangedNotification
-
         told, roots = self.answers.roots_sent, self.answers.roots
         if told is not None and roots != told and not sdk.modern(client):
             self.answers.roots_sent = roots
@@ -398,9 +396,6 @@ class Connection:
     _stopping = False
 
     async def _made(self, closing: asyncio.Event, ended: stdio.Ended) -> Client:
-        from mcp import Client
-        from mcp_types import Implementation
-
         server = self.server
         values = await self._resolve(server)
         if server.transport == "http":
@@ -470,8 +465,6 @@ class Connection:
                     N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0]
                 )
                 raise errors.not_started(server.name, server.command, problem)
-            from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
-
             roots = (folder,) if server.folder else ()
             self._protected_files = ServerProtectedFiles(self._files, server.name, roots)
             box = sandbox.working(

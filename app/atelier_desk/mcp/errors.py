@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
+
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpError
@@ -59,9 +63,6 @@ def explained(
 
 
 def _by_class(inner: BaseException, server: str, answered: Answered | None) -> McpError:
-    from mcp.shared.exceptions import MCPError
-    from pydantic import ValidationError
-
     if isinstance(inner, MCPError):
         if inner.code == CLOSED:
             return McpError(
@@ -204,14 +205,10 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def _is_cancelled(error: BaseException) -> bool:
-    import asyncio
-
     return isinstance(error, asyncio.CancelledError)
 
 
 def _first(error: BaseException) -> str:
-    from pydantic import ValidationError
-
     if isinstance(error, ValidationError):
         first = error.errors(include_url=False, include_input=False)[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"

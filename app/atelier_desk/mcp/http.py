@@ -5,15 +5,15 @@ from __future__ import annotations
 import zlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import httpx2
+from mcp.client.streamable_http import streamable_http_client
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.network.proxy_routing import routed_transport
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
-
-if TYPE_CHECKING:
-    import httpx2
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """Bytes of one answer, or of one event of a stream."""
@@ -75,9 +75,6 @@ async def talk(
     ``over`` is called when the server exceeds a limit; ``answered`` records which, ``entries`` the rejected
     list entries.
     """
-    import httpx2
-    from mcp.client.streamable_http import streamable_http_client
-
     pace = message_limits.MessageRate()
 
     answered.auth = auth
@@ -163,8 +160,6 @@ class _Said(_Stream):
 
 
 def _as_stream(content: AsyncIterator[bytes], source: Any) -> Any:
-    import httpx2
-
     class Read(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
             async for piece in content:

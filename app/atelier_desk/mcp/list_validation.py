@@ -9,6 +9,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
+from mcp.shared.inbound import find_invalid_x_mcp_header
+from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest, JSONRPCResponse, methods
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
 from atelier_desk.domain.mcp import McpRejected, RejectedKind
 from atelier_desk.support.readable_text import shorten
 
@@ -52,8 +57,6 @@ class Entries:
 
     def on_sent(self, message: object) -> None:
         """Record a request to the server."""
-        from mcp_types import PROTOCOL_VERSION_META_KEY, JSONRPCRequest
-
         if not isinstance(message, JSONRPCRequest):
             return
         params = message.params or {}
@@ -64,8 +67,6 @@ class Entries:
 
     def on_received(self, message: Any) -> None:
         """Remove invalid entries from a list, and add fields that the newest revision may omit."""
-        from mcp_types import JSONRPCResponse
-
         asked = self._open.pop(message.id, None) if isinstance(message, JSONRPCResponse) else None
         if asked is None:
             return
@@ -102,9 +103,6 @@ class Entries:
         return not why
 
     def _problem_of_tool(self, name: object, said: Mapping[str, Any], version: str) -> str:
-        from mcp.shared.inbound import find_invalid_x_mcp_header
-        from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
         if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
             return f"its name must have 1 to {LONGEST_NAME} characters"
         if name in self._tools:
@@ -118,9 +116,6 @@ class Entries:
 
 def _problem(method: str, version: str, key: str, entry: Any) -> str:
     """What is wrong with an entry, in words; empty when it is valid."""
-    from mcp_types import methods
-    from pydantic import ValidationError
-
     page = {key: [entry], "resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
     try:
         methods.parse_server_result(method, version, page)

@@ -13,8 +13,11 @@ import logging
 import secrets
 import time
 import webbrowser
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import SplitResult, parse_qs, urlsplit
+
+from mcp.client.auth.utils import is_valid_client_metadata_url
+from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.llm.secrets import KeyVault, remember
@@ -23,9 +26,6 @@ from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.web.address import is_own_name, kind_of, number
 from atelier_desk.web.dialing import Resolver, system_resolver
-
-if TYPE_CHECKING:
-    from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 log = logging.getLogger(__name__)
 WAIT_S = 300.0
@@ -85,8 +85,6 @@ class StoredTokens:
         await in_storage_thread(self._vault.store, self._entry, json.dumps(self.metadata, separators=(",", ":")))
 
     async def get_tokens(self) -> OAuthToken | None:
-        from mcp.shared.auth import OAuthToken
-
         tokens = self.metadata.get("tokens")
         return OAuthToken.model_validate(tokens) if tokens else None
 
@@ -101,8 +99,6 @@ class StoredTokens:
         await self.note(**values)
 
     async def get_client_info(self) -> OAuthClientInformationFull | None:
-        from mcp.shared.auth import OAuthClientInformationFull
-
         if self._server.client_id and (self._secret or not document_of(self._server)):
             # A manually registered client takes precedence over a registered one.
             how = {"token_endpoint_auth_method": "client_secret_basic" if self._secret else "none"}
@@ -127,8 +123,6 @@ def document_of(server: McpServer) -> str | None:
 
     Servers that read such documents accept it without registration.
     """
-    from mcp.client.auth.utils import is_valid_client_metadata_url
-
     return server.client_id if is_valid_client_metadata_url(server.client_id) else None
 
 

@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
+from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
+from mcp_types import ResourceTemplateReference
+
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpTemplate
 from atelier_desk.mcp.list_validation import Entries
@@ -51,8 +54,6 @@ async def proposed(
     """Values the server suggests for a variable that begins with ``typed``; may be empty."""
     if client.server_capabilities.completions is None:
         return []
-    from mcp_types import ResourceTemplateReference
-
     asked = {"name": variable, "value": typed[:LONGEST]}
     known = {name: value for name, value in others.items() if value and name != variable}
     result = await client.complete(ResourceTemplateReference(uri=template.uri), asked, known or None)
@@ -66,8 +67,6 @@ def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str
     Raises:
         UsageError: a variable is missing or unknown; the text names server and variables.
     """
-    from mcp.shared.uri_template import UriTemplate
-
     given = {name: value.strip() for name, value in values.items() if value.strip()}
     known = ", ".join(template.variables) or "-"
     if unknown := [name for name in given if name not in template.variables]:
@@ -84,8 +83,6 @@ def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str
 
 def _template(each: ResourceTemplate) -> McpTemplate | None:
     """A template as listed; None for one that nobody could fill in."""
-    from mcp.shared.uri_template import InvalidUriTemplate, UriTemplate
-
     if len(each.uri_template) > LONGEST or not each.uri_template.isprintable():
         return None
     try:

@@ -9,11 +9,16 @@ import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from mcp.shared.exceptions import MCPError
+from mcp_types import ElicitRequest, InputRequiredResult
+from mcp_types.jsonrpc import HEADER_MISMATCH, URL_ELICITATION_REQUIRED
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
 from atelier_desk.mcp import listing
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp_types import InputRequiredResult
 
 
 def program_version() -> str:
@@ -23,18 +28,11 @@ def program_version() -> str:
 
 def modern(client: Client) -> bool:
     """Whether the server uses revision 2026-07-28 or later."""
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
     return client.protocol_version in MODERN_PROTOCOL_VERSIONS
 
 
 def pages_of(error: Exception) -> InputRequiredResult | None:
     """Pages a person must open first, if a server of 2025-11-25 refused a call for that."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types import ElicitRequest, InputRequiredResult
-    from mcp_types.jsonrpc import URL_ELICITATION_REQUIRED
-    from pydantic import ValidationError
-
     if not isinstance(error, MCPError) or error.code != URL_ELICITATION_REQUIRED or not isinstance(error.data, dict):
         return None
     wanted = error.data.get("elicitations")
@@ -49,9 +47,6 @@ def pages_of(error: Exception) -> InputRequiredResult | None:
 
 async def relisted(error: Exception, client: Client) -> bool:
     """Whether to repeat the call: its headers came from an old definition of the tool."""
-    from mcp.shared.exceptions import MCPError
-    from mcp_types.jsonrpc import HEADER_MISMATCH
-
     if not isinstance(error, MCPError) or error.code != HEADER_MISMATCH or not modern(client):
         return False
     async for _page in listing.pages(client.list_tools):
@@ -70,8 +65,6 @@ async def ping(client: Client) -> None:
 
     The newest revision has no ping; every server answers a request for its own description.
     """
-    from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-
     if client.protocol_version in MODERN_PROTOCOL_VERSIONS:
         await client.session.send_discover(client.protocol_version)
         return

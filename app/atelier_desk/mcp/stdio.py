@@ -14,6 +14,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import anyio
+from mcp.shared.message import SessionMessage
+from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
+
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.workspace.processes.command_process import Guarded, Order
@@ -51,10 +55,6 @@ async def talk(
     Raises:
         OSError: the program cannot be started.
     """
-    import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
-
     program = await StdioProcess.start(order)
     ended.pid = program.pid
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)

@@ -14,6 +14,8 @@ from collections.abc import Collection
 from io import BytesIO
 from typing import TYPE_CHECKING
 
+from PIL import Image, ImageOps
+
 from atelier_desk.domain.image_limits import JPEG, PNG
 from atelier_desk.domain.limits import PICTURE_PIXELS
 from atelier_desk.media.image_headers import kind_of, size_of
@@ -41,8 +43,6 @@ _FAULTS = (OSError, ValueError, SyntaxError, EOFError, zlib.error, KeyError, Ind
 
 def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
     """The image within ``side`` pixels and ``most`` bytes, of one of the media types ``kinds``."""
-    from PIL import Image
-
     kind, size = kind_of(data), size_of(lambda offset, count: data[offset : offset + count])
     if not kind:
         raise Refused("not_a_picture")
@@ -64,8 +64,6 @@ def made(data: bytes, side: int, most: int, kinds: Collection[str]) -> Reply:
 
 
 def _converted(picture: Picture, side: int, most: int) -> Reply:
-    from PIL import Image, ImageOps
-
     profile = picture.info.get("icc_profile")
     clear = picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from babel.numbers import format_decimal
+
 from atelier_desk.support.i18n import _, language
 
 if TYPE_CHECKING:
@@ -25,8 +27,6 @@ def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
         )
     if found.balance is None:
         return _("The service answers and accepts the key.")
-    from babel.numbers import format_decimal
-
     return _(
         "The service answers and accepts the key. Credits left: {count}.",
         count=format_decimal(found.balance, locale=language()),

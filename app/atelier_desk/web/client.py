@@ -11,6 +11,7 @@ from functools import lru_cache
 from types import TracebackType
 from typing import Any
 
+import certifi
 import httpcore
 
 from atelier_desk.domain.errors import ToolError
@@ -61,8 +62,6 @@ def trusted() -> ssl.SSLContext:
 
     Reads files.
     """
-    import certifi
-
     context = ssl.create_default_context()
     context.load_verify_locations(cafile=certifi.where())
     return context

@@ -20,6 +20,7 @@ from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.domain.usage import Paying, uncounted
 from atelier_desk.llm.network.http_client import HttpClient, RawBody, Timeouts
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.web.address import read
 from atelier_desk.web.service_keys import credentials
 
 if TYPE_CHECKING:
@@ -206,8 +207,6 @@ class MediaGenerator:
 
     async def _fetched(self, url: str, service: str, most: int) -> bytes:
         """Download a result from the service's own host or a public one."""
-        from atelier_desk.web.address import read
-
         async with self._web.client(_only(service)) as client:
             answer = await client.get(read(url), most=most, seconds=120.0)
         if answer.status != 200 or answer.cut or answer.elsewhere:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from http import HTTPStatus
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -20,6 +21,8 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import LIMIT_S, ask_once
+from atelier_desk.web.address import read
+from atelier_desk.web.address import read as address_of
 from atelier_desk.web.browser.browser_discovery import KNOWN, SUPPORTED, Installed, find
 from atelier_desk.web.cache import FRESH_S, CachedPage, PageCache, good_for
 
@@ -179,8 +182,6 @@ class Web:
         Raises:
             ToolError: it cannot or may not be fetched or parsed.
         """
-        from atelier_desk.web.address import read
-
         address = read(url)
         async with self.client(allowed, barred) as client:
             return await self._page(client, address, address, force=force)
@@ -200,8 +201,6 @@ class Web:
         Raises:
             ToolError: the first page cannot or may not be fetched; other failures are part of the result.
         """
-        from atelier_desk.web.address import read
-
         first = read(url)
         result = Crawled()
         until = self._clock.monotonic() + CRAWL_S
@@ -229,8 +228,6 @@ class Web:
     @staticmethod
     def _next(page: Page, first: Address, wanted: Crawl, known: set[str]) -> list[Address]:
         """New links of a page within the site that match the patterns."""
-        from atelier_desk.web.address import read
-
         found = []
         for link in page.links:
             with suppress(ToolError):
@@ -247,8 +244,6 @@ class Web:
         return found
 
     async def _page(self, client: WebClient, address: Address, asked: Address, *, force: bool) -> Page:
-        from atelier_desk.web.address import read as address_of
-
         client.dialer.on_the_way(address, asked)
         browser = await in_tool_thread(self.browser)
         kept = None if force else await in_tool_thread(self.cache.get, address.url)
@@ -333,8 +328,6 @@ def _most(kind: str) -> int:
 
 
 def _reason(status: int) -> str:
-    from http import HTTPStatus
-
     with suppress(ValueError):
         return f"{status} {HTTPStatus(status).phrase}"
     return str(status)

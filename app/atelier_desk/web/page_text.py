@@ -9,6 +9,7 @@ Pages are untrusted: one that takes unlimited time or memory must end this proce
 
 from __future__ import annotations
 
+import codecs
 import re
 from contextlib import suppress
 from typing import Any
@@ -93,8 +94,6 @@ def decoded(data: bytes, said: str = "") -> str:
 
 
 def _codec(name: str) -> str:
-    import codecs
-
     plain = name.strip().strip("\"'").lower().replace("-", "_")
     plain = {
         "x_sjis": "shift_jis",

@@ -12,6 +12,7 @@ import ssl
 from urllib.parse import unquote, urlsplit
 
 import httpcore
+from socksio import ProtocolError, socks5
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.llm.network.proxy_and_certificates import ProxyUse
@@ -94,8 +95,6 @@ async def _connect(
 async def _socks(
     stream: httpcore.AsyncNetworkStream, proxy: ProxyUse, ip: str, port: int, user: str, password: str, timeout: float
 ) -> None:
-    from socksio import ProtocolError, socks5
-
     talk = socks5.SOCKS5Connection()
     method = socks5.SOCKS5AuthMethod.USERNAME_PASSWORD if user else socks5.SOCKS5AuthMethod.NO_AUTH_REQUIRED
     try:

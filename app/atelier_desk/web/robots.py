@@ -7,6 +7,8 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
+from protego import Protego
+
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import Address
@@ -111,6 +113,4 @@ class Robots:
 
 
 def _parse(body: bytes) -> object:
-    from protego import Protego
-
     return Protego.parse(body.decode("utf-8", "replace"))

@@ -13,6 +13,9 @@ from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.domain.usage import Paying, uncounted
+from atelier_desk.llm.errors import ErrorLocation
+from atelier_desk.llm.network.http_client import HttpClient, Timeouts
+from atelier_desk.llm.network.proxy_and_certificates import find_proxy
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -93,8 +96,6 @@ class Searcher:
 
     async def ask(self, method: str, path: str, payload: object = None, *, header: str = "", before: str = "") -> Any:
         """The JSON answer of the service."""
-        from atelier_desk.llm.network.http_client import HttpClient, Timeouts
-
         engine = ENGINES[self.settings.search]
         key = (
             credentials(self._vault, self.settings.search, engine.title, self.settings.key_env, header, before)
@@ -111,9 +112,6 @@ class Searcher:
 
 
 async def _public(searcher: Searcher, query: str, limit: int) -> list[WebHit]:
-    from atelier_desk.llm.errors import ErrorLocation
-    from atelier_desk.llm.network.proxy_and_certificates import find_proxy
-
     proxy = find_proxy(ErrorLocation("web"), "https://duckduckgo.com")
     try:
         rows = await in_tool_thread(public_pages, query, limit, proxy.url if proxy is not None else None)

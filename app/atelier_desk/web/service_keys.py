@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderConfig
+from atelier_desk.llm.registry import any_server_type
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
 
@@ -24,8 +25,6 @@ def credentials(
     Without a key it raises ``ProviderError`` (code ``auth``), or returns no header unless a key is
     ``needed``.
     """
-
-    from atelier_desk.llm.registry import any_server_type
 
     async def give() -> dict[str, str]:
         config = ProviderConfig(name=entry(service), kind=any_server_type().kind, api_key_env=key_env)

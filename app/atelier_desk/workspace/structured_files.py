@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.text_files import Text, decode
@@ -41,8 +42,6 @@ def _problem(ending: str, data: bytes) -> str:
         return "it is binary"
     try:
         if ending == ".toml":
-            import tomllib
-
             tomllib.loads(text.text)
         elif ending in (".yaml", ".yml"):
             import yaml  # slow to import, and only needed for such files

@@ -258,7 +258,7 @@ async def test_restore_confirms_closes_the_engine_and_reopens_it(
         done.append((path, root, bridge.stopped, from_elsewhere))
         return SimpleNamespace(**{**vars(INFO), "own": own})
 
-    monkeypatch.setattr("atelier_desk.engine.services.data_folder_and_backups.restore_backup", restore)
+    monkeypatch.setattr("atelier_desk.desktop.settings.pages.data.restore_backup", restore)
     atelier.set("data", "backup_is_own", own)
     reopened: list[bool] = []
     bridge.engine_opened.connect(lambda: reopened.append(True))
@@ -287,7 +287,7 @@ async def test_compacting_confirms_closes_the_engine_and_reopens_it(
         done.append((root, bridge.stopped))
         return SimpleNamespace(before=3_000_000, after=1_000_000)
 
-    monkeypatch.setattr("atelier_desk.engine.services.data_folder_and_backups.compact_database", compact)
+    monkeypatch.setattr("atelier_desk.desktop.settings.pages.data.compact_database", compact)
     reopened: list[bool] = []
     bridge.engine_opened.connect(lambda: reopened.append(True))
     find("data-compact").click()
@@ -319,7 +319,7 @@ async def test_a_restore_tells_how_far_it_is_and_can_be_stopped_until_it_replace
         busy.stop.click()
         await asyncio.sleep(60)
 
-    monkeypatch.setattr("atelier_desk.engine.services.data_folder_and_backups.restore_backup", restore)
+    monkeypatch.setattr("atelier_desk.desktop.settings.pages.data.restore_backup", restore)
     reopened: list[bool] = []
     bridge.engine_opened.connect(lambda: reopened.append(True))
     page.restore_backup(tmp_path / "b.zip")

@@ -103,7 +103,7 @@ async def test_a_failure_of_the_repair_library_is_an_error_for_the_model(monkeyp
     def fail(*args: object, **options: object) -> None:
         raise RecursionError
 
-    monkeypatch.setattr("json_repair.repair_json", fail)
+    monkeypatch.setattr("atelier_desk.llm.dialects.argument_parsing.repair_json", fail)
     parsed = await parse_arguments("{'a': 1}")
     assert "not valid JSON" in (parsed.error or "")
 

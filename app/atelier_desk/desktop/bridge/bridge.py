@@ -9,6 +9,7 @@ asyncio and logging are imported on first use: the window is painted before that
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
 from collections import deque
@@ -153,8 +154,6 @@ class Bridge(QObject):
 
     async def run(self, service: str, method: str, args: tuple[object, ...], fields: dict[str, object]) -> Any:
         """Call a coroutine method on the engine's loop and await its result here. Only for ``engine``."""
-        import asyncio
-
         if self._closing:
             raise asyncio.CancelledError
         thread, opened = self._thread, self.opened

@@ -5,17 +5,16 @@ asyncio and logging are imported on first use: the window is painted before that
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections.abc import Callable, Coroutine, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from PySide6.QtCore import QObject
 
 from atelier_desk.desktop.widgets.language_theme_bindings import Sentence
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import _
-
-if TYPE_CHECKING:
-    import asyncio
 
 T = TypeVar("T")
 
@@ -24,8 +23,6 @@ def error_text(error: BaseException) -> Sentence:
     """An error as a sentence in the current language; an unexpected one is logged with its traceback."""
     if isinstance(error, AtelierError):
         return Sentence(lambda: error.localized(_))
-    import logging
-
     logging.getLogger(__name__).error("unforeseen error in the window", exc_info=error)
     kind, text = type(error).__name__, str(error)
     return Sentence(lambda: _("Unexpected error ({kind}): {error}", kind=kind, error=text))
@@ -48,8 +45,6 @@ class Jobs:
 
         A running job with the same non-empty key is cancelled: only the newest counts.
         """
-        import asyncio
-
         if key:
             for task in [task for task, name in self._tasks.items() if name == key]:
                 task.cancel()
@@ -85,8 +80,6 @@ class Jobs:
 
     async def settled(self) -> None:
         """Wait until no job is running, including jobs started by others."""
-        import asyncio
-
         while self._tasks:
             await asyncio.wait(list(self._tasks))
             await asyncio.sleep(0)

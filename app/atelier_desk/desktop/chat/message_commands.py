@@ -12,10 +12,16 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import key_of
 from atelier_desk.desktop.chat.compose.regenerate_notice import regenerate_text
+from atelier_desk.desktop.chat.markdown.plain_text import plain_text, spoken_text
 from atelier_desk.desktop.chat.text_to_speech import Speaker, no_voice_words
+from atelier_desk.desktop.chat.transcript.message_widgets import UserBubble
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
+from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
+from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import shorten
@@ -237,8 +243,6 @@ class MessageCommands(QObject):
             self._call(command, entry, self._host)
 
     def _current(self, applies: Test) -> Entry | None:
-        from atelier_desk.desktop.chat.transcript.view import EntryWidget
-
         view = self._view
         widget = QApplication.focusWidget()
         while widget is not None and not isinstance(widget, EntryWidget):
@@ -255,22 +259,15 @@ class MessageCommands(QObject):
         self._host.copy(selected or entry.content, formatted=not selected and entry.kind != "user")
 
     def copy_text(self, entry: Entry, selected: str = "") -> None:
-        from atelier_desk.desktop.chat.markdown.plain_text import plain_text
-
         self._host.copy(selected or (entry.content if entry.kind == "user" else plain_text(entry.content)))
 
     def export(self, entry: Entry) -> None:
-        from atelier_desk.desktop.file_dialogs.exporting import ask_export
-        from atelier_desk.desktop.panes.pane_base import toasts_of
-
         async def text() -> str:
             return entry.content
 
         ask_export(self._view, self._bridge.jobs, toasts_of(self._view), self._title(entry), text)
 
     def print_(self, entry: Entry) -> None:
-        from atelier_desk.desktop.file_dialogs.exporting import ask_print
-
         ask_print(self._view.window(), self._title(entry), entry.content)
 
     def _title(self, entry: Entry) -> str:
@@ -279,16 +276,12 @@ class MessageCommands(QObject):
 
     def read_aloud(self, entry: Entry, selected: str = "") -> None:
         """Read a message aloud, or stop reading it; explain if the system cannot."""
-        from atelier_desk.desktop.chat.markdown.plain_text import spoken_text
-
         if not self.can_speak:
             self.status_changed.emit(no_voice_words())
             return
         self.speaker.toggle(entry.id, selected or spoken_text(entry.content))
 
     def edit(self, entry: Entry) -> None:
-        from atelier_desk.desktop.chat.transcript.message_widgets import UserBubble
-
         self._view.reveal(entry)
         widget = self._view.widget_of(entry)
         if isinstance(widget, UserBubble):
@@ -312,8 +305,6 @@ class MessageCommands(QObject):
 
     def choose_model(self, entry: Entry) -> None:
         """Show the model picker at the pointer, or centred on the transcript; the model that answered is marked."""
-        from atelier_desk.desktop.widgets.picker import PickerMenu
-
         view = self._view
         if not self._models.choices:
             self.status_changed.emit(_("No models available."))
@@ -383,6 +374,4 @@ class MessageCommands(QObject):
 
 def brief(text: str) -> str:
     """A message shortened to a line of a list."""
-    from atelier_desk.desktop.chat.markdown.plain_text import plain_text
-
     return shorten(" ".join(plain_text(text).split()), EXCERPT)

@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
+from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
 from atelier_desk.desktop.chat.compose.queue_controller import QueueController
 from atelier_desk.desktop.chat.compose.queue_strip import QueueStrip
 from atelier_desk.desktop.chat.compose.send_controller import SendController
 from atelier_desk.desktop.chat.compose.slash_commands import SlashCommandController
 from atelier_desk.desktop.chat.compose.transcript_image_folders import picture_folders
+from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
@@ -29,6 +31,10 @@ from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.chat.turn_changed_files import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.chat.usage_meter import BudgetWatch
+from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
+from atelier_desk.desktop.panes.pane_base import offer_undo
+from atelier_desk.desktop.questions.approval_controller import approval_controller
+from atelier_desk.desktop.questions.approval_group import waiting_cards
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
@@ -37,6 +43,7 @@ from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.desktop.workspace_folders.button import FolderButton
 from atelier_desk.desktop.workspace_folders.controller import FolderController
+from atelier_desk.domain.errors import AtelierError
 from atelier_desk.llm.registry import builtin_type
 from atelier_desk.presentation.rows.transcript_entries import Change
 from atelier_desk.support.i18n import N_, _
@@ -45,8 +52,6 @@ if TYPE_CHECKING:
     import asyncio
 
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
-    from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
     from atelier_desk.desktop.chat.sub_agent_page import AgentPage
     from atelier_desk.domain.agent import Agent, Choices
     from atelier_desk.domain.stream.event import Topic
@@ -174,8 +179,6 @@ class ChatPanel(QWidget):
 
     def return_focus(self, window: QWidget) -> ComposerFocus:
         """Start returning the focus to the visible composer when the focused widget of this window disappears."""
-        from atelier_desk.desktop.chat.compose.composer_focus import ComposerFocus
-
         composer_focus = self._composer_focus = ComposerFocus(window, self._field_in_view)
         self.workflow_shown.connect(lambda *_: composer_focus.back())
         self.workflow_chosen_again.connect(composer_focus.back)
@@ -197,8 +200,6 @@ class ChatPanel(QWidget):
             chain(self.view, tab_stops(self.empty))
         field = self._field_in_view()
         if field is not None and self.host.approvals is not None and len(self.host.approvals):
-            from atelier_desk.desktop.questions.approval_group import waiting_cards
-
             chain(field, (each for card in waiting_cards(self) for each in card.stops()))
 
     @property
@@ -263,8 +264,6 @@ class ChatPanel(QWidget):
     def _open_approvals(self) -> None:
         """Connect the pending approvals, which one controller holds for the window; called after the first paint."""
         if self.host.approvals is None:
-            from atelier_desk.desktop.questions.approval_controller import approval_controller
-
             self.host.bridge = self.bridge
             self.host.approvals = approval_controller(self.bridge)
             self.host.approvals.decided.connect(
@@ -287,8 +286,6 @@ class ChatPanel(QWidget):
         self.bridge.jobs.start(self._add_agent(key), f"add {key}")
 
     async def _add_agent(self, key: str) -> None:
-        from atelier_desk.desktop.panes.pane_base import offer_undo
-
         agents, before = self.bridge.engine.agents, self.choices.agent
         made: Agent = await agents.import_config(await agents.ready(key))
         await self.choices.load()
@@ -316,8 +313,6 @@ class ChatPanel(QWidget):
         if self._starter is None:
             if provider != builtin_type().kind:
                 return
-            from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
-
             self._starter = StarterNotice(self)
             self._starter.better_models_requested.connect(self.better_models_requested)
             self.above_composer.addWidget(self._starter)
@@ -373,8 +368,6 @@ class ChatPanel(QWidget):
 
     def open_settings(self) -> None:
         """Open the settings of this workflow."""
-        from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
-
         agent = self.choices.agent
         if agent is None:
             return
@@ -384,8 +377,6 @@ class ChatPanel(QWidget):
 
     async def _save_settings(self, dialog: WorkflowSettings, choices: Choices) -> None:
         """Save the workflow settings; the dialog remains open if the engine refuses them."""
-        from atelier_desk.domain.errors import AtelierError
-
         try:
             await self.choices.choose_now(choices)
         except AtelierError as error:

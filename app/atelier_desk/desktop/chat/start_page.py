@@ -24,12 +24,17 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from atelier_desk.desktop.first_start.welcome_and_examples import GOALS
+from atelier_desk.desktop.panes.time_format import ago
+from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
+from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows, RecentFolders
+from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.readable_text import visible
 
@@ -102,8 +107,6 @@ class RecentButton(QPushButton):
     """A recent workflow: name and time of its last activity."""
 
     def __init__(self, parent: QWidget, workflow: Workflow) -> None:
-        from atelier_desk.desktop.panes.time_format import ago
-
         super().__init__(parent)
         self.setObjectName("recent-workflow")
         self.setAutoDefault(False)
@@ -239,8 +242,6 @@ class StartPage(QScrollArea):
 
     def _make_folders(self, body: QWidget) -> QWidget:
         """Create the row with the new workflow's folders and a button to add one."""
-        from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows, RecentFolders
-
         box = control(QWidget(body), "start-folders")
         grant = control(QPushButton(box), "start-grant", N_("Grant folder access…"), on=self._folders.ask)
         grant.setAutoDefault(False)
@@ -274,8 +275,6 @@ class StartPage(QScrollArea):
                 button.setChecked(button.property("agent") == chosen)
 
     def _fill_agents(self) -> None:
-        from atelier_desk.engine.services.agent_gallery import READY
-
         for button in self._group.buttons():
             self._group.removeButton(button)
         cards: list[QWidget] = []
@@ -300,13 +299,9 @@ class StartPage(QScrollArea):
         self.agents.set_items(cards)
 
     def _open_gallery(self) -> None:
-        from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
-
         self.gallery = open_gallery(self.more, self.ready_chosen.emit)
 
     def _fill_examples(self) -> None:
-        from atelier_desk.desktop.first_start.welcome_and_examples import GOALS
-
         cards: list[QWidget] = []
         for number, (title, goal) in enumerate([each[:2] for each in GOALS], 1):
             card = CardButton(self._body, f"example-{number}", wraps=True)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
 
+from atelier_desk.domain.events.run import Dispatch
+
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
@@ -46,8 +48,6 @@ class TranscriptActions(QObject):
 
     def send_to_agent(self, run_id: str, text: str, strategy: str = "queue") -> None:
         """Send a message to one agent of the team."""
-        from atelier_desk.domain.events.run import Dispatch
-
         self._once(
             "say",
             run_id + text,

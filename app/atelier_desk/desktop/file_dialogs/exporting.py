@@ -7,16 +7,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QMarginsF, QMimeData, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QMimeData, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QPageLayout, QPageSize, QPdfWriter, QTextDocument
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.sidebar.export_file_names import file_name
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.engine.export.markdown_to_html import page, part
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QTextDocument
     from PySide6.QtWidgets import QFileDialog, QWidget
 
     from atelier_desk.desktop.bridge.jobs import Jobs
@@ -32,8 +32,6 @@ Text = Callable[[], Awaitable[str]]
 
 def copy(text: str, html: str | None = None) -> None:
     """Copy Markdown to the clipboard, with rich text for word processors."""
-    from atelier_desk.engine.export.markdown_to_html import part
-
     data = QMimeData()
     data.setText(text)
     data.setHtml(part(text) if html is None else html)
@@ -77,9 +75,6 @@ def _write(path: Path, title: str, text: str) -> None:
 
 def pdf(title: str, text: str) -> bytes:
     """The bytes of a PDF on A4. Slow: call it in a thread."""
-    from PySide6.QtCore import QBuffer, QIODevice
-    from PySide6.QtGui import QPageLayout, QPageSize, QPdfWriter
-
     out = QBuffer()
     out.open(QIODevice.OpenModeFlag.WriteOnly)
     writer = QPdfWriter(out)
@@ -93,10 +88,6 @@ def pdf(title: str, text: str) -> bytes:
 
 
 def _laid_out(title: str, text: str) -> QTextDocument:
-    from PySide6.QtGui import QTextDocument
-
-    from atelier_desk.engine.export.markdown_to_html import page
-
     made = QTextDocument()
     made.setHtml(page(text, title))
     return made

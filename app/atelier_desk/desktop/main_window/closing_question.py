@@ -5,6 +5,7 @@ They continue to cost money, now or at the next start, only if the user chose th
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,13 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QMessageBox
 
 from atelier_desk.desktop.system.tray_icon import there_is_a_tray
+from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from atelier_desk.desktop.main_window.window_actions import WindowActions
-    from atelier_desk.desktop.widgets.message_box import MessageBox
 
 log = logging.getLogger(__name__)
 
@@ -51,8 +52,6 @@ class ClosingQuestion(QObject):
             self._window.bridge.jobs.once("close", self._ask)
 
     async def _ask(self) -> None:
-        import asyncio
-
         working: dict[str, str] = {}
         try:
             async with asyncio.timeout(ANSWERS_S):
@@ -65,8 +64,6 @@ class ClosingQuestion(QObject):
             self._end()
 
     def _open(self, working: dict[str, str]) -> None:
-        from atelier_desk.desktop.widgets.message_box import MessageBox
-
         window, role = self._window, QMessageBox.ButtonRole
         window.raise_up()  # it may already be in the background
         box = self._box = MessageBox(window, "closing-question")

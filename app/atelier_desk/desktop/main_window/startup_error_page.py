@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import platform
+import traceback
+
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
+from atelier_desk import __version__
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
@@ -91,11 +95,6 @@ class StartupErrorPage(QWidget):
 
     def details(self) -> str:
         """The text a user can send to support."""
-        import platform
-        import traceback
-
-        from atelier_desk import __version__
-
         trace = "".join(traceback.format_exception(self._error)) if self._error is not None else ""
         return (
             f"Atelier {__version__}\n{platform.platform()} Python "

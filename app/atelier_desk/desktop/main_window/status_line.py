@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from atelier_desk.presentation.api_key_text import MISSING
 from atelier_desk.presentation.run_notices import LIMITS
 
 if TYPE_CHECKING:
@@ -61,8 +62,6 @@ class StatusWatch(QObject):
             self._window.bridge.jobs.start(self._check_key(), "key of the model")
 
     async def _check_key(self) -> None:
-        from atelier_desk.presentation.api_key_text import MISSING
-
         states = await self._window.bridge.engine.keys.states()
         provider, _model = self._window.chat.choices.model
         self._window.sidebar.foot.show_key_missing(states.get(provider) in MISSING or provider in self._refused)

@@ -7,12 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.main_window.action_registry import ActionSpec, action
 from atelier_desk.desktop.main_window.child_windows import ChildWindows
 from atelier_desk.desktop.main_window.focus_order import move_focus
 from atelier_desk.desktop.panes.registry import panes
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.text_selection import selected_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -288,10 +290,6 @@ class WindowActions(ChildWindows):
     )
     def quote_selection(self) -> None:
         """Insert the text selected in a message, diff, file or report into the message as a quote."""
-        from PySide6.QtWidgets import QApplication
-
-        from atelier_desk.desktop.widgets.text_selection import selected_text
-
         text = selected_text(QApplication.focusWidget())
         if text:
             self.chat.composer.quote(text)

@@ -15,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeVar
 
+from atelier_desk.desktop.panes import registrations as package
+
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.panes.pane_base import Pane
@@ -90,8 +92,6 @@ def pane(
 
 def panes() -> list[PaneEntry]:
     """All panes of ``atelier_desk.desktop.panes.registrations``, in order."""
-    from atelier_desk.desktop.panes import registrations as package
-
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return sorted(_entries.values(), key=lambda entry: (entry.order, entry.name))

@@ -21,6 +21,7 @@ from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.presentation.permission_rule_text import REASONS, always_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.readable_text import shorten
+from atelier_desk.tools.registry.builtin import title_of
 from atelier_desk.tools.registry.sections import SHELL, SectionRegistry
 
 if TYPE_CHECKING:
@@ -86,8 +87,6 @@ def line(request: ApprovalRequest) -> str:
 
 def action(request: ApprovalRequest) -> str:
     """The call as a phrase after “wants to”; empty if its tool has no such text."""
-    from atelier_desk.tools.registry.builtin import title_of
-
     shown = request.presentation.summary
     text = shown.localized(_) if title_of(request.tool) and not request.server and shown.parts(_)[0] else ""
     return text[:1].lower() + text[1:]
@@ -100,8 +99,6 @@ def bare_tool(name: str) -> str:
 
 def tool_title(name: str) -> str:
     """The title of a tool known only by name."""
-    from atelier_desk.tools.registry.builtin import title_of
-
     return _(found) if (found := title_of(name)) else bare_tool(name)
 
 

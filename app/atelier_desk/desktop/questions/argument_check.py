@@ -9,6 +9,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number
 from atelier_desk.support.readable_text import visible_json
+from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
 _SYNTAX = {
     "Expecting ',' delimiter": N_("a comma is missing"),
@@ -48,8 +49,6 @@ def parse(text: str) -> tuple[dict[str, object] | None, str]:
 
 def refusal(error: ToolError) -> str:
     """Why the tool rejects some arguments."""
-    from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
-
     return error.explained(number) if isinstance(error, InvalidArgumentsError) else error.localized(_)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication
 
+from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup, waiting_cards
 from atelier_desk.support.i18n import _
@@ -126,8 +127,6 @@ class WaitingGuide(QObject):
         return None
 
     def _in_inbox(self, key: str) -> None:
-        from atelier_desk.desktop.panes.inbox.pane import InboxPane
-
         self._window.rail.show_pane("questions")
         pane = self._window.rail.panes.get("questions")
         if isinstance(pane, InboxPane):

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.bridge.jobs import Jobs
+from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView, EntryWidget
 from atelier_desk.desktop.panes.time_format import clock_time, duration
@@ -213,8 +214,6 @@ class ReplayView(QWidget):
             self.player.toggle()
 
     def _make_widget(self, entry: Entry, parent: QWidget) -> EntryWidget:
-        from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
-
         return make_widget(entry, self.host, parent)
 
     async def open(self, workflow_id: str, root_run_id: str, seq: int = 0) -> None:

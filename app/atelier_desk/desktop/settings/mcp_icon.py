@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from PySide6.QtCore import QBuffer, QByteArray, QIODevice
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, Qt
 from PySide6.QtGui import QImage, QImageReader
 
 KINDS = frozenset({b"png", b"jpeg", b"gif", b"webp"})
@@ -33,6 +33,4 @@ def image(text: str) -> QImage | None:
         return None
     if max(found.width(), found.height()) <= SHOWN:
         return found
-    from PySide6.QtCore import Qt
-
     return found.scaled(SHOWN, SHOWN, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation)

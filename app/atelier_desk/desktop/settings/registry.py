@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from atelier_desk.desktop.settings import pages as package
+
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.page_base import SettingsPage
 
@@ -72,8 +74,6 @@ def pages() -> list[PageEntry]:
 
 def sections() -> list[PageEntry]:
     """All modules of ``atelier_desk.desktop.settings.pages``: the pages, each followed by its further sections."""
-    from atelier_desk.desktop.settings import pages as package
-
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
     return sorted(_entries.values(), key=lambda entry: (entry.order, entry.name))

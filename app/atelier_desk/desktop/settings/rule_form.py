@@ -18,7 +18,9 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain import limits
+from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, Holds, PermissionRule, RuleScope
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.presentation.permission_rule_text import where_text
 from atelier_desk.support.i18n import N_, _
 
@@ -103,9 +105,6 @@ class RuleForm(FormDialog):
         self.text.setFocus()
 
     def problem(self) -> str:
-        from atelier_desk.domain.errors import UsageError
-        from atelier_desk.policy.permissions import rule_pattern
-
         text = self.form.read()["text"]
         if not text:
             return _("Enter a rule.")

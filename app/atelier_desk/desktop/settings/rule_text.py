@@ -9,6 +9,7 @@ from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
+from atelier_desk.engine.services.permissions import UNUSED_AFTER
 from atelier_desk.presentation.permission_profiles import Profile
 from atelier_desk.presentation.permission_rule_text import DOES, verdict_text, where_text
 from atelier_desk.support.i18n import _
@@ -36,8 +37,6 @@ def used(rule: PermissionRule) -> str:
 
 def unused(rule: PermissionRule, now: datetime | None = None) -> bool:
     """Whether it was unused for so long that it may be superfluous."""
-    from atelier_desk.engine.services.permissions import UNUSED_AFTER
-
     return rule.used_or_made < (now or utc_now()) - UNUSED_AFTER
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from atelier_desk.desktop.chat.markdown.plain_text import excerpt_line
 from atelier_desk.desktop.widgets.date_format import locale
 from atelier_desk.desktop.widgets.hover_freeze import moved
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -310,8 +311,6 @@ class WorkflowModel(QAbstractListModel):
 
 def excerpt_text(hit: SearchHit) -> str:
     """The excerpt of a found message as plain text."""
-    from atelier_desk.desktop.chat.markdown.plain_text import excerpt_line  # not needed for the first paint
-
     return excerpt_line(hit.excerpt)
 
 

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 from atelier_desk.desktop.file_dialogs.exporting import KINDS, announce_saved, ask_print, write
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_save, write_text
 from atelier_desk.desktop.panes.form_dialog import FormDialog
+from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
 from atelier_desk.desktop.sidebar.export_file_names import file_name, free_path
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Toast, ToastHost, control
@@ -27,7 +28,6 @@ from atelier_desk.support.readable_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
     from atelier_desk.domain.workflow import Workflow
 
 Ids = Collection[str]
@@ -343,8 +343,6 @@ class WorkflowActions(QObject):
     @cached_property
     def importer(self) -> Importer:
         """Imports workflows and chats; the imported one is shown."""
-        from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
-
         made = Importer(self._bridge, self._widget.window())
         made.imported.connect(self.made)
         made.status_changed.connect(self._toasts.show)

@@ -12,6 +12,7 @@ from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.system.notification import Action, Notice
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
+from atelier_desk.llm.secrets import redact
 from atelier_desk.support.i18n import _
 from atelier_desk.support.readable_text import shorten, visible, visible_json
 
@@ -28,8 +29,6 @@ REVIEW_REASONS = ("risk_high", "repaired", "repository", "protected", "denied", 
 
 def plain(text: str) -> str:
     """The text without keys and in one paragraph, as it may leave the program."""
-    from atelier_desk.llm.secrets import redact
-
     return " ".join(redact(text).split())
 
 

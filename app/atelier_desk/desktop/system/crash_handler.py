@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import logging
 import sys
 import threading
+import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +22,6 @@ _MOST_REPORTS = 20
 def report_text(error: BaseException, where: str = "") -> str:
     """Version, platform and traceback, with keys removed."""
     import platform
-    import traceback
 
     from atelier_desk.support.logs import redact
 
@@ -58,8 +59,6 @@ class CrashHandler:
 
     def report(self, error: BaseException, where: str = "") -> None:
         """Write the report and show it."""
-        import logging
-
         text = report_text(error, where)
         logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
         self._show(text, self._write(text))
@@ -70,8 +69,6 @@ class CrashHandler:
         if isinstance(error, Exception):
             self.report(error, str(context.get("message", "")))
         else:
-            import logging
-
             logging.getLogger(__name__).error("event loop: %s", context.get("message"))
 
     def _write(self, text: str) -> str:
@@ -84,8 +81,6 @@ class CrashHandler:
             for each in old:
                 each.unlink()
         except OSError as error:
-            import logging
-
             logging.getLogger(__name__).warning("the crash report could not be written: %s", error)
             return ""
         return str(path)

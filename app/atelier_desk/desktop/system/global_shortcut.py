@@ -12,8 +12,10 @@ from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.system.dbus_session import SessionBus
+from atelier_desk.desktop.system.portal_shortcut import PortalKey
 from atelier_desk.desktop.system.shortcut_backend import BackendMissing, KeyTaken, ShortcutBackend, ShortcutTaken
 from atelier_desk.desktop.system.shortcut_key_codes import Keys
+from atelier_desk.desktop.system.windows_global_shortcut import WindowsKey
 from atelier_desk.desktop.widgets.language_theme_bindings import Sentence, sentence, text_of
 from atelier_desk.support.i18n import N_
 
@@ -36,13 +38,9 @@ class KeyState:
 def ways(bus: SessionBus) -> list[tuple[WayName, ShortcutBackend]]:
     """The ways of this system, the best first."""
     if sys.platform == "win32":
-        from atelier_desk.desktop.system.windows_global_shortcut import WindowsKey
-
         return [("windows", WindowsKey())]
     if sys.platform == "darwin":
         return []
-    from atelier_desk.desktop.system.portal_shortcut import PortalKey
-
     return [("portal", PortalKey(bus))]
 
 

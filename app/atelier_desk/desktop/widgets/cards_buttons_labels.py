@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
+from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -243,8 +243,6 @@ def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
 
 def native_keys(shortcut: str) -> str:
     """A shortcut in the platform's notation."""
-    from PySide6.QtGui import QKeySequence
-
     return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
 
 

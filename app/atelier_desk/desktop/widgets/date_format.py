@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from PySide6.QtCore import QLocale
+from PySide6.QtCore import QDate, QLocale
 
 from atelier_desk.support.i18n import language
 from atelier_desk.support.number_format import moment
@@ -19,8 +19,6 @@ def locale() -> QLocale:
 
 def day(value: date) -> str:
     """A long date, for headings."""
-    from PySide6.QtCore import QDate
-
     return locale().toString(QDate(value.year, value.month, value.day), QLocale.FormatType.LongFormat)
 
 

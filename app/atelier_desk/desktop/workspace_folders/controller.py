@@ -11,7 +11,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.desktop.workspace_folders.trust_question import ask_trust
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
@@ -161,8 +163,6 @@ class FolderController(QObject):
 
     def ask(self) -> None:
         """Let the user choose a folder."""
-        from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
-
         ask_folder(self._around, _("Grant folder access"), lambda path: self.grant([str(path)]))
 
     def grant(self, folders: Sequence[str]) -> None:
@@ -171,7 +171,6 @@ class FolderController(QObject):
 
     def replace(self, folder: str) -> None:
         """Let the user choose a replacement for a missing folder."""
-        from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 
         def chosen(path: Path) -> None:
             self._bridge.jobs.start(self._replace(self.workflow_id, folder, str(path)))
@@ -218,8 +217,6 @@ class FolderController(QObject):
             await self._ask_trust(undecided)
 
     async def _ask_trust(self, folders: Sequence[str]) -> None:
-        from atelier_desk.desktop.workspace_folders.trust_question import ask_trust
-
         found = await self._bridge.engine.files.instruction_files(tuple(folders))
         ask_trust(self._around, folders, found, lambda yes: self.trust(folders, yes))
 

@@ -6,6 +6,15 @@ import re
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from docx import Document
+from docx.opc.constants import RELATIONSHIP_TYPE
+from docx.oxml import OxmlElement, parse_xml
+from docx.oxml.ns import nsdecls, qn
+from docx.oxml.numbering import CT_Num
+from docx.oxml.table import CT_Tbl
+from docx.shared import RGBColor
+from docx.text.paragraph import Paragraph
+
 from atelier_desk.engine.export.markdown_to_html import LINKED
 from atelier_desk.markdown.parser import markdown
 from atelier_desk.support.readable_text import visible
@@ -13,7 +22,6 @@ from atelier_desk.support.readable_text import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from docx.text.paragraph import Paragraph
     from markdown_it.token import Token
 
 _UNWRITTEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -25,8 +33,6 @@ _DEEPEST = 3
 
 def document(text: str, title: str) -> bytes:
     """Return the bytes of a ``.docx``."""
-    from docx import Document
-
     made = Document()
     _Writer(made).write(markdown().parse(text, {}))
     about = made.core_properties
@@ -90,9 +96,6 @@ class _Writer:
         self._body.append(section)
 
     def _paragraph(self, style: str) -> Paragraph:
-        from docx.oxml import OxmlElement
-        from docx.text.paragraph import Paragraph
-
         made: Any = OxmlElement("w:p")
         self._body.append(made)
         if style != "Normal":
@@ -123,8 +126,6 @@ class _Writer:
 
     def _numbers(self, start: object) -> int:
         """Create a separate numbering; otherwise a list would continue the previous one's numbers."""
-        from docx.oxml.numbering import CT_Num
-
         depth = min(len(self._lists) + 1, _DEEPEST)
         made: Any = CT_Num.new(  # type: ignore[no-untyped-call]
             self._next, self._forms[f"List Number{f' {depth}' if depth > 1 else ''}"]
@@ -140,16 +141,10 @@ class _Writer:
         run.font.name = _MONO
 
     def _rule(self) -> None:
-        from docx.oxml import parse_xml
-        from docx.oxml.ns import nsdecls
-
         line = f'<w:pBdr {nsdecls("w")}><w:bottom w:val="single" w:sz="6" w:space="1" w:color="auto"/></w:pBdr>'
         self._paragraph("Normal")._p.get_or_add_pPr().append(parse_xml(line))
 
     def _table(self, tokens: Sequence[Token]) -> None:
-        from docx.oxml.table import CT_Tbl
-        from docx.text.paragraph import Paragraph
-
         rows: list[list[Token]] = []
         for token in tokens:
             if token.type == "tr_open":
@@ -194,10 +189,6 @@ class _Writer:
                         run.font.superscript = True
 
     def _link(self, paragraph: Paragraph, target: str) -> object:
-        from docx.opc.constants import RELATIONSHIP_TYPE
-        from docx.oxml import OxmlElement
-        from docx.oxml.ns import qn
-
         if not target.startswith(LINKED):
             return paragraph
         link = OxmlElement("w:hyperlink")
@@ -209,8 +200,6 @@ class _Writer:
 def _run(paragraph: Paragraph, into: Any, text: str) -> Any:
     run = paragraph.add_run(_written(text))
     if into is not paragraph:
-        from docx.shared import RGBColor
-
         into.append(run._r)
         run.font.color.rgb, run.font.underline = RGBColor(0x2A, 0x5D, 0xB0), True
     return run

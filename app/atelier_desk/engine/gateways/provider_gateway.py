@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
 from atelier_desk.engine.gateways.model_gateway import OpenModel
+from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.interfaces import Embedder
+from atelier_desk.llm.model_assumptions import dialect_for
+from atelier_desk.llm.registry import picture_limits
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.models import ModelService
@@ -27,10 +30,6 @@ class ProviderGateway:
 
     async def open(self, agent: AgentConfig, language: str) -> OpenModel:
         """See ``ModelGateway.open``."""
-        from atelier_desk.llm.dialects import with_dialect
-        from atelier_desk.llm.model_assumptions import dialect_for
-        from atelier_desk.llm.registry import picture_limits
-
         provider = await self._providers.provider(agent.provider)
         info = await self._models.info(agent.provider, agent.model)
         dialect = dialect_for(agent, info)

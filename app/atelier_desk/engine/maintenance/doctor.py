@@ -14,8 +14,18 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.engine.maintenance import system_checks
 from atelier_desk.engine.maintenance.system_checks import Check
+from atelier_desk.knowledge.embedder_factory import PACKAGES, create_embedder
+from atelier_desk.llm.local.model_files import UNREADABLE, ModelStore
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.presentation.backup_contents_text import damaged_attachment
+from atelier_desk.presentation.file_change_text import leftovers_text, lost_data_text, retained_text
+from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
+from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
+from atelier_desk.storage.copies.progress import no_progress
+from atelier_desk.storage.damage_report import CONFIGURATION, GIVE_UP, RESTRICTING
+from atelier_desk.storage.damaged_configuration import damaged_configuration
+from atelier_desk.storage.table_pages import count_by_reading
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
@@ -141,9 +151,6 @@ def _closed(problem: AtelierError | None) -> Check:
 
 async def _configuration(atelier: Opened) -> Check:
     """Check rows of agents, providers, servers, rules and settings; damaged ones are ignored by the program."""
-    from atelier_desk.storage.damage_report import GIVE_UP, RESTRICTING
-    from atelier_desk.storage.damaged_configuration import damaged_configuration
-
     title = _("Configuration")
     found = await damaged_configuration(atelier.store.query_all)
     if not found:
@@ -167,14 +174,9 @@ async def _configuration(atelier: Opened) -> Check:
 
 
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
-    from atelier_desk.storage.copies.bounded_reading import BoundedReading
-    from atelier_desk.storage.copies.progress import no_progress
-    from atelier_desk.storage.table_pages import count_by_reading
-
     title = _("Database")
     found = []
     if deep:
-        from atelier_desk.storage.damage_report import CONFIGURATION
         from atelier_desk.storage.integrity import damaged_anywhere
 
         # Configuration rows have a check of their own.
@@ -239,9 +241,6 @@ async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None)
 
 
 async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
-    from atelier_desk.storage.copies import bounded_reading
-    from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
-
     title = _("Attachments")
     count = 0
 
@@ -274,8 +273,6 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
 
 
 async def _checkpoints(atelier: Opened) -> Check:
-    from atelier_desk.presentation.file_change_text import leftovers_text, lost_data_text, retained_text
-
     title = _("Undo data")
     leftovers = await atelier.files.cleaning.leftovers()
     problems = leftovers_text(leftovers)
@@ -314,8 +311,6 @@ async def _own_tools(atelier: Opened) -> Check:
 
 async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     """Check models by recomputing their SHA-256: loading trusts earlier results for the same size and time."""
-    from atelier_desk.llm.local.model_files import UNREADABLE, ModelStore
-
     title = _("Downloaded models")
     store = ModelStore(atelier.datadir.models)
     models = [model for model in await asyncio.to_thread(store.list) if model.sha256 and not model.starter]
@@ -384,8 +379,6 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
 
     Local ones are only searched for, unless ``deep``.
     """
-    from atelier_desk.knowledge.embedder_factory import PACKAGES, create_embedder
-
     title = _("Embedder")
     chosen = (await atelier.settings.get()).in_force.embedder
     if chosen.kind in PACKAGES and not deep and importlib.util.find_spec(PACKAGES[chosen.kind]) is not None:

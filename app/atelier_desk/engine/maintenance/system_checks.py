@@ -11,10 +11,12 @@ from typing import Literal
 from atelier_desk.domain.base_model import Model
 from atelier_desk.storage.data_folder.free_space import no_files_left
 from atelier_desk.support import number_format
+from atelier_desk.support.display_check import desktop_problem, missing_library, qt_folder
 from atelier_desk.support.i18n import _
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import ask_once
+from atelier_desk.workspace.processes import sandbox
 
 Status = Literal["ok", "warn", "fail"]
 LOW_DISK = 1024**3
@@ -45,8 +47,6 @@ class Check(Model):
 
 async def qt(deep: bool) -> Check:
     """Check that Qt is installed; with ``deep``, import it in a separate process, which a broken library would end."""
-    from atelier_desk.support.display_check import qt_folder
-
     title = _("GUI toolkit (Qt)")
     if qt_folder() is None:
         return Check(
@@ -73,8 +73,6 @@ async def qt(deep: bool) -> Check:
 
 def display() -> list[Check]:
     """Check system libraries and the display; without a display the command line still works fully."""
-    from atelier_desk.support.display_check import desktop_problem, missing_library, qt_folder
-
     found = []
     folder = qt_folder()
     if sys.platform.startswith("linux") and folder is not None:
@@ -111,8 +109,6 @@ def display() -> list[Check]:
 
 def command_sandbox() -> Check:
     """Check whether commands of agents can be sandboxed."""
-    from atelier_desk.workspace.processes import sandbox
-
     title = _("Sandbox")
     if sandbox.available():
         message = _(
@@ -143,8 +139,6 @@ def command_sandbox() -> Check:
 
 def _namespaces() -> list[str]:
     """Describe the Linux namespaces of approved commands; empty on other systems."""
-    from atelier_desk.workspace.processes import sandbox
-
     if not sys.platform.startswith("linux"):
         return []
     if not sandbox.has_processes():

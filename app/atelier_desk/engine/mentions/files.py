@@ -14,6 +14,8 @@ from atelier_desk.engine.attachments.reading import read
 from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, best, mentionable
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.confined_root import ConfinedRoot
+from atelier_desk.workspace.gitignore_walk import Walk
 
 if TYPE_CHECKING:
     from atelier_desk.engine.attachments.reading import PreparedAttachments
@@ -52,9 +54,6 @@ def _read(folder: str, path: str, folders: tuple[str, ...]) -> PreparedAttachmen
 
 
 def _find(folders: tuple[str, ...], query: str, most: int) -> list[Mention]:
-    from atelier_desk.workspace.confined_root import ConfinedRoot
-    from atelier_desk.workspace.gitignore_walk import Walk
-
     found: list[Mention] = []
     folders_only, query = query.endswith("/"), query.rstrip("/")
     for folder in folders:

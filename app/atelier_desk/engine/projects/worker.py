@@ -29,6 +29,7 @@ from atelier_desk.engine.projects.scan import PICTURES
 from atelier_desk.knowledge.parsing.charset import is_binary
 from atelier_desk.knowledge.projects import file_to_rows
 from atelier_desk.knowledge.projects.relations import Relator
+from atelier_desk.media import ocr
 from atelier_desk.media.image_headers import size_of
 from atelier_desk.storage.project_graph_rows import PROJECT_DIGITS, file_key_of
 from atelier_desk.support.i18n import N_
@@ -133,8 +134,6 @@ class Worker:
 
     def _picture(self, path: str, data: bytes) -> dict[str, object]:
         """Read an image by its text, or by its name if that fails."""
-        from atelier_desk.media import ocr
-
         try:
             size = size_of(lambda offset, count: data[offset : offset + count])
             text = ocr.text_of(data, LANGUAGES)["text"] if size is None or min(size) >= LEAST else ""

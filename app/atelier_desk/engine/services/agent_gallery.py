@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.registry import builtin_type
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.tools.base import Effect
 from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
 
 if TYPE_CHECKING:
@@ -49,8 +51,6 @@ class ReadyAgent:
         return {"name": _(self.name), "purpose": _(self.purpose), "system_prompt": _(self.instructions)}
 
     def _tools(self, registry: ToolRegistry) -> Iterator[str]:
-        from atelier_desk.tools.base import Effect
-
         kinds = (
             (self.uses, lambda _tool: True),
             (self.presets, lambda tool: tool.preset),
@@ -297,6 +297,4 @@ BUILTIN = READY[:2]
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:
     """Return the agents of a fresh installation, the default first, with the built-in model until another is chosen."""
-    from atelier_desk.llm.local.model_files import STARTER  # slow to import, and only needed at the first start
-
     return [each.config(registry, builtin_type().kind, STARTER) for each in BUILTIN]

@@ -18,7 +18,7 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.support.i18n import LANGUAGES, N_, _, language, program_language, spoken
-from atelier_desk.tools.registry.sections import SERVERS
+from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, SERVERS, SHELL, WEB
 
 if TYPE_CHECKING:
     from atelier_desk.engine.importing.agent_files import ForeignAgent
@@ -113,7 +113,6 @@ class AgentService:
             UsageError, LimitError: it is not an agent file, or its instructions are too long.
         """
         from atelier_desk.engine.importing.agent_files import Surroundings, is_foreign, read
-        from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, SHELL, WEB
 
         if not is_foreign(text, name):
             return asking(input_checks.parse_json(AgentConfig, text, _("agent file")))

@@ -25,6 +25,7 @@ from atelier_desk.policy.approval_strictness_and_grouping import together
 from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace import repository_inspection
 
 SEEN_STEP_MS = 60_000
@@ -112,7 +113,6 @@ class ApprovalService:
         Raises:
             ToolError: as the call itself, for example if the text to replace is missing.
         """
-        from atelier_desk.support.threads import in_tool_thread
         from atelier_desk.tools.calls.argument_validation import validate
         from atelier_desk.tools.calls.context import ToolContext
 

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import AtelierError, NotFoundError
-from atelier_desk.engine.mentions.mention_source import Mention, MentionScope
+from atelier_desk.engine.attachments import reading as attachments
+from atelier_desk.engine.mentions.mention_source import Mention, MentionScope, source, sources
+from atelier_desk.engine.runs.attachments import full_text, store
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -30,14 +32,10 @@ class AttachmentService:
 
     async def read(self, path: Path, folders: tuple[str, ...] = ()) -> PreparedAttachments:
         """Read a file or folder; see ``engine.attachments.reading.read``, including errors."""
-        from atelier_desk.engine.attachments import reading as attachments
-
         return await in_tool_thread(attachments.read, path, folders)
 
     async def of_bytes(self, name: str, content: bytes) -> PreparedAttachments:
         """Read pasted or generated content; see ``engine.attachments.reading.of_bytes``."""
-        from atelier_desk.engine.attachments import reading as attachments
-
         return await in_tool_thread(lambda: attachments.of_bytes(name, content, source="clipboard"))
 
     async def store(self, workflow_id: str, prepared: PreparedAttachments) -> Attachment:
@@ -47,8 +45,6 @@ class AttachmentService:
             NotFoundError: no such workflow.
             StorageError: it cannot be written.
         """
-        from atelier_desk.engine.runs.attachments import store
-
         await self._context.repos.workflows.get(workflow_id)
         return await store(self._context.repos.artefacts, workflow_id, prepared, tentative=True)
 
@@ -73,14 +69,10 @@ class AttachmentService:
 
     async def text(self, workflow_id: str, attachment: Attachment) -> str:
         """Return its full text, empty for an image. Raises as ``data``."""
-        from atelier_desk.engine.runs.attachments import full_text
-
         return await full_text(self._context.repos.artefacts, workflow_id, attachment)
 
     async def find(self, query: str, workflow_id: str = "", folders: tuple[str, ...] = ()) -> list[Mention]:
         """Return items to mention that match the words of ``query``, by source. A failing source gives nothing."""
-        from atelier_desk.engine.mentions.mention_source import sources
-
         where, found = MentionScope(self._context, workflow_id, folders), list[Mention]()
         for each in sources():
             try:
@@ -97,8 +89,6 @@ class AttachmentService:
         Raises:
             NotFoundError, UsageError: it no longer exists, or cannot be read.
         """
-        from atelier_desk.engine.mentions.mention_source import source
-
         found = source(mention.kind)
         if found is None:
             raise NotFoundError(N_("Unknown type of mention: {kind}."), kind=mention.kind)

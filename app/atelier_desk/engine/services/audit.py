@@ -12,6 +12,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.presentation.audit_text import columns
+from atelier_desk.storage.data_folder.atomic_files import write_atomic
 from atelier_desk.support.i18n import N_
 
 
@@ -46,8 +47,6 @@ class AuditService:
         Raises:
             UsageError: it cannot be written.
         """
-        from atelier_desk.storage.data_folder.atomic_files import write_atomic
-
         parts, count = [as_csv((), columns)], 0
         async for page in self._pages(wanted, most):
             count += len(page.lines)

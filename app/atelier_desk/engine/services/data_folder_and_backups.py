@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import StorageError
+from atelier_desk.engine.importing.imported_data_restrictions import end_runs, switch_off
 from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.repositories.configuration import remove_damaged
 from atelier_desk.support import background_tasks
 from atelier_desk.support.threads import in_storage_thread
 
@@ -62,8 +65,6 @@ class DataService:
 
         Return them.
         """
-        from atelier_desk.storage.repositories.configuration import remove_damaged
-
         removed = await remove_damaged(self._context.repos.store)
         topics: dict[str, Topic] = {"agent": "agent", "provider": "provider", "mcp_server": "mcp"}
         for each in removed:
@@ -141,7 +142,6 @@ class DataService:
             ConflictError: there are already workflows or memories.
             StorageError: the export is incomplete, or of a newer version.
         """
-        from atelier_desk.engine.importing.imported_data_restrictions import end_runs, switch_off
         from atelier_desk.storage.copies import jsonl_export_import
 
         repos, datadir = self._context.repos, self._context.datadir
@@ -193,7 +193,6 @@ async def restore_backup(
         StorageError: ``from_elsewhere`` for such a backup; it is incomplete, or another process holds the folder.
     """
     from atelier_desk.storage.copies.restore import restore
-    from atelier_desk.storage.data_folder.datadir import DataDir
 
     return await restore(path, DataDir(root).ensure(), from_elsewhere=from_elsewhere, progress=progress)
 
@@ -208,6 +207,5 @@ async def compact_database(root: Path, progress: Progress = lambda _done, _total
             changed.
     """
     from atelier_desk.storage.copies.compact import compact
-    from atelier_desk.storage.data_folder.datadir import DataDir
 
     return await compact(DataDir(root).ensure(), progress=progress)

@@ -39,7 +39,7 @@ from atelier_desk.engine.services.common.mcp_server_info import described
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.mcp import icons, tool_definitions, variable_resolution
+from atelier_desk.mcp import icons, results, tool_definitions, variable_resolution
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.readable_text import shorten
@@ -339,8 +339,6 @@ class McpService:
         self, server: str, tool: str, digest: str, arguments: Mapping[str, object], context: ToolContext
     ) -> Answer | ServerAsks:
         """Make a call; see ``tools.registry.mcp_tool.Caller``."""
-        from atelier_desk.mcp import results
-
         connection = await self._connection((await self._entry(server)).config)
         with connection.answers.serving(
             mcp_calls.RunRequestBroker(connection, context, self._context.gate.refusal)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
 from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.web.media_generation import MediaGenerator
 from atelier_desk.web.service_keys import entry, has_key
-
-if TYPE_CHECKING:
-    from atelier_desk.llm.secrets import KeyVault
 
 KEYED = ("images", "tripo", "meshy")
 """Services with stored keys."""
@@ -95,8 +93,6 @@ class MediaService:
         Raises:
             ToolError, ProviderError: it does not work; the text says why.
         """
-        from atelier_desk.web.media_generation import MediaGenerator
-
         if what not in ("images", "models"):
             raise UsageError(N_("Available tests: images, models."))
         stored = await self._context.settings.get()
@@ -122,8 +118,6 @@ class MediaService:
         return MediaTrial(balance=await trial.balance())
 
     def _session_vault(self, keys: Mapping[str, str]) -> KeyVault:
-        from atelier_desk.llm.secrets import KeyVault
-
         made = KeyVault(session=True)
         for service in KEYED:
             if key := keys.get(service) or self._context.vault.get(entry(service)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -16,6 +17,8 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.permissions import rule_pattern, word_patterns
+from atelier_desk.policy.permissions.call_facts import Concern
+from atelier_desk.policy.permissions.rule_scope import first
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
 from atelier_desk.support.plain_files import open_plain
@@ -188,7 +191,6 @@ class PermissionService:
             NotFoundError: there is no such tool, workflow or agent. UsageError: invalid arguments.
         """
         from atelier_desk.engine.run.permissions import resolved_paths, unreachable, verdict
-        from atelier_desk.policy.permissions.rule_scope import first
         from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
         registry = self._context.registry
@@ -235,7 +237,6 @@ class PermissionService:
     async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
         """Whether rules that allow these texts would cover the call, ignoring what always asks."""
         from atelier_desk.engine.run.call_effects import facts
-        from atelier_desk.policy.permissions.call_facts import Concern
         from atelier_desk.policy.permissions.decide import Level, decide
         from atelier_desk.tools.base import Call, Effect, Risk
 
@@ -261,8 +262,6 @@ class PermissionService:
             UsageError: it cannot be read, or contains no rules. LimitError: it is longer than ``limits.RULE_FILE``
                 bytes.
         """
-        import asyncio
-
         from atelier_desk.policy.permissions import rule_import
 
         try:

@@ -25,7 +25,9 @@ from atelier_desk.engine.importing.imported_grants import not_confirmed, of_prov
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
+from atelier_desk.llm.factory import create_provider
 from atelier_desk.llm.model_assumptions import merge_profile
+from atelier_desk.llm.network.proxy_and_certificates import check_ca_file, checked_base_url
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
 from atelier_desk.support.i18n import N_, _
 
@@ -286,8 +288,6 @@ class ProviderService:
                     N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name
                 )
             if config.name not in self._open:
-                from atelier_desk.llm.factory import create_provider
-
                 self._open[config.name] = create_provider(
                     config, self._context.vault, self._context.clock, models_dir=self._context.datadir.models
                 )
@@ -318,8 +318,6 @@ class ProviderService:
     @asynccontextmanager
     async def _trying(self, draft: ProviderDraft) -> AsyncIterator[Provider]:
         """Yield a temporary connection to a draft's server with its key in memory only."""
-        from atelier_desk.llm.factory import create_provider
-
         config = draft.config
         _check(config)
         if (grant := await self._held(config.name)) is not None and waits(grant, of_provider(config)):
@@ -409,8 +407,6 @@ def _check(config: ProviderConfig) -> None:
         )
     input_checks.build(ProviderConfig, _("provider"), **config.model_dump())
     if config.base_url:
-        from atelier_desk.llm.network.proxy_and_certificates import checked_base_url
-
         checked_base_url(config.base_url)
     if config.api_key_env and not config.api_key_env.isidentifier():
         raise UsageError(
@@ -442,8 +438,6 @@ def _check(config: ProviderConfig) -> None:
 
 def _checked_ca_file(config: ProviderConfig) -> Path:
     """Return the absolute path of the CA file. Raises UsageError if it contains no readable certificates."""
-    from atelier_desk.llm.network.proxy_and_certificates import check_ca_file
-
     path = Path(config.ca_file).expanduser().absolute()
     try:
         check_ca_file(config.name, str(path))

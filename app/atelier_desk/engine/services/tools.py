@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import RiskName
 from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.tools.base import ToolCategory
+from atelier_desk.tools.calls.argument_validation import validate
 
 if TYPE_CHECKING:
     from atelier_desk.tools.base import Tool
@@ -52,8 +54,6 @@ class ToolService:
 
     async def list(self) -> builtins.list[ToolInfo]:
         """Return every registered tool, by section, control tools last."""
-        from atelier_desk.tools.base import ToolCategory
-
         registry = self._context.registry
         found = [
             _info(tool, section.name)
@@ -68,8 +68,6 @@ class ToolService:
         Raises:
             ToolError: they are invalid; an ``InvalidArgumentsError`` explains each field.
         """
-        from atelier_desk.tools.calls.argument_validation import validate
-
         known = self._context.registry.get_tool(tool)
         if known is not None:
             validate(known, arguments)

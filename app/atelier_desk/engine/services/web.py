@@ -11,6 +11,7 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.importing.imported_grants import check_confirmed
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.web.browser.browser_discovery import find, is_root
@@ -104,8 +105,6 @@ class WebService:
         check_confirmed(tried, HeldKind.SEARCH, ENGINES[settings.search].title)
         vault = self._context.vault
         if key:
-            from atelier_desk.llm.secrets import KeyVault
-
             vault = KeyVault(session=True)
             vault.set(entry(settings.search), key)
         trial = Searcher(vault, self._context.clock)

@@ -246,8 +246,6 @@ class WorkflowService:
 
         Removed ones are inaccessible at once, new ones accessible from the next message.
         """
-        from pathlib import Path
-
         relative = [folder for folder in workspace if not Path(folder).is_absolute()]
         if relative:
             raise UsageError(N_("A workspace folder must be an absolute path, not {path}."), path=relative[0])

@@ -8,6 +8,8 @@ from operator import attrgetter
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from tree_sitter import QueryCursor
+
 from atelier_desk.domain.document_formats import DOCUMENTS, ENDINGS, PDF, kind_of
 from atelier_desk.knowledge.parsing.charset import decode, is_binary
 from atelier_desk.knowledge.parsing.documents import markdown, notebook, office, pdf, plain_text
@@ -181,8 +183,6 @@ def _tree(parser: Parser, data: bytes) -> Tree | None:
 
 
 def _captures(query: Query, root: Node) -> dict[str, list[Node]]:
-    from tree_sitter import QueryCursor
-
     found = QueryCursor(query).captures(root)
     for nodes in found.values():
         nodes.sort(key=_START)  # captures come unordered

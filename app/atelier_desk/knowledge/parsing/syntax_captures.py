@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
+from inspect import cleandoc
 from typing import TYPE_CHECKING, NamedTuple
 
 from atelier_desk.knowledge.parsing.parsed_file import Binding, Import, Parsed, Reference, Scope
@@ -338,8 +339,6 @@ def _last_row(node: Node) -> int:
 
 def uncommented(text: str) -> str:
     """Return a comment without its signs and common indentation."""
-    from inspect import cleandoc
-
     return cleandoc(_SIGNS.sub("", text)).strip()[:DOCSTRING]
 
 

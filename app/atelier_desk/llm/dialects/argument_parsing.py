@@ -16,6 +16,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from json_repair import repair_json
+
 from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -137,8 +139,6 @@ _FENCE_LENGTH = 3
 
 def _repair(text: str) -> dict[str, object] | None:
     """Return json_repair's result if it is a non-empty JSON object."""
-    from json_repair import repair_json
-
     try:
         value = repair_json(text, return_objects=True, skip_json_loads=True)
         return _as_object(value) if isinstance(value, dict) and value else None

@@ -21,6 +21,7 @@ from atelier_desk.domain.model_messages import (
 )
 from atelier_desk.llm.dialects.argument_parsing import CUT, ParsedArguments, parse_arguments, parse_strict
 from atelier_desk.llm.dialects.call_ids import CallIds
+from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.dialects.native import TOO_MANY, settle_calls
 from atelier_desk.llm.dialects.scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
 from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
@@ -59,8 +60,6 @@ class XmlModel:
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ChatDelta, None]:
         wire = text_request(request)
         if self._grammar and request.tools and not request.grammar:
-            from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
-
             wire = wire.model_copy(update={"grammar": tools_grammar(request.tools)})
         reader = _ReplyReader(CallIds(request)) if request.tools else None
         async with aclosing(self._model.stream(wire)) as deltas:

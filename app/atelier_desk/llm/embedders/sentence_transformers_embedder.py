@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.embedders.install_sentence_transformers import missing
@@ -12,9 +13,6 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import Ended, Failed, WorkerError
 from atelier_desk.support.worker.parent import Worker
-
-if TYPE_CHECKING:
-    import numpy as np
 
 DEFAULT_MODEL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
 LOAD_TIMEOUT_S = 600.0
@@ -48,8 +46,6 @@ class SentenceTransformersEmbedder:
                 next call restarts it.
         """
         worker = await self._ready()
-        import numpy as np
-
         data = b""
         try:
             for start in range(0, len(texts), _BATCH):

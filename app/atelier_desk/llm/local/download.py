@@ -15,6 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
+
 from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, NotFoundError, ProviderError
@@ -28,7 +30,6 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     from io import FileIO
 
-    import httpx
 
 log = logging.getLogger(__name__)
 SPARE_BYTES = 256 * 1024 * 1024
@@ -181,8 +182,6 @@ class Downloads:
 
     async def _fetch(self, entry: CatalogueEntry) -> None:
         """Receive the missing part. If the server refuses to resume, it starts over."""
-        import httpx
-
         part = self._part(entry)
         received = _size(part)
         if received == entry.size_bytes:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 
+import certifi
+
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ProviderError, UsageError
 from atelier_desk.llm.errors import ErrorLocation, provider_error
@@ -319,8 +321,6 @@ def _tls(where: ErrorLocation, ca_file: str) -> ssl.SSLContext:
 
     The usual ones and those of a CA file, otherwise of ``SSL_CERT_FILE`` or ``SSL_CERT_DIR``, if set.
     """
-    import certifi
-
     context = _no_tls()
     file, folder = os.environ.get("SSL_CERT_FILE"), os.environ.get("SSL_CERT_DIR")
     if ca_file:

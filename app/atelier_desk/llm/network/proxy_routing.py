@@ -11,6 +11,8 @@ import ssl
 from types import ModuleType
 from typing import Any
 
+from socksio.exceptions import SOCKSError
+
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.errors import ErrorLocation
@@ -32,8 +34,6 @@ def routed_transport(library: ModuleType) -> Any:
     Its requests raise ProviderError with code ``proxy`` for proxy faults, and ``certificate`` for unreadable configured
     authorities. Other failures are raised as by the library.
     """
-    from socksio.exceptions import SOCKSError
-
     failures = (library.ProxyError, library.ConnectError, library.ConnectTimeout, SOCKSError)
 
     class Routes(library.AsyncBaseTransport):  # type: ignore[name-defined,misc]

@@ -7,6 +7,7 @@ import binascii
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -173,8 +174,6 @@ def _parsed(text: str) -> Any:
         if value is not None:
             return value
     if re.search(r"^[ \t]*\[\[?[\w.\"'-]+\]\]?[ \t]*(?:#.*)?$", text, re.MULTILINE):
-        import tomllib
-
         _check_slow(text)
         try:
             return tomllib.loads(text)

@@ -10,10 +10,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from atelier_desk.domain.stream import payloads
+from atelier_desk.domain.stream.payloads import UsageTotals
+
 if TYPE_CHECKING:
     from atelier_desk.domain.agent import Budget
     from atelier_desk.domain.call_presentation_and_subjects import CallText
-    from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.team.display_data import AgentNode
 
@@ -261,8 +263,6 @@ class TeamState:
 
     def feed(self, event: StreamEvent) -> set[str]:
         """Apply an event; returns the runs that look different now."""
-        from atelier_desk.domain.stream import payloads
-
         if not event.run_id or event.chunk_type not in _RELEVANT_EVENTS:
             return set()
         data = event.payload
@@ -279,9 +279,6 @@ class TeamState:
     @staticmethod
     def _feed(member: Member, data: payloads.Payload, when: datetime) -> None:
         """Apply an event of a run about itself."""
-        from atelier_desk.domain.stream import payloads
-        from atelier_desk.domain.stream.payloads import UsageTotals
-
         match data:
             case payloads.WorkflowComplete() | payloads.RunStatusChanged():
                 member.receive_status(data.status, when)
@@ -318,8 +315,6 @@ class TeamState:
 
     def _feed_child(self, member: Member, data: payloads.SubAgent, when: datetime) -> set[str]:
         """Apply an event of a run about a sub-agent."""
-        from atelier_desk.domain.stream import payloads
-
         child = self._member(data.sub_agent_id, member.run_id)
         child.name = data.sub_agent_name or child.name
         match data:

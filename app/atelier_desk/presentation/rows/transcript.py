@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from atelier_desk.domain.stream import payloads
 from atelier_desk.presentation.rows.transcript_entries import (
     LOADING,
     UNDER_WAY,
@@ -25,7 +26,6 @@ from atelier_desk.presentation.web_source_text import used
 
 if TYPE_CHECKING:
     from atelier_desk.domain.result_parts import ResultPart
-    from atelier_desk.domain.stream import payloads
     from atelier_desk.domain.stream.event import StreamEvent
     from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 
@@ -174,8 +174,6 @@ class Transcript:
         self.waits_since = (self.waits_since or time.monotonic()) if waits else 0.0
 
     def _apply(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
-        from atelier_desk.domain.stream import payloads
-
         match data:
             case payloads.Token() | payloads.Reasoning():
                 return self._on_words(event, data)
@@ -211,8 +209,6 @@ class Transcript:
 
     def _end_of_loading(self, event: StreamEvent, data: payloads.Payload) -> list[Change]:
         """Remove the notice that a model is being loaded, with the run's next event."""
-        from atelier_desk.domain.stream import payloads
-
         entry = self._loading
         own = isinstance(data, payloads.MessageAdded) and data.role == "user"
         if entry is None or event.run_id != entry.run_id or own:
@@ -225,8 +221,6 @@ class Transcript:
 
     def _on_talk(self, event: StreamEvent) -> list[Change]:
         """Messages between a waiting sub-agent and its parent come as events of the parent."""
-        from atelier_desk.domain.stream import payloads
-
         data = event.payload
         if (
             not isinstance(data, payloads.SubAgentQuestion | payloads.SubAgentAnswer)
@@ -315,8 +309,6 @@ class Transcript:
         return changes
 
     def _on_words(self, event: StreamEvent, data: payloads.Token | payloads.Reasoning) -> list[Change]:
-        from atelier_desk.domain.stream import payloads
-
         entry, change = self._live_entry(event, data.message_id)
         if isinstance(data, payloads.Token):
             if entry.reasoning and not entry.content:
@@ -499,8 +491,6 @@ class Transcript:
         return []
 
     def _on_notice(self, event: StreamEvent, data: payloads.Failure | payloads.Notice) -> list[Change]:
-        from atelier_desk.domain.stream import payloads
-
         kind, key = event.chunk_type.value, ""
         if isinstance(data, payloads.Failure):
             details: dict[str, Any] = data.model_dump(include={"code", "recoverable", "words", "detail", "provider"})

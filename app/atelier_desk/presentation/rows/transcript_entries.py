@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
+from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.presentation.unreadable_values import unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from atelier_desk.domain.call_presentation_and_subjects import Presentation
     from atelier_desk.domain.file_change import Change as FileChanged
     from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.question import UserQuestion
@@ -43,10 +43,6 @@ UNFINISHED = frozenset({"length", "content_filter", "empty", "repetition"})
 
 
 def _unsaid() -> Presentation:
-    from atelier_desk.domain.call_presentation_and_subjects import (
-        Presentation,  # pydantic is loaded after the window is painted
-    )
-
     return Presentation()
 
 

@@ -6,6 +6,8 @@ import builtins
 import json
 from collections.abc import Iterable
 
+from pydantic import ValidationError
+
 from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.mcp import McpEntry
@@ -241,8 +243,6 @@ def _setting(name: str, value: str) -> Statement:
 
 def _accepted(values: dict[str, object]) -> Settings:
     """Build settings from stored values, skipping those that do not validate."""
-    from pydantic import ValidationError
-
     try:
         return Settings.model_validate(values)
     except ValidationError as error:

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from atelier_desk.domain.errors import ToolError
+from atelier_desk.presentation.argument_error_text import explain
 from atelier_desk.tools.base import Tool
 from atelier_desk.tools.definition.input_schema import Operation, operations_of, property_names
 
@@ -58,8 +59,6 @@ class InvalidArgumentsError(ToolError):
 
         ``number`` formats whole numbers. ``str(error)`` is for the model.
         """
-        from atelier_desk.presentation.argument_error_text import explain
-
         return (
             explain(self.__cause__, self.operations, number)
             if isinstance(self.__cause__, ValidationError)

@@ -12,6 +12,9 @@ from email.message import EmailMessage, MIMEPart
 from typing import Any
 from urllib.parse import unquote
 
+import lxml.html
+from markdownify import MarkdownConverter
+
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents.markdown_output import Lines, one_line
 from atelier_desk.workspace.documents.xml_archive import attribute, opened, tree
@@ -114,9 +117,6 @@ def _content(part: MIMEPart) -> str:
 
 def _markdown(page: bytes) -> str:
     """Convert a page of HTML to Markdown, without invisible content and images."""
-    import lxml.html
-    from markdownify import MarkdownConverter
-
     parser = lxml.html.HTMLParser(
         encoding=None if re.search(rb"charset|encoding=", page[:2_000]) else "utf-8", no_network=True
     )

@@ -15,6 +15,9 @@ from contextlib import suppress
 from io import BytesIO
 from typing import Any
 
+from pypdf import PasswordType, PdfReader
+from pypdf.errors import DependencyError
+
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents.markdown_output import ENOUGH_S, clean
 
@@ -27,9 +30,6 @@ def pages(data: bytes, first: int, most: int, characters: int) -> dict[str, Any]
 
     At least one page.
     """
-    from pypdf import PasswordType, PdfReader
-    from pypdf.errors import DependencyError
-
     until = time.monotonic() + ENOUGH_S
     reader = PdfReader(BytesIO(data))
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from striprtf.striprtf import rtf_to_text
+
 from atelier_desk.workspace.documents.markdown_output import Lines
 
 _PICTURE = re.compile(r"(?<![0-9a-fA-F\s])[0-9a-fA-F\s]{512,}+")
@@ -12,8 +14,6 @@ _BINARY = re.compile(rb"\\bin(\d{1,9}) ?")
 
 
 def lines(data: bytes) -> Lines:
-    from striprtf.striprtf import rtf_to_text
-
     yield None
     text = _PICTURE.sub(" ", _without_binary(data).decode("latin-1"))
     for line in str(rtf_to_text(text, errors="replace")).split("\n"):  # type: ignore[no-untyped-call]

@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any
 
+from pptx.opc.package import PartFactory
+from pptx.package import Package
+from pptx.parts.presentation import PresentationPart
+
 from atelier_desk.workspace.documents.markdown_output import Lines, heading, one_line, table
 from atelier_desk.workspace.documents.xml_archive import opened, tree
 
@@ -32,10 +36,6 @@ def lines(data: bytes) -> Lines:
 
 
 def _presentation(data: bytes) -> Any:
-    from pptx.opc.package import PartFactory
-    from pptx.package import Package
-    from pptx.parts.presentation import PresentationPart
-
     for each in (
         "openxmlformats-officedocument.presentationml.template",
         "ms-powerpoint.template.macroEnabled",

@@ -8,8 +8,12 @@ from collections.abc import Iterator
 from io import BytesIO
 from typing import Any, NamedTuple
 
+from docx.opc.part import PartFactory
+from docx.package import Package
+from docx.parts.document import DocumentPart
+
 from atelier_desk.workspace.documents.markdown_output import Lines, heading, one_line, table
-from atelier_desk.workspace.documents.xml_archive import attribute, local, opened
+from atelier_desk.workspace.documents.xml_archive import attribute, local, opened, tree
 
 _ALSO = tuple(
     f"application/vnd.{kind}.main+xml"
@@ -59,10 +63,6 @@ def lines(data: bytes) -> Lines:
 
 
 def _part(data: bytes) -> Any:
-    from docx.opc.part import PartFactory
-    from docx.package import Package
-    from docx.parts.document import DocumentPart
-
     for each in _ALSO:
         PartFactory.part_type_for[each] = DocumentPart
     part = Package.open(BytesIO(data)).main_document_part
@@ -72,8 +72,6 @@ def _part(data: bytes) -> Any:
 
 
 def _root(relation: Any) -> Any:
-    from atelier_desk.workspace.documents.xml_archive import tree
-
     return tree(relation.target_part.blob)
 
 

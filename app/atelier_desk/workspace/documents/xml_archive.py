@@ -6,6 +6,8 @@ import zipfile
 from io import BytesIO
 from typing import Any
 
+from lxml import etree
+
 from atelier_desk.domain.document_formats import COMPOUND
 from atelier_desk.support.worker.errors import Refused
 
@@ -54,8 +56,6 @@ def tree(data: bytes) -> Any:
     Raises:
         lxml.etree.XMLSyntaxError: it is not XML.
     """
-    from lxml import etree
-
     return etree.fromstring(
         data, etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False)
     )

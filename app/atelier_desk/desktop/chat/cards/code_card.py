@@ -10,6 +10,7 @@ from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextLayout, QTex
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram, DiagramPicture
+from atelier_desk.desktop.chat.cards.open_in_browser import open_page
 from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.markdown.syntax_highlighter import Highlighter
 from atelier_desk.desktop.chat.search.match_highlights import places
@@ -161,8 +162,6 @@ class CodeCard(QFrame):
 
     def open_in_browser(self) -> None:
         """Open the code in a browser as a static page without network access."""
-        from atelier_desk.desktop.chat.cards.open_in_browser import open_page
-
         try:
             opened = open_page(self._code, self._kind, self._drawing)
         except OSError:

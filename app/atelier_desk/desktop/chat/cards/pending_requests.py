@@ -11,13 +11,13 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
 from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
 from atelier_desk.desktop.theme import theme
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.presentation.rows.transcript_entries import QuestionRow
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.questions.approval_card import ApprovalCard
-    from atelier_desk.desktop.questions.approval_group import ApprovalGroup
     from atelier_desk.domain.approval import ApprovalRequest
 
     _Card = ApprovalCard | ApprovalGroup | QuestionCard | LimitCard
@@ -71,8 +71,6 @@ class PendingRequests(QWidget):
             self.height_changed.emit()
 
     def _approval(self, group: Sequence[ApprovalRequest]) -> tuple[str, ApprovalCard | ApprovalGroup]:
-        from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
-
         key = group_key(group)
         known = self._cards.get(key)
         if isinstance(known, ApprovalGroup):

@@ -14,6 +14,9 @@ from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow
+from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.readable_text import visible
@@ -70,8 +73,6 @@ class RememberedRow(QWidget):
         fill(QVBoxLayout(self), text, facts, buttons, margins=(0, 6, 0, 0), spacing=4)
 
     def _facts(self) -> str:
-        from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
-
         memory = self.memory
         if memory.proposed:
             holds = _("for all workflows?")
@@ -170,9 +171,6 @@ class RememberedCard(HeadedCard):
 
     def edit(self, memory: Memory) -> None:
         """Edit a memory, accepted or not."""
-        from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
-        from atelier_desk.desktop.panes.memory.list import MemoryRow
-
         bridge = self._host.bridge
         if bridge is None:
             return
@@ -194,8 +192,6 @@ class RememberedCard(HeadedCard):
             self._host.bridge.jobs.start(job(), key=f"remembered {memory.id}")
 
     def _offer(self, message: str, undo: Callable[[], Coroutine[object, None, object]]) -> None:
-        from atelier_desk.desktop.panes.pane_base import offer_undo
-
         bridge = self._host.bridge
         if bridge is not None:
             offer_undo(self.parentWidget() or self, message, lambda: bridge.jobs.start(undo()))

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
 from atelier_desk.desktop.widgets.picker import PickerItem
+from atelier_desk.domain.agent import Choices, Thinking
+from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.presentation.permission_profiles import Profile, mode_of, profile_of
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    import asyncio
-
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.header import ChatHeader
-    from atelier_desk.domain.agent import Agent, Choices
+    from atelier_desk.domain.agent import Agent
     from atelier_desk.domain.provider import ModelInfo
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.workflow import Workflow
@@ -142,8 +143,6 @@ class WorkflowChoices(QObject):
 
     @property
     def chosen(self) -> Choices:
-        from atelier_desk.domain.agent import Choices
-
         if self._chosen is None and not self.workflow_id:
             return self.fresh[1]
         return self._chosen or Choices()
@@ -158,8 +157,6 @@ class WorkflowChoices(QObject):
     @property
     def fresh(self) -> tuple[Agent | None, Choices]:
         """Preselect the most recently used agent and model for a new workflow."""
-        from atelier_desk.domain.agent import Choices
-
         last, used = (
             (self._settings.last_agent_id, self._settings.last_model) if self._settings is not None else ("", "")
         )
@@ -206,15 +203,11 @@ class WorkflowChoices(QObject):
     @property
     def window(self) -> int:
         """The model's context window in tokens: a default if its server reports none, 0 until the models are loaded."""
-        from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
-
         info = self.info
         return (info.context_window or DEFAULT_WINDOW) if info is not None else 0
 
     async def stored(self) -> None:
         """Wait until the selection is stored with the workflow."""
-        import asyncio
-
         if self._storing is not None and not self._storing.done():
             await asyncio.wait([self._storing])
 
@@ -258,8 +251,6 @@ class WorkflowChoices(QObject):
             self._save(recent_models=recent)
 
     def _on_effort(self, level: str) -> None:
-        from atelier_desk.domain.agent import Thinking
-
         self.choose(self.chosen.model_copy(update={"thinking": Thinking(level) if level else None}))
 
     def choose_profile(self, name: str) -> None:
@@ -287,8 +278,6 @@ class WorkflowChoices(QObject):
     async def _store(
         self, before: asyncio.Task[object] | None, workflow_id: str, choices: Choices, agent_id: str
     ) -> None:
-        import asyncio
-
         if before is not None and not before.done():
             await asyncio.wait([before])  # in the order of selection
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
-from PySide6.QtGui import QImage, QKeyEvent, QMouseEvent
+from PySide6.QtGui import QImage, QImageReader, QKeyEvent, QMouseEvent, QPixmap
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
@@ -16,6 +16,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bi
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.image_limits import STORED_LIMITS
 from atelier_desk.domain.limits import PICTURE_PIXELS
+from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import size
 
@@ -46,8 +47,6 @@ def opened(data: bytes | Path, side: int = 0) -> QImage:
 
     Images whose header states more than ``PICTURE_PIXELS`` are not decoded. Slow: call it in a thread.
     """
-    from PySide6.QtGui import QImageReader
-
     buffer = QBuffer()
     if isinstance(data, Path):
         reader = QImageReader(str(data))
@@ -104,8 +103,6 @@ class Item:
     @property
     def secret(self) -> bool:
         """Whether its name suggests that it contains secrets."""
-        from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
-
         return self.source in ("file", "folder") and is_secret_name(self.name)
 
     @property
@@ -195,8 +192,6 @@ class Chip(QFrame):
         mark(self, "card-warn" if alert else "card-sunken")
         side, ratio = theme().px(THUMBNAIL), self.devicePixelRatioF()
         if item.thumbnail is not None and not item.thumbnail.isNull():
-            from PySide6.QtGui import QPixmap
-
             area = QSize(round(side * ratio), round(side * ratio))
             scaled = item.thumbnail.scaled(
                 area, Qt.AspectRatioMode.KeepAspectRatio, Qt.TransformationMode.SmoothTransformation

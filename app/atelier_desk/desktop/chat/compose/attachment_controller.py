@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,10 @@ from PySide6.QtCore import QObject
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.compose.attachment_chips import THUMBNAIL, Item, encoded, opened
 from atelier_desk.desktop.chat.compose.completion_popup import Completed, Completion
+from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
 from atelier_desk.domain.limits import ATTACHED_FILES, PICTURE_PIXELS
+from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
+from atelier_desk.engine.runs.attachments import text_room
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import number
 
@@ -78,8 +83,6 @@ class AttachmentController(QObject):
 
     def add_mention(self, mention: Mention) -> None:
         if mention.needs:
-            from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
-
             dialog = ResourceValues(self._bridge, mention, self._composer)
             dialog.filled.connect(self.add_mention)
             dialog.open()
@@ -101,7 +104,7 @@ class AttachmentController(QObject):
     async def _read(self, item: Item, reading: Coroutine[Any, Any, PreparedAttachments]) -> None:
         try:
             prepared = await reading
-            thumbnail = await _thread(opened, prepared.data, _SIDE) if prepared.width else None
+            thumbnail = await asyncio.to_thread(opened, prepared.data, _SIDE) if prepared.width else None
         except Exception as error:
             item.problem = error_text(error)
             self._row.refresh(item)
@@ -121,7 +124,7 @@ class AttachmentController(QObject):
         return await self._bridge.engine.attachments.read(path, self._folders.folders)
 
     async def _read_image(self, image: QImage) -> PreparedAttachments:
-        data = await _thread(encoded, image)
+        data = await asyncio.to_thread(encoded, image)
         ending = ".png" if data.startswith(b"\x89PNG") else ".jpg"
         return await self._bridge.engine.attachments.of_bytes(_("Image") + ending, data)
 
@@ -137,7 +140,7 @@ class AttachmentController(QObject):
             item = Item(each.name, each)
             try:
                 if each.width:
-                    item.thumbnail = await _thread(
+                    item.thumbnail = await asyncio.to_thread(
                         opened, await self._bridge.engine.attachments.data(workflow_id, each), _SIDE
                     )
             except Exception as error:
@@ -215,7 +218,7 @@ class AttachmentController(QObject):
             service = self._bridge.engine.attachments
             data = await service.data(workflow_id, what) if what.width else b""
             text = await service.text(workflow_id, what)
-        picture = await _thread(opened, data) if what.width else None
+        picture = await asyncio.to_thread(opened, data) if what.width else None
         facts = " · ".join(filter(None, (item.facts(), what.path)))
         Preview(item.name, facts, self._composer, picture=picture, text=text).open()
 
@@ -262,9 +265,6 @@ def shown_of(item: Item) -> dict[str, object]:
 
 def _room_for_text(window: int) -> int:
     """Characters of text that fit, by the engine's estimate, which treats an unknown context window as a small one."""
-    from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
-    from atelier_desk.engine.runs.attachments import text_room
-
     return text_room(window or DEFAULT_WINDOW)
 
 
@@ -278,12 +278,4 @@ def _same(item: Item, what: PreparedAttachments) -> bool:
         return False
     if hasattr(other, "data"):
         return other.data == what.data
-    import hashlib
-
     return other.sha256 == hashlib.sha256(what.data).hexdigest()
-
-
-async def _thread(function: Any, *args: Any) -> Any:
-    import asyncio
-
-    return await asyncio.to_thread(function, *args)

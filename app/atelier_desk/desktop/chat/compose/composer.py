@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.attachment_chips import AttachmentRow
 from atelier_desk.desktop.chat.compose.message_field import MessageField, picture_of
 from atelier_desk.desktop.chat.compose.permission_profile_picker import ProfilePicker
+from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
+from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
+from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
@@ -176,17 +180,10 @@ class Composer(QFrame):
 
     def pick_folder(self) -> None:
         """Choose a folder to attach as a list and texts; this grants no access to it."""
-        from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
-
         ask_folder(self, _("Attach a folder"), lambda path: self.attach_files([str(path)]))
 
     def pick(self) -> None:
         """Choose files; the dialog does not block the program's loop."""
-        from PySide6.QtWidgets import QFileDialog
-
-        from atelier_desk.desktop.file_dialogs.start_folder import start_folder
-        from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
-
         dialog = QFileDialog(self, _("Attach files"), str(start_folder()))
         dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -207,10 +204,6 @@ class Composer(QFrame):
         self._refresh()
 
     def _on_picked(self, files: list[str]) -> None:
-        from pathlib import Path
-
-        from atelier_desk.desktop.file_dialogs.start_folder import remember_folder
-
         if files:
             remember_folder(Path(files[0]).parent)
             self.attach_files(files)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QImage, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
@@ -16,9 +15,6 @@ from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.workspace_folders.controller import files_of, folders_of
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QImage
 
 _LINES = (1, 10)
 _ADDRESS = re.compile(r"(?:https?|data|blob):\S+")
@@ -152,8 +148,6 @@ def picture_of(source: QMimeData) -> QImage | None:
     Data that also contains text, such as table cells, is pasted as text. An image dragged from a browser provides
     only its address.
     """
-    from PySide6.QtGui import QImage
-
     if source.hasImage() and all(_ADDRESS.fullmatch(line) for line in source.text().split()):
         data = source.imageData()
         if isinstance(data, QImage) and not data.isNull():

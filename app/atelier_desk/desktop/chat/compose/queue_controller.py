@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QImage
 
+from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.stream.payloads import Waiting
+from atelier_desk.domain.workflow import RunMode
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
@@ -52,8 +55,6 @@ class QueueController(QObject):
             self._bridge.jobs.start(self._read(workflow_id))
 
     async def _read(self, workflow_id: str) -> None:
-        from atelier_desk.domain.stream.payloads import Waiting
-
         found = await self._bridge.engine.runs.waiting.list(workflow_id)
         if workflow_id == self._workflow_id:
             self.strip.show_waiting(
@@ -76,8 +77,6 @@ class QueueController(QObject):
         self._bridge.jobs.start(self._edit(self._workflow_id, message_id, text))
 
     async def _edit(self, workflow_id: str, message_id: str, text: str) -> None:
-        from atelier_desk.domain.errors import ConflictError
-
         try:
             await self._bridge.engine.runs.waiting.edit(workflow_id, message_id, text)
         except ConflictError:  # it was sent at that moment
@@ -97,8 +96,6 @@ class QueueController(QObject):
         )
 
     def _on_send(self, message_id: str) -> None:
-        from atelier_desk.domain.workflow import RunMode
-
         workflow_id, mode = self._workflow_id, RunMode.STEPPING if self.stepping() else RunMode.AUTO
         self._bridge.jobs.once(
             ("send", message_id), lambda: self._bridge.engine.runs.send_queued(workflow_id, message_id, mode=mode)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from atelier_desk.presentation.regenerate_warning_text import CHANGES, changed_text, repeated_text
+
 if TYPE_CHECKING:
     from atelier_desk.presentation.rows.transcript_entries import Entry
 
@@ -16,8 +18,6 @@ def regenerate_text(entries: Iterable[Entry], run_id: str, message_id: str) -> s
 
     As far as it is loaded; empty if there is nothing to mention.
     """
-    from atelier_desk.presentation.regenerate_warning_text import CHANGES, changed_text, repeated_text
-
     turn = [entry for entry in entries if entry.run_id == run_id]
     at = next((place for place, entry in enumerate(turn) if entry.id == message_id), len(turn))
     messages = [entry for entry in turn[:at] if entry.kind == "user" and entry.topic not in _NOT_A_PERSONS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
@@ -12,12 +13,14 @@ from atelier_desk.desktop.chat.compose.attachment_controller import AttachmentCo
 from atelier_desk.desktop.chat.compose.queue_controller import joined
 from atelier_desk.desktop.chat.compose.regenerate_notice import regenerate_text
 from atelier_desk.desktop.widgets.debouncer import Debouncer
+from atelier_desk.domain.agent import Choices
+from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.limits import MESSAGE
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.presentation.run_notices import continue_text
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
-    import asyncio
-
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices
     from atelier_desk.desktop.chat.compose.attachment_chips import Item
@@ -26,7 +29,6 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.workspace_folders.controller import FolderController
-    from atelier_desk.domain.agent import Choices
     from atelier_desk.domain.attachment import Attachment
     from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.workflow import RunMode, Workflow
@@ -215,10 +217,6 @@ class SendController(QObject):
 
     def send(self, text: str, items: Sequence[Item], strategy: str) -> None:
         """Send a message. All state is read first, so later changes affect neither content nor destination."""
-        from atelier_desk.domain.agent import Choices
-        from atelier_desk.domain.events.run import Dispatch
-        from atelier_desk.domain.workflow import RunMode
-
         # Until it is loaded, its own agent answers.
         agent = self._choices.agent if self._shown_yet or not self.workflow_id else None
         answers = (agent.id, self._choices.chosen) if agent else ("", Choices())
@@ -304,8 +302,6 @@ class SendController(QObject):
 
     async def _first_opened(self) -> None:
         """Move a message written before anything was shown below the workflow being loaded, to keep it visible."""
-        import asyncio
-
         if not self._shown_yet and self._opening is not None:
             await asyncio.wait([self._opening])
 
@@ -326,8 +322,6 @@ class SendController(QObject):
 
     def _on_continue(self, finish: str) -> None:
         """An ordinary message: it works with every kind of server, and is visible."""
-        from atelier_desk.presentation.run_notices import continue_text
-
         if self._pages.current is not None:
             self._pages.changed.emit(self._pages.current.release_notices())  # accepted: a second click finds no button
         self.send(continue_text(finish), [], "queue")

@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets.text_matching import plain
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.presentation.skill_text import KINDS
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.workspace.skills.argument_placeholders import variables
+from atelier_desk.workspace.skills.argument_placeholders import joined, joined_by_name, variables
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -65,8 +65,6 @@ class ArgumentsDialog(FormDialog):
         return ""
 
     def submit(self) -> None:
-        from atelier_desk.workspace.skills.argument_placeholders import joined
-
         values = [field.text().strip() for field in self.fields]
         while values and not values[-1]:
             values.pop()
@@ -108,8 +106,6 @@ class PromptDialog(FormDialog):
         return _("Fill in what the prompt needs: {missing}.", missing=", ".join(missing)) if missing else ""
 
     def submit(self) -> None:
-        from atelier_desk.workspace.skills.argument_placeholders import joined_by_name
-
         written = {each.name: field.text().strip() for each, field in zip(self._arguments, self.fields, strict=True)}
         self._then(joined_by_name({name: text for name, text in written.items() if text}))
         self.accept()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 
+from atelier_desk.desktop.chat.markdown.mermaid import diagram_png
 from atelier_desk.markdown.math import body_of
 from atelier_desk.support.worker.child import serve
 
@@ -35,8 +36,6 @@ def formula(source: str) -> str:
 
 def diagram(source: str, *, dark: bool = False) -> str:
     """PNG of a Mermaid diagram, in base64."""
-    from atelier_desk.desktop.chat.markdown.mermaid import diagram_png
-
     return base64.b64encode(diagram_png(source, dark=dark)).decode()
 
 

@@ -9,6 +9,7 @@ from functools import cache
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QImage, QPainter
+from PySide6.QtSvg import QSvgRenderer
 
 from atelier_desk.desktop.chat.markdown.draw_client import drawings
 from atelier_desk.desktop.chat.markdown.draw_process import EM
@@ -109,8 +110,6 @@ def formulas() -> Formulas:
 
 
 def _paint(drawing: Drawing, scale: float, colour: str, ratio: float) -> QImage:
-    from PySide6.QtSvg import QSvgRenderer
-
     width, height = drawing.width * scale, drawing.height * scale
     image = QImage(
         max(1, round(width * ratio)), max(1, round(height * ratio)), QImage.Format.Format_ARGB32_Premultiplied

@@ -8,12 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
+from pygments.token import Comment, Keyword, Name, Number, Operator, String
+from pygments.util import ClassNotFound
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextDocument, QTextLayout
 from shiboken6 import isValid
 
 from atelier_desk.desktop.chat.markdown import ansi, word_diff
 from atelier_desk.desktop.theme import Tokens, theme
+from atelier_desk.markdown.parser import parse
 from atelier_desk.support.threads import in_background
 
 SLICE_S = 0.003
@@ -24,8 +28,6 @@ MAX_CHARS = 200_000
 
 def colour_of(kind: object, tokens: Tokens) -> str | None:
     """The colour of a token type, None for plain text."""
-    from pygments.token import Comment, Keyword, Name, Number, Operator, String
-
     if kind in Comment:
         return tokens.muted
     if kind in Keyword or kind in Operator.Word or kind in Name.Tag:
@@ -56,8 +58,6 @@ def warm_up() -> None:
     """Load what the first reply needs in a thread, so that it does not block the window."""
 
     def load() -> None:
-        from atelier_desk.markdown.parser import parse
-
         parse("# warm\n\n- up\n")
         lexer_for("python")
 
@@ -65,9 +65,6 @@ def warm_up() -> None:
 
 
 def _load_lexer(language: str) -> object:
-    from pygments.lexers import get_lexer_by_name, get_lexer_for_filename
-    from pygments.util import ClassNotFound
-
     try:
         if language.startswith("file:"):
             return get_lexer_for_filename(language.removeprefix("file:"), stripnl=False, ensurenl=False)

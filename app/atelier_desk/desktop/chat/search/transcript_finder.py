@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
+from atelier_desk.desktop.chat.search.transcript_hits import hits
 from atelier_desk.desktop.widgets.date_format import short_moment
 
 if TYPE_CHECKING:
@@ -48,8 +50,6 @@ class Finder(QObject):
 
     async def _find(self, needle: str) -> None:
         """Search all entries, including closed cards; the newest match is shown first."""
-        from atelier_desk.desktop.chat.search.transcript_hits import hits
-
         await self._pages.everything()
         if needle == self._bar.needle.strip() and self._pages.current is not None:
             self._hits = hits(self._pages.current.entries, needle)
@@ -68,8 +68,6 @@ class Finder(QObject):
 
     async def _opened(self) -> None:
         """Wait until the workflow being loaded is shown."""
-        import asyncio
-
         there = asyncio.Event()
         connection = self._pages.opened.connect(lambda *_: there.set())
         try:

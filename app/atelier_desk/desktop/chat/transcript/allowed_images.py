@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 _IMAGE_SUFFIXES = {".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".svg"}
 
@@ -17,7 +18,6 @@ class ImageGate:
     def __call__(self, source: str) -> str | None:
         if "://" in source and not source.startswith("file:///"):
             return None
-        from urllib.parse import unquote, urlsplit
         from urllib.request import url2pathname
 
         text = url2pathname(unquote(urlsplit(source).path)) if source.startswith("file:///") else source

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
+
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
@@ -16,8 +18,6 @@ def item_maker(host: TranscriptHost) -> Factory:
     """A factory of widgets for this host; their modules are imported with the first one, as that is slow."""
 
     def make(entry: Entry, parent: QWidget) -> EntryWidget:
-        from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
-
         return make_widget(entry, host, parent)
 
     return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,11 +10,14 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QPixmap
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
+from atelier_desk.desktop.chat.cards.picture_view import picture_menu
 from atelier_desk.desktop.chat.compose.attachment_chips import ICONS, SOURCES, opened
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.domain.attachment import Attachment
+from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import number, size
 from atelier_desk.support.readable_text import visible
@@ -55,8 +59,6 @@ class AttachedChips(QWidget):
         return button
 
     def _picture_menu(self, each: dict[str, Any], button: QWidget) -> QMenu:
-        from atelier_desk.desktop.chat.cards.picture_view import picture_menu
-
         return picture_menu(button, lambda: self._open(each), lambda: self._ask(each), lambda: self._copy(each))
 
     def natural_width(self, most: int) -> int:
@@ -122,8 +124,6 @@ class AttachedChips(QWidget):
             bridge.jobs.start(self._read_picture(each, button, box))
 
     async def _read_picture(self, each: dict[str, Any], button: QPushButton, box: QSize) -> None:
-        import asyncio
-
         data = await self._data(each)
         ratio = self.devicePixelRatioF()
         image = await asyncio.to_thread(opened, data, round(max(box.width(), box.height()) * ratio))
@@ -131,8 +131,6 @@ class AttachedChips(QWidget):
             button.setIcon(QIcon(QPixmap.fromImage(image)))
 
     async def _data(self, each: dict[str, Any]) -> bytes:
-        from atelier_desk.domain.attachment import Attachment
-
         assert self._host.bridge is not None
         service = self._host.bridge.engine.attachments
         facts = {name: value for name, value in each.items() if name != "thumbnail"}
@@ -143,8 +141,6 @@ class AttachedChips(QWidget):
             self._host.bridge.jobs.start(self._show(each))
 
     async def _show(self, each: dict[str, Any]) -> None:
-        import asyncio
-
         from atelier_desk.desktop.chat.attachment_preview import Preview
 
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
@@ -164,16 +160,12 @@ class AttachedChips(QWidget):
             self._host.bridge.jobs.start(self._copy_picture(each))
 
     async def _copy_picture(self, each: dict[str, Any]) -> None:
-        import asyncio
-
         QGuiApplication.clipboard().setImage(await asyncio.to_thread(opened, await self._data(each)))
 
     def _ask(self, each: dict[str, Any]) -> None:
         bridge, workflow_id = self._host.bridge, self._host.team.workflow_id
 
         def save(path: Path) -> None:
-            from atelier_desk.domain.result_parts import ArtefactPart
-
             assert bridge is not None
             part = ArtefactPart(
                 name=each["name"], media_type=each["media_type"], size=each["size"], sha256=each["sha256"]

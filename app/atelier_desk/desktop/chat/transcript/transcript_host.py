@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
+from atelier_desk.desktop.file_dialogs.exporting import copy
 from atelier_desk.desktop.team.model import TeamModel
 
 if TYPE_CHECKING:
@@ -94,8 +95,6 @@ class TranscriptHost(QObject):
     def copy(self, text: str, *, formatted: bool = False) -> None:
         """Copy a text; ``formatted``: it is Markdown and is copied as rich text, too."""
         if formatted:
-            from atelier_desk.desktop.file_dialogs.exporting import copy
-
             copy(text)
         else:
             QGuiApplication.clipboard().setText(text)

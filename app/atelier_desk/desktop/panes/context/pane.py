@@ -25,6 +25,8 @@ from atelier_desk.desktop.panes.context.recalled_memories import GivenMemory, gi
 from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.panes.context.turn_picker import TurnPicker
 from atelier_desk.desktop.panes.lazy_pane import SeenPane
+from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+from atelier_desk.desktop.panes.memory.list import MemoryRow
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.two_line_items import style_list, two_line_item
 from atelier_desk.desktop.questions.approval_text import tool_title
@@ -451,9 +453,6 @@ class ContextPane(SeenPane):
             self.jobs.once(("correct", memory_id), lambda: self._open_memory(memory_id))
 
     async def _open_memory(self, memory_id: str) -> None:
-        from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
-        from atelier_desk.desktop.panes.memory.list import MemoryRow
-
         memories = self.bridge.engine.memories
         dialog = MemoryDialog(MemoryRow(await memories.get(memory_id)), self.window())
 

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QDate
+from PySide6.QtCore import QDate, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_open, ask_save, confirm
@@ -18,8 +19,10 @@ from atelier_desk.desktop.settings.fields import Number
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
+from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
 from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
+from atelier_desk.engine.services.data_folder_and_backups import compact_database, restore_backup
 from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text
 from atelier_desk.presentation.file_change_text import cleaned_text, retained_text
 from atelier_desk.storage.damage_report import IN_BACKUP, IN_EXPORT, SHOWN
@@ -27,7 +30,6 @@ from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import NARROW
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
     from atelier_desk.storage.damage_report import Damage
     from atelier_desk.workspace.checkpoints.cleaning import Cleaned
 
@@ -121,8 +123,6 @@ class DataPage(RowsPage):
     @cached_property
     def importer(self) -> Importer:
         """Imports workflows and chats; results are shown on this page."""
-        from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
-
         made = Importer(self.bridge, self.window())
         made.status_changed.connect(lambda text: self.move_busy.note(text, "ok"))
         return made
@@ -219,7 +219,6 @@ class DataPage(RowsPage):
 
         ``from_elsewhere``: the backup may be of another data folder.
         """
-        from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 
         def done(info: Any) -> str:
             text = _("Restored: {counts}.", counts=_counts(info))
@@ -241,8 +240,6 @@ class DataPage(RowsPage):
 
     def compact(self) -> None:
         """Close the engine, compact its database, open the engine again."""
-        from atelier_desk.engine.services.data_folder_and_backups import compact_database
-
         self._while_closed(
             self.compact_busy,
             N_("Compacting the database…"),
@@ -306,9 +303,6 @@ class DataPage(RowsPage):
         self._run(self.clean_busy, N_("Cleaning…"), work, cleaned_text)
 
     def _show_folder(self) -> None:
-        from PySide6.QtCore import QUrl
-        from PySide6.QtGui import QDesktopServices
-
         if self._root is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._root)))
 

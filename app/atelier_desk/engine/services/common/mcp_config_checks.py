@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.mcp import MOST_ROOTS, McpEntry, McpServer
 from atelier_desk.domain.permission import RuleScope
+from atelier_desk.engine.attachments.image_headers import picture_of
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.mcp_status import McpToolStatus
 from atelier_desk.llm.secrets import redact
@@ -217,10 +219,6 @@ def icon_text(data: bytes) -> str:
 
     SVG can contain scripts and addresses.
     """
-    import base64
-
-    from atelier_desk.engine.attachments.image_headers import picture_of
-
     try:
         found = picture_of("icon", data) if data else None
     except UsageError:

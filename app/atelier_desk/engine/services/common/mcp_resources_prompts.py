@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate, RejectedKind
+from atelier_desk.mcp import results
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_tool_thread
@@ -53,8 +54,6 @@ class McpContent:
         Raises:
             McpError: the server no longer has it, or returns nothing.
         """
-        from atelier_desk.mcp import results
-
         entry = await self._entry(name)
         await self._refresh(name)
         connection = await self._connection(entry.config)

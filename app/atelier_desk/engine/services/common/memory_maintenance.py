@@ -20,6 +20,7 @@ from atelier_desk.domain.memory import (
     expiry,
 )
 from atelier_desk.engine.services.common import input_checks
+from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 
@@ -68,7 +69,6 @@ class MemoryMaintenance:
         Empty without an embedder.
         """
         from atelier_desk.knowledge.memory_similarity import near_pairs, relations
-        from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 
         index = await self._context.memory_search.index_cache.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)

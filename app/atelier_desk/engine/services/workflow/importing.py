@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace as with_fields
 from graphlib import CycleError, TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -63,13 +63,13 @@ from atelier_desk.engine.services.workflow.exporting import artefacts_of
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.storage.data_folder.atomic_files import sha256
+from atelier_desk.storage.repositories import workflow_import
+from atelier_desk.storage.repositories.workflow_import import WorkflowRows
 from atelier_desk.storage.search.request_usage import MOST
+from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.tools.calls.outcomes import ToolResult
-
-if TYPE_CHECKING:
-    from atelier_desk.storage.repositories.workflow_import import WorkflowRows
 
 log = logging.getLogger(__name__)
 
@@ -347,8 +347,6 @@ class WorkflowWriter:
         await asyncio.shield(self._write(file, replace))
 
     async def _write(self, file: WorkflowFile, replace: bool) -> None:
-        from atelier_desk.storage.repositories import workflow_import
-
         rows = await in_storage_thread(_rows, file)
         rows = with_fields(
             rows, used=await usage_not_in(self._context.repos, rows.commit, file.workflow.id, self._context.clock.now())
@@ -383,9 +381,6 @@ class WorkflowWriter:
 
 def _rows(file: WorkflowFile) -> WorkflowRows:
     """Return the rows of a file."""
-    from atelier_desk.storage.repositories.workflow_import import WorkflowRows
-    from atelier_desk.storage.writing.journal_commit import Commit
-
     file = _held(file)
     return WorkflowRows(
         workflow=file.workflow.model_copy(update={"status": _at_rest(file), "deleted_at": None}),

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tree_sitter import Language, Parser, Query
+from tree_sitter import Language, Parser, Query
 
+if TYPE_CHECKING:
     from atelier_desk.knowledge.parsing.syntax_captures import Source
 
 MODULES = ("bash", "c", "csharp", "css", "go", "html", "java", "javascript", "php", "python", "ruby", "rust", "sql")
@@ -77,8 +77,6 @@ def grammars() -> dict[str, Grammar]:
 
 def loaded(language: str) -> tuple[Parser, Query]:
     """Return the parser of a language, one per thread (it is stateless between files), and its compiled query."""
-    from tree_sitter import Parser
-
     compiled, query = _compiled(language)
     parsers: dict[str, Parser] = _of_thread.__dict__
     if language not in parsers:
@@ -88,8 +86,6 @@ def loaded(language: str) -> tuple[Parser, Query]:
 
 @cache
 def _compiled(language: str) -> tuple[Language, Query]:
-    from tree_sitter import Language, Query
-
     wanted = grammars()[language]
     compiled = Language(getattr(importlib.import_module(wanted.module), wanted.function)())
     return compiled, Query(compiled, wanted.query)
