@@ -536,8 +536,6 @@ class Transcript:
 
 def concerned(event: StreamEvent) -> set[str]:
     """The runs of sub-agents whose transcripts an event changes: its own, and the one that talks with it."""
-    from atelier_desk.domain.stream import payloads
-
     found = {event.run_id} if event.depth else set()
     if isinstance(data := event.payload, payloads.SubAgentQuestion | payloads.SubAgentAnswer):
         found.add(data.sub_agent_id)
