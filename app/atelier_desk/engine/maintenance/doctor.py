@@ -167,7 +167,6 @@ async def _configuration(atelier: Opened) -> Check:
 
 
 async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
-    from atelier_desk.storage.copies.bounded_reading import BoundedReading
     from atelier_desk.storage.copies.progress import no_progress
     from atelier_desk.storage.table_pages import count_by_reading
 
@@ -196,7 +195,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
                 "restore a backup that was made before the damage: atelier backup restore FILE"
             ),
         )
-    counts, reading = await atelier.store.counts(), BoundedReading.of_store(atelier.store)
+    counts, reading = await atelier.store.counts(), atelier.store.bounded_reading()
     told, total, rows = reading.following(progress or no_progress), sum(counts.values()), 0
     for table in counts:
         before = rows

@@ -20,7 +20,6 @@ from atelier_desk.storage import error_messages, integrity, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.damage_report import Damage
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.atomic_files import hashes_in, sync_folder, write_atomic
@@ -105,7 +104,7 @@ async def _export(
     damage = tuple(await integrity.damaged_anywhere(store))
     async with store.quiet():
         total = sum((await store.counts()).values())
-        reading = BoundedReading.of_store(store, held=True)
+        reading = store.bounded_reading(held=True)
         told = reading.following(lambda done, _total: progress(done) if progress else None)
         for table in await store.tables():
             if table not in LEFT_OUT:
