@@ -144,9 +144,10 @@ class DeletedDialog(QDialog):
         place = self.list.currentRow()
         with QSignalBlocker(self.list):  # what follows a selection looks through all rows
             self.list.clear()
-            for row in islice(self.rows.values(), self._first):
-                item = two_line_item(self.list, row.id, row.name, row.facts, row.icon)
-                item.setSelected(row.id in chosen)
+            shown = islice(self.rows.values(), self._first)
+            made = [two_line_item(self.list, row.id, row.name, row.facts, row.icon) for row in shown]
+            for item in made:  # only now: a selection measures all rows again after each that is added
+                item.setSelected(item.data(KeyRole) in chosen)
         if self.rows and not self.chosen():
             self.list.setCurrentRow(min(max(place, 0), self.list.count() - 1))
         self.all.setVisible(self.list.count() < len(self.rows))
