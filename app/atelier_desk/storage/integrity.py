@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import tables
-from atelier_desk.storage.copies import bounded_reading
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.progress import no_progress
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
@@ -26,8 +26,12 @@ _NAMED: tuple[Table[Any], ...] = (tables.MESSAGES, tables.EXECUTIONS)
 """Tables whose rows are named by events."""
 
 
-class Store(bounded_reading.Store, Protocol):
+class Store(Protocol):
     """The part of the store that is needed here; the store itself imports this module."""
+
+    async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
+
+    def bounded_reading(self) -> BoundedReading: ...
 
     def quiet(self) -> AbstractAsyncContextManager[None]: ...
 
@@ -57,7 +61,7 @@ async def damaged_in(store: Store, workflow_id: str, seen: Counter[str] | None =
 
 async def damaged_anywhere(store: Store, progress: Callable[[int, int], None] | None = None) -> list[Damage]:
     """Return the damaged rows of all workflows. ``progress`` is called with the number checked and the total."""
-    reading = bounded_reading.BoundedReading.of_store(store)
+    reading = store.bounded_reading()
 
     async def check(workflow_id: str, seen: Counter[str]) -> list[Damage]:
         await reading.give_back()

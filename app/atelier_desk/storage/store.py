@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import error_messages, migration_registry
+from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.atomic_files import sync_tree
 from atelier_desk.storage.data_folder.lock import FolderLock, identity, shielded, verify_identity
@@ -208,6 +209,10 @@ class Store:
         with contextlib.suppress(StorageError):
             async with contextlib.nullcontext() if held else self.quiet():
                 await self._engine.reopen()
+
+    def bounded_reading(self, *, held: bool = False) -> BoundedReading:
+        """Return what reads all of it and gives the memory back on the way; ``held`` as in ``release_read_memory``."""
+        return BoundedReading(self.query_all, lambda: self.release_read_memory(held=held), self.size)
 
     @property
     def size(self) -> int:

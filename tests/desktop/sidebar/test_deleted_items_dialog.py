@@ -67,6 +67,23 @@ async def test_the_newest_deleted_item_comes_first_and_each_shows_its_kind(dialo
     assert dialog.windowTitle() == "Supprimés récemment"
 
 
+async def test_a_long_list_with_every_row_selected_is_filled_again_in_one_step(
+    dialog: DeletedDialog, atelier: FakeAtelier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each row that is selected would otherwise look through all rows, which took minutes with thousands."""
+    atelier.set("memories", "deleted", [memory(f"m{number}", 1) for number in range(60)])
+    dialog.reload()
+    await settle()
+    dialog.list.selectAll()
+    looked: list[int] = []
+    chosen = dialog.list.selectedItems
+    monkeypatch.setattr(dialog.list, "selectedItems", lambda: looked.append(1) or chosen())
+    dialog.reload()
+    await settle()
+    assert len(dialog.chosen()) == 61
+    assert len(looked) < 10
+
+
 async def test_a_workflow_is_restored_by_enter_and_shown(
     dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import json
 import os
@@ -120,6 +121,23 @@ async def test_more_rows_than_a_page_are_exported(
     assert seen[-1] == sum(written.counts.values())
     async with await Store.open(None) as store:
         assert (await jsonl_export_import.import_jsonl(store, tmp_path / "out")).counts["message"] == 50
+
+
+async def test_an_export_that_fills_the_disk_leaves_its_folder_empty(
+    repos: Repositories, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await fill(repos)
+
+    def full(*_given: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(jsonl_export_import, "write_atomic", full)
+        with pytest.raises(StorageError) as caught:
+            await jsonl_export_import.export_jsonl(repos.store, tmp_path / "out", datadir=repos.datadir)
+    assert (caught.value.code, caught.value.params["path"]) == ("disk_full", tmp_path / "out")
+    assert not list((tmp_path / "out").iterdir())
+    await jsonl_export_import.export_jsonl(repos.store, tmp_path / "out", datadir=repos.datadir)
 
 
 async def test_one_file_of_json_lines_per_table(repos: Repositories, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
 
@@ -142,10 +142,12 @@ class DeletedDialog(QDialog):
     def _fill(self) -> None:
         chosen = set(self.chosen())
         place = self.list.currentRow()
-        self.list.clear()
-        for row in islice(self.rows.values(), self._first):
-            item = two_line_item(self.list, row.id, row.name, row.facts, row.icon)
-            item.setSelected(row.id in chosen)
+        with QSignalBlocker(self.list):  # what follows a selection looks through all rows
+            self.list.clear()
+            shown = islice(self.rows.values(), self._first)
+            made = [two_line_item(self.list, row.id, row.name, row.facts, row.icon) for row in shown]
+            for item in made:  # only now: a selection measures all rows again after each that is added
+                item.setSelected(item.data(KeyRole) in chosen)
         if self.rows and not self.chosen():
             self.list.setCurrentRow(min(max(place, 0), self.list.count() - 1))
         self.all.setVisible(self.list.count() < len(self.rows))

@@ -20,7 +20,6 @@ from atelier_desk.llm.registry import provider_type
 from atelier_desk.presentation.backup_contents_text import damaged_attachment
 from atelier_desk.presentation.file_change_text import leftovers_text, lost_data_text, retained_text
 from atelier_desk.storage.copies import bounded_reading
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.database_inspection import NAMING, damaged_attachments
 from atelier_desk.storage.copies.progress import no_progress
 from atelier_desk.storage.damage_report import CONFIGURATION, GIVE_UP, RESTRICTING
@@ -198,7 +197,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
                 "restore a backup that was made before the damage: atelier backup restore FILE"
             ),
         )
-    counts, reading = await atelier.store.counts(), BoundedReading.of_store(atelier.store)
+    counts, reading = await atelier.store.counts(), atelier.store.bounded_reading()
     told, total, rows = reading.following(progress or no_progress), sum(counts.values()), 0
     for table in counts:
         before = rows

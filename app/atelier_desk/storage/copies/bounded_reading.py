@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Any, Protocol
+from typing import Any
 
 from atelier_desk.storage.copies.progress import Progress
 from atelier_desk.storage.database_engine import Engine
@@ -14,17 +14,6 @@ CACHED_BYTES = 64 * 1024 * 1024
 """Bytes of tables that are read before the database is opened anew, which takes about 0.5 s."""
 
 
-class Store(Protocol):
-    """The part of the store that is needed here; the store itself imports modules that import this one."""
-
-    @property
-    def size(self) -> int: ...
-
-    async def query_all(self, sql: str, /, **params: Any) -> list[Any]: ...
-
-    async def release_read_memory(self, *, held: bool = False) -> None: ...
-
-
 class BoundedReading:
     """Runs statements, and opens the database anew after ``CACHED_BYTES``.
 
@@ -33,7 +22,7 @@ class BoundedReading:
     """
 
     def __init__(self, run: Run, release: Callable[[], Awaitable[None]], size: int) -> None:
-        """Made by ``of_engine`` and ``of_store``; ``size``: bytes that are read in all."""
+        """``release`` opens the database anew; ``size``: bytes that are read in all."""
         self._run = run
         self._release = release
         self._size = size
@@ -44,11 +33,6 @@ class BoundedReading:
     def of_engine(cls, engine: Engine, size: int | None = None) -> BoundedReading:
         """For a database that nobody else uses; ``size`` is by default that of its tables now."""
         return cls(Migrator(engine).run, engine.reopen, engine.size() if size is None else size)
-
-    @classmethod
-    def of_store(cls, store: Store, *, held: bool = False) -> BoundedReading:
-        """For an open store, whose other requests wait meanwhile; ``held`` while the caller holds back its writes."""
-        return cls(store.query_all, lambda: store.release_read_memory(held=held), store.size)
 
     async def run(self, sql: str, **params: Any) -> list[Any]:
         """Run statements and return the result of each. Raises ``StorageError``."""

@@ -16,14 +16,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError, UsageError
-from atelier_desk.storage import integrity, migration_registry
+from atelier_desk.storage import error_messages, integrity, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
-from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.damage_report import Damage
+from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.atomic_files import hashes_in, sync_folder, write_atomic
 from atelier_desk.storage.data_folder.datadir import DataDir
+from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.table_pages import Run, insertion, read_pages
@@ -79,16 +80,31 @@ async def export_jsonl(
     and, last, ``manifest.json`` with the SHA-256 of every file. Writes are held back meanwhile, so that the tables are
     consistent. ``progress`` is called with the number of rows written.
 
+    If that fails or is cancelled, the folder is empty.
+
     Raises:
         ConflictError: the folder is not empty.
+        StorageError: ``disk_full``, ``read_only`` or ``io``.
     """
     if await in_storage_thread(_in_use, target):
         raise ConflictError(FOLDER_IN_USE, path=target)
+    try:
+        return await _export(store, target, datadir, progress)
+    except BaseException as error:
+        written = await shielded(_emptied, target)
+        if isinstance(error, OSError):
+            raise error_messages.from_os_error(error, target, size=max(store.size, written)) from error
+        raise
+
+
+async def _export(
+    store: Store, target: Path, datadir: DataDir | None, progress: Callable[[int], None] | None
+) -> TransferInfo:
     counts: dict[str, int] = {}
     damage = tuple(await integrity.damaged_anywhere(store))
     async with store.quiet():
         total = sum((await store.counts()).values())
-        reading = BoundedReading.of_store(store, held=True)
+        reading = store.bounded_reading(held=True)
         told = reading.following(lambda done, _total: progress(done) if progress else None)
         for table in await store.tables():
             if table not in LEFT_OUT:
@@ -248,6 +264,17 @@ def _check_hashes(source: Path, wanted: dict[str, str]) -> None:
             raise StorageError(NOT_AN_EXPORT, code="damaged", path=source, detail=name)
         if not path.is_file() or sha256_of(path) != digest:
             raise StorageError(CHANGED, code="damaged", path=path, manifest=MANIFEST)
+
+
+def _emptied(folder: Path) -> int:
+    """Delete everything in a folder that may not exist; return its bytes."""
+    size = preflight.size_of(folder)
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink()
+    return size
 
 
 def _in_use(target: Path) -> bool:
