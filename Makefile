@@ -85,6 +85,7 @@ lint: setup
 	$(BIN)/python packaging/notices.py check
 	$(BIN)/python packaging/check_process_starts.py
 	$(BIN)/python packaging/check_item_delegates.py
+	$(BIN)/python packaging/check_settings_pages.py
 	$(BIN)/python packaging/check_plain_text_widgets.py
 	$(BIN)/python packaging/generated_docs.py check
 	$(BIN)/python packaging/check_language_theme_bindings.py
