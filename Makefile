@@ -87,6 +87,7 @@ lint: setup
 	$(BIN)/python packaging/check_late_imports.py
 	$(BIN)/python packaging/check_item_delegates.py
 	$(BIN)/python packaging/check_stream_payloads.py
+	$(BIN)/python packaging/check_settings_pages.py
 	$(BIN)/python packaging/check_plain_text_widgets.py
 	$(BIN)/python packaging/generated_docs.py check
 	$(BIN)/python packaging/check_language_theme_bindings.py

@@ -57,7 +57,6 @@ PROTOCOLS = {
     "engine/services/common/mcp_sign_in.py:Servers": ("the MCP service has the sign-ins, which connect its servers"),
     "engine/team/team_interface.py:TeamPort": "drivers know the team, and the team starts drivers",
     "storage/integrity.py:Store": "the store has the integrity check, which reads the store",
-    "storage/copies/bounded_reading.py:Store": "the store reads with bounded memory, which opens the store anew",
     "storage/writing/writer.py:CommitCounter": "the store passes the counter to the writer",
 }
 """Protocols by module and name, and why they are allowed: most prevent two files from importing each other."""

@@ -223,7 +223,7 @@ async def test_a_new_server_is_offered_to_the_default_agent_before_it_is_saved(
     await settle()
     find("mcp-import-take").click()
     await settle()
-    boxes = {box.text(): box for box in page._agent_list.rows if box.isVisible()}
+    boxes = {row.caption.text(): row.control for row in page._agent_list.rows if row.isVisible()}
     assert {name: box.isChecked() for name, box in boxes.items()} == {"Assistant": True, "Researcher": False}
     assert page._agents_card.y() < page._tools_card.y() or page._tools_card.isHidden()
     boxes["Researcher"].click()

@@ -25,12 +25,12 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.agent_form import AgentForm
 from atelier_desk.desktop.settings.language_switch import switch_language
-from atelier_desk.desktop.settings.page_base import Row
+from atelier_desk.desktop.settings.page_parts import Row
 from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import fitting
+from atelier_desk.desktop.widgets import fitting, label
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine.maintenance import doctor
@@ -266,6 +266,15 @@ def test_a_field_moves_below_a_label_that_would_need_three_lines(qtbot: QtBot) -
     qtbot.waitUntil(lambda: box.y() > row.caption.geometry().bottom())
     row.resize(box.sizeHint().width() + 600, 200)
     qtbot.waitUntil(lambda: box.y() < row.caption.geometry().bottom())
+
+
+def test_an_ampersand_in_a_caption_is_shown(qtbot: QtBot) -> None:
+    """A name of a project or an agent: a label with a buddy would show "R&D" as "RD"."""
+    row = Row(QCheckBox())
+    qtbot.addWidget(row)
+    row.set_texts(lambda: "R&D")
+    assert row.caption.sizeHint().width() == label("R&D").sizeHint().width()
+    assert row.control.accessibleName() == "R&D"
 
 
 async def test_a_models_name_always_has_some_width(window: SettingsWindow) -> None:

@@ -16,6 +16,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, OnTimeout
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
+from atelier_desk.presentation.permission_profiles import ALL
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 
@@ -47,9 +48,15 @@ async def page(window: SettingsWindow, atelier: Engine) -> Any:
 
 
 async def test_it_explains_the_modes_and_shows_stored_settings(page: Any, find: Find) -> None:
-    texts = [name.text() for name, _about in page._modes]
-    assert texts == ["Plan", "Ask", "Ask every time", "Edit", "Free"]
-    assert all(about.text() for _name, about in page._modes)
+    texts = [each.text() for each in page.findChildren(QLabel)]
+    assert [each for each in texts if each in {one.title for one in ALL}] == [
+        "Plan",
+        "Ask",
+        "Ask every time",
+        "Edit",
+        "Free",
+    ]
+    assert {one.allows for one in ALL} <= set(texts)
     assert find("approval-flag-sub_agents").isChecked()
     assert not find("approval-flag-tools").isChecked()
     assert find("approval-auto-low").isChecked()

@@ -294,7 +294,7 @@ async def test_tab_visits_the_rules_from_top_to_bottom(
         each = each.nextInFocusChain()
     rows = [f"rule-{action}-{text}" for text in listed(find) for action in ("edit", "remove")]
     assert found[: len(rows) + 3] == ["rule-filter", *rows, "rule-add", "rule-import-file"]
-    below = ("rule-test-run", "audit-text", "audit-decision", "audit-days", "safe-filter")
+    below = ("rule-test-run", "audit-days", "audit-text", "audit-decision", "safe-filter")
     assert [name for name in found if name in below] == list(below)
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, ClassVar
 from PySide6.QtWidgets import QAbstractSpinBox, QWidget
 
 from atelier_desk.desktop.settings.fields import Field, value_of
-from atelier_desk.desktop.settings.page_base import SectionCard, SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
+from atelier_desk.desktop.settings.page_parts import SectionCard
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.domain.settings import Settings
 
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 
 class Section:
-    """A heading and its rows."""
+    """A heading and its rows, below what they are ``about``."""
 
-    def __init__(self, title: Text, *fields: Field) -> None:
-        self.title, self.fields = title, fields
+    def __init__(self, title: Text, *fields: Field, about: Text = "") -> None:
+        self.title, self.fields, self.about = title, fields, about
 
 
 class RowsPage(SettingsPage):
@@ -47,7 +48,7 @@ class RowsPage(SettingsPage):
 
     def add(self, section: Section) -> SectionCard:
         """Create a section's rows; returns its card."""
-        card = self.section(section.title)
+        card = self.section(section.title, about=section.about)
         for field in section.fields:
             control = field.make(self, Settings, partial(self._chosen, field))
             if isinstance(control, QAbstractSpinBox):

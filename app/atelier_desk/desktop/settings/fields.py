@@ -78,6 +78,7 @@ class Number(Field):
     """
 
     step: float = 1
+    prefix: Text = ""
     suffix: Text = ""
     zero: Text = ""
     optional: bool = False
@@ -96,8 +97,8 @@ class Number(Field):
             made.setRange(0, self.most)
         made.setSingleStep(self.step)
         made.setGroupSeparatorShown(True)
-        if self.suffix:
-            bind_text(made, suffix=self.suffix)
+        if self.prefix or self.suffix:
+            bind_text(made, prefix=self.prefix, suffix=self.suffix)
         if self.zero:
             bind_text(made, least=self.zero)
         made.valueChanged.connect(changed)

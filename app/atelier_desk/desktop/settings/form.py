@@ -25,7 +25,8 @@ from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.settings.page_base import Row, SettingsPage
+    from atelier_desk.desktop.settings.page_base import SettingsPage
+    from atelier_desk.desktop.settings.page_parts import Row
     from atelier_desk.desktop.widgets import Card
 
 _MESSAGES = {
@@ -74,11 +75,11 @@ class Form(QWidget):
             if (line := _line_of(made)) is not None:
                 line.returnPressed.connect(self.entered)
 
-    def row(self, page: SettingsPage, card: Card, key: str) -> Row:
+    def row(self, page: SettingsPage, card: Card, key: str, *, stretch: bool = True) -> Row:
         """Add the field as a row of a card: caption and hint on the left."""
         self.hide()
         field = self.fields[key]
-        row = page.row(card, self.controls[key], field.caption, field.hint, stretch=True)
+        row = page.row(card, self.controls[key], field.caption, field.hint, stretch=stretch)
         self.places[key] = row
         return row
 

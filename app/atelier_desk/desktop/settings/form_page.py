@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QPushButton
-
 from atelier_desk.desktop.settings.fields import Field, value_of
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.validation_errors import validation_text
-from atelier_desk.desktop.widgets import control
-from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -51,10 +47,11 @@ class FormPage(SettingsPage):
         return self.form.fields[key].read(self.form.controls[key]) if self._made else value_of(self.saved, key)
 
     def build_foot(self) -> None:
-        self.apply = control(QPushButton(self), f"{self.form.prefix}-apply", N_("Save"), look="primary", on=self.store)
+        prefix = self.form.prefix
+        self.cancel, self.apply = self.foot(
+            cancel=(f"{prefix}-cancel", self.revert), save=(f"{prefix}-apply", self.store)
+        )
         self.form.entered.connect(self.apply.click)  # one that is disabled does nothing
-        self.cancel = control(QPushButton(self), f"{self.form.prefix}-cancel", N_("Cancel"), on=self.revert)
-        self.foot(self.cancel, self.apply)
 
     async def read(self) -> BaseModel:
         """Load the stored values."""

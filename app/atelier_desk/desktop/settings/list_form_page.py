@@ -15,7 +15,8 @@ from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
-from atelier_desk.desktop.settings.page_base import SectionCard, SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
+from atelier_desk.desktop.settings.page_parts import SectionCard
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Card, bind, bind_text, control
@@ -146,16 +147,16 @@ class ListFormPage(SettingsPage, Generic[T]):
         self.list = list_of_lines(self, f"{kind}-list", caption)
         card.body.addWidget(self.list)
         for name, text, act in actions:
-            self.buttons[name] = control(QPushButton(self), f"{kind}-{name}", text, on=act)
+            self.buttons[name] = self.button(f"{kind}-{name}", text, act)
         self.button_row(card, *self.buttons.values())
         self.list.currentItemChanged.connect(lambda *_: self._select())
 
     def build_foot(self, kind: str, *more: QPushButton, cancel: str = "cancel") -> None:
         """Add the footer with messages, Cancel and Save: ``<kind>-cancel``, ``<kind>-save``."""
-        self.cancel = control(QPushButton(self), f"{kind}-{cancel}", N_("Cancel"), on=self.revert)
-        self.save = control(QPushButton(self), f"{kind}-save", N_("Save"), look="primary", on=self.store)
+        self.cancel, self.save = self.foot(
+            *more, cancel=(f"{kind}-{cancel}", self.revert), save=(f"{kind}-save", self.store)
+        )
         self.form.entered.connect(self.save.click)  # one that is disabled does nothing
-        self.foot(*more, self.cancel, self.save)
 
     async def load(self) -> None:
         self.things = list(await self.read())

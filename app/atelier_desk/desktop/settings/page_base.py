@@ -1,19 +1,20 @@
-"""Base of settings pages: sections of rows with caption, hint and control, in a scrolled column."""
+"""Base of settings pages: sections of declared rows, texts and buttons in a scrolled column."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Unpack
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
-from PySide6.QtGui import QHideEvent, QResizeEvent
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
-    QBoxLayout,
-    QCheckBox,
     QComboBox,
     QFrame,
+    QGridLayout,
     QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -23,13 +24,16 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.panes.spin_box_padding import pad
+from atelier_desk.desktop.settings.page_parts import PageFooter, Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.language_theme_bindings import Text
+from atelier_desk.desktop.widgets.cards_buttons_labels import Item
+from atelier_desk.desktop.widgets.language_theme_bindings import BoundText, Text
+from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
-from atelier_desk.support.i18n import _
+from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
+from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     import asyncio
@@ -37,126 +41,10 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.stream.event import Topic
 
-TEXT, STRETCH_TEXT = 110, 150
-"""Minimum width of a row's texts beside its control, below which the control moves under them.
-
-More for wide controls.
-"""
 FIELD = 112
 """Minimum width of a combo or spin box, whatever its content."""
-NOTE = 220
-"""Minimum width of the footer's note, below which the buttons move under it."""
 COLUMN = 720
 """Maximum width of a page's column, in logical pixels at 100 %."""
-
-
-class Row(QWidget):
-    """Caption and hint on the left, control on the right; with ``stretch`` the control takes most of the width."""
-
-    def __init__(self, control: QWidget, parent: QWidget | None = None, *, stretch: bool = False) -> None:
-        super().__init__(parent)
-        self.control = control
-        self.caption = label("", "", self, wrap=True)
-        self.hint = label("", "small", self, wrap=True)
-        self.hint.hide()
-        self.caption.setBuddy(control)
-        texts = fill(QVBoxLayout(), 1, self.caption, self.hint, 1, spacing=2)
-        self._stretch = stretch
-        line = self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        line.setContentsMargins(0, 4, 0, 4)
-        line.setSpacing(16)
-        fill(line, (texts, 2 if stretch else 1), (control, 3 if stretch else 0, Qt.AlignmentFlag.AlignVCenter))
-        if stretch and isinstance(control, QComboBox):
-            for changed in (control.model().dataChanged, control.model().rowsInserted):
-                changed.connect(lambda *_change: self._arrange())  # text changes, for example of the language
-        if isinstance(control, QAbstractSpinBox):
-            pad(control)
-        elif isinstance(control, QCheckBox) and not control.text():
-            mark(control, "bare")  # aligned with the ends of other fields
-
-    def minimumSizeHint(self) -> QSize:
-        """A row is at least as wide as its control: a narrow row puts it under the texts."""
-        # A combo box with a limited width may be narrower than its longest entry, which is then elided.
-        field = self.control.minimumWidth() or self.control.minimumSizeHint().width()
-        narrow = max(self.caption.minimumSizeHint().width(), field)
-        return QSize(narrow, super().minimumSizeHint().height())
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._arrange()
-
-    def changeEvent(self, event: QEvent) -> None:
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.FontChange:
-            self._arrange()
-
-    def _arrange(self) -> None:
-        """Put the control beside the texts, or under them if there is no room for both."""
-        room = self.control.sizeHint().width() + theme().px(STRETCH_TEXT if self._stretch else TEXT)
-        down = self.width() < room or self._cuts()
-        self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
-        self._line.setSpacing(6 if down else 16)
-        side = (
-            Qt.AlignmentFlag.AlignVCenter
-            if not down
-            else Qt.AlignmentFlag(0)
-            if self._stretch
-            else Qt.AlignmentFlag.AlignLeft
-        )
-        self._line.setAlignment(self.control, side)
-
-    def _cuts(self) -> bool:
-        """Whether a wide control would wrap the caption, or a combo box elide an entry."""
-        box, room = self.control, self.width() - 16
-        texts = min(room * 2 // 5 if self._stretch else room, room - box.sizeHint().width())
-        if self.caption.heightForWidth(texts) > 2 * self.caption.fontMetrics().lineSpacing() + 2:
-            return True
-        if not self._stretch or not isinstance(box, QComboBox):
-            return False
-        widest = max((box.fontMetrics().horizontalAdvance(box.itemText(row)) for row in range(box.count())), default=0)
-        return widest + theme().px(44) > (self.width() - 16) * 3 // 5
-
-    def set_texts(self, caption: Text, hint: Text = "") -> None:
-        """Bind the texts of the row, which are also the control's accessible name and description."""
-        bind_text(self.caption, caption)
-        bind_text(self.hint, hint)
-        self.hint.setVisible(bool(hint))
-        bind_text(self.control, name=caption, about=hint)
-
-
-class PageFooter(QWidget):
-    """A note with buttons on its right, which are never clipped; the note moves above them if there is little room."""
-
-    def __init__(self, note: QWidget, buttons: Sequence[QPushButton], parent: QWidget) -> None:
-        super().__init__(parent)
-        self._buttons = buttons
-        row = fill(QHBoxLayout(), 1, *buttons, spacing=8)
-        for button in buttons:
-            button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-            row.setAlignment(button, Qt.AlignmentFlag.AlignVCenter)
-        note.setMinimumHeight(buttons[0].sizeHint().height())
-        self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        fill(self._line, (note, 1), row, margins=(24, 10, 24, 10), spacing=8)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        room = self.width() - sum(button.sizeHint().width() + 8 for button in self._buttons if not button.isHidden())
-        down = room < theme().px(NOTE)
-        self._line.setDirection(QBoxLayout.Direction.TopToBottom if down else QBoxLayout.Direction.LeftToRight)
-
-
-class SectionCard(Card):
-    """The card of a section, with its ``heading`` above."""
-
-    def __init__(self, page: QWidget, title: Text) -> None:
-        super().__init__(page)
-        self.body.setSpacing(4)
-        self.heading = bind_text(label("", "heading", page), title)
-
-    def set_shown(self, on: bool) -> None:
-        """Show or hide it with its heading."""
-        self.heading.setVisible(on)
-        self.setVisible(on)
 
 
 class SettingsPage(QWidget):
@@ -205,9 +93,12 @@ class SettingsPage(QWidget):
     def show_item(self, name: str) -> None:
         """Select an item of the page's list and focus its form; pages without such a list ignore it."""
 
-    def section(self, title: Text = "") -> SectionCard:
-        """A heading with a card below."""
+    def section(self, title: Text = "", *content: Item, about: Text = "") -> SectionCard:
+        """A heading with a card below, which starts with what it is ``about``."""
         card = SectionCard(self, title)
+        if about:
+            self.add_text(card, about)
+        fill(card.body, *content)
         fill(self.column, card.heading, card)
         self.column.addSpacing(12)
         return card
@@ -219,29 +110,107 @@ class SettingsPage(QWidget):
         card.body.addWidget(made)
         return made
 
+    def button(
+        self,
+        object_name: str,
+        text: Text | None,
+        on: Callable[[], object],
+        *,
+        look: str = "",
+        **texts: Unpack[BoundText],
+    ) -> QPushButton:
+        """A button, to be placed in a row of buttons, in the footer, or as the control of a row."""
+        return control(QPushButton(self), object_name, text, look=look, on=on, **texts)
+
     def action_row(
         self, card: Card, caption: Text, hint: Text, text: Text, on: Callable[[], object], name: str = ""
     ) -> QPushButton:
         """A row whose control is a button."""
-        button = control(QPushButton(self), name, text, on=on)
+        button = self.button(name, text, on)
         self.row(card, button, caption, hint)
         return button
 
-    def button_row(self, card: Card, *buttons: QPushButton) -> None:
-        """The buttons of a card's list, in a line below it: adding first, removing last."""
+    def button_row(self, card: Card | None, *buttons: QWidget) -> None:
+        """Buttons of a card, or of the column, in a line: adding first, removing last. Other controls may be among
+        them.
+        """
         line = FlowLayout(spacing=8)
-        for number, button in enumerate(buttons):
-            mark(button, "" if number == 0 else "ghost")
-            line.addWidget(button)
-        card.body.addLayout(line)
+        pushed = [each for each in buttons if isinstance(each, QPushButton)]
+        for each in buttons:
+            if each in pushed:
+                mark(each, "" if each is pushed[0] else "ghost")
+            line.addWidget(each)
+        self._body(card).addLayout(line)
 
-    def foot(self, *buttons: QPushButton) -> None:
-        """The footer, always visible: messages about the form (``busy``), and its buttons, Save last."""
+    def add_text(
+        self, card: Card | None, text: Text | None = None, name: str = "", *, look: str = "muted", copied: bool = False
+    ) -> QLabel:
+        """A text in a card, or in the column, wrapped; ``copied``: it can be selected and copied."""
+        made = control(label("", look, self, wrap=True), name, text)
+        if copied:
+            made.setTextInteractionFlags(
+                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            )
+        self._body(card).addWidget(made)
+        return made
+
+    def add_pairs(self, card: Card, *pairs: tuple[Text, Text], looks: tuple[str, str], wide: int) -> None:
+        """Lines of two texts in aligned columns of which one, ``wide``, takes the remaining width and is wrapped."""
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(6)
+        grid.setColumnStretch(wide, 1)
+        for row, pair in enumerate(pairs):
+            for column, text in enumerate(pair):
+                made = bind_text(label("", looks[column], self, wrap=column == wide), text)
+                grid.addWidget(made, row, column, Qt.AlignmentFlag(0) if column == wide else Qt.AlignmentFlag.AlignTop)
+        card.body.addLayout(grid)
+
+    def add_search(self, card: Card, name: str, hint: Text, on: Callable[[str], object]) -> SearchField:
+        """A field that filters what is below it."""
+        made = control(SearchField(self), name, hint=hint)
+        made.textChanged.connect(on)
+        card.body.addWidget(made)
+        return made
+
+    def add_read_only(self, card: Card, name: str, caption: Text, height: int = 0) -> TextField:
+        """Lines of a file; ``height`` in pixels at 100 %."""
+        made = control(TextField(self), name, look="mono", name=caption)
+        made.setReadOnly(True)
+        made.setTabChangesFocus(True)
+        made.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        if height:
+            bind(made.setMinimumHeight, lambda: theme().px(height), on="look")
+        card.body.addWidget(made)
+        return made
+
+    def foot(
+        self,
+        *more: QPushButton,
+        cancel: tuple[str, Callable[[], object]],
+        save: tuple[str, Callable[[], object]],
+    ) -> tuple[QPushButton, QPushButton]:
+        """The footer, always visible: messages about the form (``busy``), and its buttons, each with a name and a
+        callback; returns Cancel and Save.
+        """
+        buttons = (
+            self.button(cancel[0], N_("Cancel"), cancel[1]),
+            self.button(save[0], N_("Save"), save[1], look="primary"),
+        )
         self.busy = Busy(self)
         note = QWidget(self)  # it keeps its height while empty
         fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
-        foot = control(PageFooter(note, buttons, self), f"{type(self).__name__}-foot")
+        foot = control(PageFooter(note, (*more, *buttons), self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
+        return buttons
+
+    def _body(self, card: Card | None) -> QVBoxLayout:
+        return self.column if card is None else card.body
+
+    def copy_text(self, text: str) -> None:
+        """Copy a text to the clipboard."""
+        QGuiApplication.clipboard().setText(text)
+        toast(self, _("Copied"))
 
     def note_saved(self, saved: bool) -> None:
         """Show in the footer that the form was saved; ``saved``: its secrets are stored permanently."""

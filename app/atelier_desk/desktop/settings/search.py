@@ -11,7 +11,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
 from shiboken6 import isValid
 
-from atelier_desk.desktop.settings.page_base import Row, SectionCard
+from atelier_desk.desktop.settings.page_parts import Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import bound_texts

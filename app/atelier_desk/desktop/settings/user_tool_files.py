@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -45,6 +45,14 @@ def outcome(file: OwnToolFile) -> str:
         case "changed":
             return _("Not loaded: changed since you confirmed it. Review it again.")
     return _("Tools: {tools}", tools=tools)
+
+
+class RightsWarning(Card):
+    """What such a file can do once it is confirmed."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, "card-warn")
+        self.body.addWidget(control(label("", "warn", self, wrap=True), "", RIGHTS))
 
 
 class ToolFileRow(QWidget):

@@ -52,14 +52,15 @@ class BoundText(TypedDict, total=False):
     """The texts of a widget.
 
     These are: accessible name and description, tool tip (with the equivalent ``keys``), placeholder (``hint``),
-    window title, the entries of a combo box from the first on, and the text after a spin box's number (``suffix``) or
-    in place of its minimum (``least``).
+    window title, the entries of a combo box from the first on, and the text before a spin box's number (``prefix``),
+    after it (``suffix``) or in place of its minimum (``least``).
     """
 
     name: Text
     about: Text
     tip: Text
     keys: str
+    prefix: Text
     suffix: Text
     least: Text
     hint: Text
@@ -72,6 +73,7 @@ SETTERS = {
     "hint": "setPlaceholderText",
     "title": "setWindowTitle",
     "tip": "setToolTip",
+    "prefix": "setPrefix",
     "suffix": "setSuffix",
     "least": "setSpecialValueText",
     "name": "setAccessibleName",

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QDate, QUrl
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QPushButton
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder, ask_open, ask_save, confirm
 from atelier_desk.desktop.panes.time_format import size
@@ -20,7 +19,6 @@ from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.sidebar.chat_import_dialog import Importer
-from atelier_desk.desktop.widgets import control
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.engine.services.data_folder_and_backups import compact_database, restore_backup
 from atelier_desk.presentation.backup_contents_text import damaged_attachment, rows_text
@@ -70,9 +68,8 @@ class DataPage(RowsPage):
 
     def build(self) -> None:
         self._root: Path | None = None
-        self.waiting = self.section(N_("From another installation"))
         self.held = HeldList(self)
-        self.waiting.body.addWidget(self.held)
+        self.waiting = self.section(N_("From another installation"), self.held)
         backup = self.section(N_("Backup"))
         about = N_(
             "Settings, workflows, reports, your tools and attachments in one verified file. API keys, models, logs "
@@ -104,7 +101,7 @@ class DataPage(RowsPage):
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
-        self.clean_now = control(QPushButton(self), "checkpoints-clean", N_("Clean now"), on=self.clean)
+        self.clean_now = self.button("checkpoints-clean", N_("Clean now"), self.clean)
         self._stored_row = self.row(undo, self.clean_now, N_("Currently stored"))
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
@@ -113,12 +110,8 @@ class DataPage(RowsPage):
         self.action_row(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
         self.compact_busy = Busy(self)
         place.body.addWidget(self.compact_busy)
-        self._place = self.row(
-            place,
-            control(QPushButton(self), "data-folder", N_("Show"), on=self._show_folder),
-            N_("Data folder"),
-            folder,
-        )
+        show = self.button("data-folder", N_("Show"), self._show_folder)
+        self._place = self.row(place, show, N_("Data folder"), folder)
 
     @cached_property
     def importer(self) -> Importer:
@@ -130,8 +123,7 @@ class DataPage(RowsPage):
     async def load(self) -> None:
         await super().load()
         await self.held.load()
-        for part in (self.waiting.heading, self.waiting):
-            part.setVisible(not self.held.isHidden())
+        self.waiting.set_shown(not self.held.isHidden())
         storage = await self.bridge.engine.files.undo_storage()
         self._stored_row.set_texts(N_("Currently stored"), lambda: retained_text(storage))
         self._root = (await self.bridge.engine.data.folders()).root

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import sys
 
-from PySide6.QtGui import QGuiApplication, QKeySequence, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton
+from PySide6.QtGui import QKeySequence, QShowEvent
 
 from atelier_desk.desktop.main_window.action_registry import refusal, registry_of
-from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings.declarative_page import RowsPage, Section
 from atelier_desk.desktop.settings.fields import Toggle
-from atelier_desk.desktop.settings.page_base import Row
+from atelier_desk.desktop.settings.page_parts import Row
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.shortcut_field import KeyField
 from atelier_desk.desktop.system.global_shortcut import KeyState
 from atelier_desk.desktop.system.linux_notifications import REPLY
 from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink, system_link
 from atelier_desk.desktop.system.tray_icon import there_is_a_tray
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.language_theme_bindings import made, text_of
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -93,23 +91,18 @@ class QuickPage(RowsPage):
         self.field.recorded.connect(self._recorded)
         self.field.reset_requested.connect(lambda: self.store("quick_key", Settings().quick_key))
         self._key_row = self.row(self._card, self.field, N_("Shortcut"), self._key_words)
-        self.again = control(QPushButton(self), "quick-key-again", N_("Try again"), on=self._again)
-        fill(self._card.body, fill(QHBoxLayout(), self.again, 1))
+        self.again = self.button("quick-key-again", N_("Try again"), self._again)
+        self.button_row(self._card, self.again)
         self._card.body.addSpacing(8)
-        words = label("", "small", self, wrap=True)
-        bind_text(
-            words,
-            N_(
-                "If no shortcut can be registered, assign one to this command in your system's keyboard settings. It "
-                "opens quick ask and starts Atelier if needed."
-            ),
+        words = N_(
+            "If no shortcut can be registered, assign one to this command in your system's keyboard settings. It "
+            "opens quick ask and starts Atelier if needed."
         )
-        self.command = control(
-            QLineEdit(self.command_line(), self), "quick-command", look="mono", name=N_("Quick ask command")
-        )
-        self.command.setReadOnly(True)
-        self.copy = control(QPushButton(self), "quick-command-copy", N_("Copy"), on=self._copy)
-        fill(self._card.body, words, fill(QHBoxLayout(), (self.command, 1), self.copy, spacing=8))
+        self.add_text(self._card, words, look="small")
+        self.command = self.add_text(self._card, self.command_line, "quick-command", look="mono", copied=True)
+        bind_text(self.command, name=N_("Quick ask command"))
+        self.copy = self.button("quick-command-copy", N_("Copy"), lambda: self.copy_text(self.command_line()))
+        self.button_row(self._card, self.copy)
         answers = Toggle(
             "notification_answers",
             N_("Answer in notifications"),
@@ -165,7 +158,3 @@ class QuickPage(RowsPage):
     def _again(self) -> None:
         if self._link is not None:
             self._link.shortcut.again()
-
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.command.text())
-        toast(self, _("Copied"))

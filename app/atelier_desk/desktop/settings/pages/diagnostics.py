@@ -7,20 +7,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Qt, qVersion
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtCore import qVersion
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk import __version__
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
-from atelier_desk.desktop.panes.pane_base import toast
+from atelier_desk.desktop.settings.check_table import CheckTable
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme.assets import notices_file
-from atelier_desk.desktop.widgets import Pill, control, fill, label
-from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
-from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -34,7 +30,6 @@ LICENCES = N_(
 LOG_LINES = 200
 LOG_BYTES = 64 * 1024
 PACKAGES = ("PySide6-Essentials", "surrealdb", "pydantic", "httpx", "qasync", "xllamacpp")
-_KINDS: dict[str, PillKind] = {"ok": "ok", "warn": "warn", "fail": "err"}
 
 
 def versions() -> list[tuple[str, str]]:
@@ -74,41 +69,22 @@ class DiagnosticsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._checks: list[Any] = []
-        doctor = self.section(N_("Installation"))
-        self._grid = QGridLayout()
-        self._grid.setHorizontalSpacing(12)
-        self._grid.setVerticalSpacing(2)
-        self._grid.setColumnStretch(1, 1)
-        self.busy = Busy(self)
-        fill(doctor.body, self._grid, self.busy)
-        self.again = control(QPushButton(self), "doctor-again", N_("Check again"), on=self.reload)
-        self.remove = control(
-            QPushButton(self), "doctor-remove-damaged", N_("Remove damaged entries…"), on=self._ask_to_remove
-        )
+        self.table, self.busy = CheckTable(self), Busy(self)
+        doctor = self.section(N_("Installation"), self.table, self.busy)
+        self.again = self.button("doctor-again", N_("Check again"), self.reload)
+        self.copy = self.button("diagnostics-copy", N_("Copy all"), lambda: self.copy_text(self.report()))
+        self.remove = self.button("doctor-remove-damaged", N_("Remove damaged entries…"), self._ask_to_remove)
         self.remove.hide()
-        self.copy = control(QPushButton(self), "diagnostics-copy", N_("Copy all"), on=self.copy_all)
-        buttons = fill(QHBoxLayout(), 1, self.remove, self.copy, self.again, spacing=8)
-        doctor.body.addLayout(buttons)
-        card = self.section(N_("Versions"))
-        self._versions = label("", "mono", self, wrap=True)
-        self._versions.setText("\n".join(f"{name} {number}" for name, number in versions()))
-        card.body.addWidget(self._versions)
-        log = self.section(N_("Log"))
-        self.log = control(TextField(self), "log-tail", look="mono", name=N_("End of the log"))
-        self.log.setReadOnly(True)
-        self.log.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.log.setMinimumHeight(220)
-        log.body.addWidget(self.log)
+        self.button_row(doctor, self.again, self.copy, self.remove)
+        names = "\n".join(f"{name} {number}" for name, number in versions())
+        self.add_text(self.section(N_("Versions")), lambda: names, look="mono")
+        self.log = self.add_read_only(self.section(N_("Log")), "log-tail", N_("End of the log"), 220)
         licences = self.section(N_("Licences"))
         self.action_row(
             licences, N_("Third-party notices"), LICENCES, N_("Show or hide"), self.show_notices, "notices-show"
         )
-        self.notices = control(TextField(self), "notices-text", look="mono", name=N_("Third-party notices"))
-        self.notices.setReadOnly(True)
-        self.notices.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.notices.setMinimumHeight(320)
+        self.notices = self.add_read_only(licences, "notices-text", N_("Third-party notices"), 320)
         self.notices.hide()
-        licences.body.addWidget(self.notices)
         self.end()
 
     async def load(self) -> None:
@@ -146,26 +122,10 @@ class DiagnosticsPage(SettingsPage):
 
     def _show(self) -> None:
         self.remove.setVisible(any(check.name == "configuration" and check.status == "fail" for check in self._checks))
-        while (item := self._grid.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.deleteLater()
-        words = {"ok": _("ok"), "warn": _("warning"), "fail": _("error")}
-        for row, check in enumerate(self._checks):
-            pill = Pill(words.get(check.status, check.status), _KINDS.get(check.status, ""), self)
-            text = label(check.message + (f"\n{check.fix}" if check.fix else ""), "muted", self, wrap=True)
-            text.setContentsMargins(0, 0, 0, 8)
-            text.setTextInteractionFlags(text.textInteractionFlags().TextSelectableByMouse)
-            self._grid.addWidget(pill, 2 * row, 0, Qt.AlignmentFlag.AlignRight)
-            self._grid.addWidget(label(check.title, "strong", self, wrap=True), 2 * row, 1)
-            self._grid.addWidget(text, 2 * row + 1, 1)
+        self.table.show_checks(self._checks)
 
     def report(self) -> str:
         """Everything on the page as text, for a bug report."""
         lines = [f"{check.status:4} {check.title}: {check.message}" for check in self._checks]
         names = [f"{name} {number}" for name, number in versions()]
         return "\n".join([*names, "", *lines, "", self.log.toPlainText()])
-
-    def copy_all(self) -> None:
-        QGuiApplication.clipboard().setText(self.report())
-        toast(self, _("Copied"))

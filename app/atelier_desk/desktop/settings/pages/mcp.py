@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
@@ -18,11 +18,12 @@ from atelier_desk.desktop.settings.mcp_form import McpForm
 from atelier_desk.desktop.settings.mcp_import import McpImportDialog
 from atelier_desk.desktop.settings.mcp_roots import McpRoots
 from atelier_desk.desktop.settings.mcp_tool_rows import McpToolRow
+from atelier_desk.desktop.settings.page_parts import Row, switch_row
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.domain.mcp import McpState
 from atelier_desk.domain.permission import Action
@@ -102,12 +103,11 @@ class McpPage(ListFormPage["McpStatus"]):
         self._agents: list[Agent] = []
         self._default = ""
         self.dialog: McpImportDialog | None = None
-        card = self.section(N_("Servers"))
         about = N_(
             "MCP servers give agents tools from other programs. Calls to these tools are treated as external "
             "access, whatever the server declares."
         )
-        card.body.addWidget(bind_text(label("", "muted", self, wrap=True), about))
+        card = self.section(N_("Servers"), about=about)
         self.build_list(
             card,
             "mcp",
@@ -122,34 +122,29 @@ class McpPage(ListFormPage["McpStatus"]):
             ("sign-out", N_("Sign out"), lambda: self._change(lambda name: self.bridge.engine.mcp.sign_out(name))),
             ("remove", N_("Delete"), self._ask_remove),
         )
-        self.form_card = self.section()
         self.form = McpForm(self)
         self.key_note = KeyNote(bridge, "mcp", self, variable=False)
-        fill(self.form_card.body, self.form, self.key_note)
+        self.form_card = self.section("", self.form, self.key_note)
         self._agents_card = self.section(N_("Agents that can use this server"))
         self._agent_list = RowList(self._agents_card, spacing=6)
         self._agents_card.body.addWidget(self._agent_list)
         self._tools_card = self.section(N_("Tools"))
-        self.approve = control(QPushButton(self), "mcp-approve", N_("Approve all current versions"), on=self._approve)
+        self.approve = self.button("mcp-approve", N_("Approve all current versions"), self._approve)
+        self.button_row(self._tools_card, self.approve)
+        self._none = self.add_text(self._tools_card, N_("Not started yet. Test it to see its tools."), "mcp-no-tools")
+        self.left_out = self.add_text(self._tools_card, self._left_out, "mcp-left-out", look="warn")
         self._tool_list = RowList(self._tools_card)
-        self.left_out = control(label("", "warn", self, wrap=True), "mcp-left-out", self._left_out)
-        self._none = control(
-            label("", "muted", self, wrap=True), "mcp-no-tools", N_("Not started yet. Test it to see its tools.")
-        )
-        fill(self._tools_card.body, fill(QHBoxLayout(), self.approve, 1), self._none, self.left_out, self._tool_list)
-        self._calls_card = self.section(N_("Recent calls"))
+        self._tools_card.body.addWidget(self._tool_list)
         self.calls = list_of_lines(self, "mcp-calls", N_("Recent calls"))
-        self._calls_card.body.addWidget(self.calls)
-        self._roots_card = self.section(N_("Shared folders (roots)"))
+        self._calls_card = self.section(N_("Recent calls"), self.calls)
         self.roots = McpRoots(self)
+        self._roots_card = self.section(N_("Shared folders (roots)"), self.roots)
         self.roots.changed.connect(
             lambda folders: self._change(lambda name: self.bridge.engine.mcp.let_know(name, folders))
         )
-        self._roots_card.body.addWidget(self.roots)
-        self._log_card = self.section(N_("Log"))
         self.log = list_of_lines(self, "mcp-log", N_("Log"))
-        self._log_card.body.addWidget(self.log)
-        self.test = control(QPushButton(self), "mcp-test", N_("Test"), on=self.run_test)
+        self._log_card = self.section(N_("Log"), self.log)
+        self.test = self.button("mcp-test", N_("Test"), self.run_test)
         self.build_foot("mcp", self.test)
         self.end()
         self._timer = QTimer(self, interval=CHECK_MS)
@@ -242,15 +237,15 @@ class McpPage(ListFormPage["McpStatus"]):
             each.id: (each.name, each.id == self._default if row is None else row.name in each.config.mcp_servers)
             for each in agents
         }
-        self._agent_list.show_rows((row is None, given), lambda: [self._agent_box(*agent) for agent in given.items()])
+        self._agent_list.show_rows((row is None, given), lambda: [self._agent_row(*agent) for agent in given.items()])
 
-    def _agent_box(self, agent_id: str, state: tuple[str, bool]) -> QCheckBox:
+    def _agent_row(self, agent_id: str, state: tuple[str, bool]) -> Row:
         agent, has_it = state
-        box = control(QCheckBox(visible(agent).replace("&", "&&"), self._agent_list), f"mcp-agent-{agent}")
-        box.setProperty("agent", agent_id)
-        box.setChecked(has_it)
-        box.clicked.connect(lambda on: self._give(agent_id, on))
-        return box
+        row = switch_row(
+            self._agent_list, f"mcp-agent-{agent}", lambda: agent, "", has_it, lambda on: self._give(agent_id, on)
+        )
+        row.setProperty("agent", agent_id)
+        return row
 
     def _give(self, agent_id: str, on: bool) -> None:
         if not self.adding:
@@ -369,9 +364,9 @@ class McpPage(ListFormPage["McpStatus"]):
             await self.bridge.engine.mcp_import.add(self._asked, answers, name=config.name, bundle_file=self._bundle)
         else:
             await self.bridge.engine.mcp.save(config, secrets, new=self.adding)
-        for box in self._agent_list.rows if self.adding else ():
-            if isinstance(box, QCheckBox) and box.isChecked():
-                await self.bridge.engine.mcp.give(config.name, str(box.property("agent")), True)
+        for row in cast("list[Any]", self._agent_list.rows if self.adding else []):
+            if row.control.isChecked():
+                await self.bridge.engine.mcp.give(config.name, str(row.property("agent")), True)
         persistent = not secrets or (await self.bridge.engine.keys.store()).persistent
         return config.name, lambda: self.note_saved(persistent)
 

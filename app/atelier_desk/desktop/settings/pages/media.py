@@ -12,7 +12,7 @@ from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.presentation.media_connection_test_text import connection_test_text
@@ -83,7 +83,7 @@ class MediaPage(FormPage):
             "Text recognition and 3D rendering run on this computer. The services below receive images or text; "
             "agents can use them only after you set them up."
         )
-        self.column.addWidget(control(label("", "muted", self, wrap=True), "media-about", about))
+        self.add_text(None, about, "media-about")
         self.column.addSpacing(12)
         self.form.row(self, self.section(N_("Image description")), "sees")
         card = self.section(N_("Image generation"))
@@ -101,11 +101,8 @@ class MediaPage(FormPage):
             self.form.row(self, card, key)
         self.test_images = self._tester("images", N_("Test image generation"))
         self.test_models = self._tester("models", N_("Test 3D service"))
-        self.forget_button = control(QPushButton(self), "media-forget", N_("Delete the keys"), on=self._delete_keys)
-        buttons = FlowLayout(spacing=8)
-        for button in (self.test_images, self.test_models, self.forget_button):
-            buttons.addWidget(button)
-        self.column.addLayout(buttons)
+        self.forget_button = self.button("media-forget", N_("Delete the keys"), self._delete_keys)
+        self.button_row(None, self.test_images, self.test_models, self.forget_button)
         self.build_foot()
         self.end()
         self.check()
@@ -117,9 +114,7 @@ class MediaPage(FormPage):
                 what, entered.images_model, found
             ), "warn" if found.known is False else "ok"
 
-        return control(
-            QPushButton(self), f"media-test-{what}", text, on=lambda: self.try_form(N_("Contacting the service…"), work)
-        )
+        return self.button(f"media-test-{what}", text, lambda: self.try_form(N_("Contacting the service…"), work))
 
     async def read(self) -> MediaSettings:
         self._state = await self.bridge.engine.media.state()

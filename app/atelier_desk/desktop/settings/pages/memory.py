@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QPushButton
-
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
@@ -18,7 +16,7 @@ from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain import limits
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.memory import REEMBED, MemoryType
@@ -96,27 +94,21 @@ class MemoryPage(RowsPage):
         self._providers: list[ProviderConfig] = []
         self._state: dict[str, Any] = {}
         self._described: dict[str, Any] = {}
-        card = self.section(N_("Embedder"))
         self.held = HeldList(self, lambda grant: grant.kind is HeldKind.EMBEDDER)
-        card.body.addWidget(self.held)
+        card = self.section(N_("Embedder"), self.held)
         self.form = Form(EmbedderSettings, self, "embedder", *EMBEDDER)
         for field in EMBEDDER:
             self.form.row(self, card, field.key)
-        self.install = control(QPushButton(self), "embedder-install", N_("Install"), on=self._install)
+        self.install = self.button("embedder-install", N_("Install"), self._install)
         self._install_row = self.row(card, self.install, N_("Package"))
-        self.reembed = control(QPushButton(self), "memory-reembed", N_("Recompute embeddings"), on=self._reembed)
-        self.pause = control(QPushButton(self), "memory-reembed-pause", N_("Pause"), on=self._pause)
-        buttons = FlowLayout(spacing=8)
-        for button in (self.reembed, self.pause):
-            buttons.addWidget(button)
-        card.body.addLayout(buttons)
-        self.cancel = control(QPushButton(self), "embedder-cancel", N_("Cancel"), on=self._revert)
-        self.apply = control(QPushButton(self), "embedder-apply", N_("Save"), look="primary", on=self._apply)
-        self.foot(self.cancel, self.apply)
+        self.reembed = self.button("memory-reembed", N_("Recompute embeddings"), self._reembed)
+        self.pause = self.button("memory-reembed-pause", N_("Pause"), self._pause)
+        self.button_row(card, self.reembed, self.pause)
+        self.cancel, self.apply = self.foot(
+            cancel=("embedder-cancel", self._revert), save=("embedder-apply", self._apply)
+        )
         self.add(REMEMBERED)
-        stats = self.section(N_("Stored memories"))
-        self.stats = control(label("", "muted", self, wrap=True), "memory-stats", self._counts)
-        stats.body.addWidget(self.stats)
+        self.stats = self.add_text(self.section(N_("Stored memories")), self._counts, "memory-stats")
         move = self.section(N_("Export and import"))
         self.moving = Busy(self)
         self.action_row(

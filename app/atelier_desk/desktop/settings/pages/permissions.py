@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QValidator
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
@@ -23,9 +18,7 @@ from atelier_desk.desktop.settings.rule_form import RuleForm, RuleImport
 from atelier_desk.desktop.settings.rule_list import RuleList
 from atelier_desk.desktop.settings.rule_tester import RuleTest
 from atelier_desk.desktop.settings.safe_commands import SafeCommands
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.desktop.widgets.wheel_safe_inputs import SpinBox
-from atelier_desk.domain import limits
+from atelier_desk.desktop.settings.timeout_box import HIGH, LOW, TimeoutBox
 from atelier_desk.domain.approval import ApprovalSettings, OnTimeout
 from atelier_desk.domain.audit import AuditLine
 from atelier_desk.domain.errors import AtelierError
@@ -35,34 +28,6 @@ from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.presentation.permission_profiles import ALL
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import NARROW
-
-LOW, HIGH = limits.APPROVAL_TIMEOUT
-
-
-class TimeoutBox(SpinBox):
-    """0 (no timeout) or 30–300 seconds; values in between are invalid."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setRange(0, HIGH)
-        self.setKeyboardTracking(False)
-
-    def stepBy(self, steps: int) -> None:
-        """Steps of ten seconds; below the minimum comes "no timeout"."""
-        target = self.value() + 10 * steps
-        self.setValue(target if target >= LOW else LOW if steps > 0 else 0)
-
-    def validate(self, text: str, at: int) -> tuple[QValidator.State, str, int]:
-        """A partly typed number is intermediate."""
-        state, typed, where = super().validate(text, at)
-        if state == QValidator.State.Acceptable and 0 < self.valueFromText(typed) < LOW:
-            state = QValidator.State.Intermediate
-        return state, typed, where
-
-    def fixup(self, text: str) -> str:
-        """A value below the minimum becomes the minimum."""
-        return self.textFromValue(LOW)
-
 
 FLAGS = tuple(
     Toggle(f"approvals.flags.{kind}", caption, hint, f"approval-flag-{kind}")
@@ -133,12 +98,6 @@ DEPTH = Number(
 )
 
 
-def _lead(*stops: QWidget) -> None:
-    """Set the tab order: some controls were created later than those below them."""
-    for before, after in pairwise(stops):
-        QWidget.setTabOrder(before, after)
-
-
 @settings_page("approvals", order=40, icon="shield", title=N_("Permissions and tools"), section=N_("Permissions"))
 class ApprovalsPage(RowsPage):
     """The page of permissions. Changes apply at once, to runs started afterwards.
@@ -163,41 +122,29 @@ class ApprovalsPage(RowsPage):
         self.add(Section(N_("Risk"), *RISKS))
         self.add(Section(N_("Timeout"), *TIMES))
         self.add(Section(N_("Teams"), DEPTH))
-        hint = bind_text(label("", "muted", self, wrap=True), N_("Your choice overrides the tool's own risk level."))
         self.risks = RiskTable(self)
-        fill(self.section(N_("Risk by tool")).body, hint, self.risks)
+        self.section(N_("Risk by tool"), self.risks, about=N_("Your choice overrides the tool's own risk level."))
         self.risks.chosen.connect(self._set_risk)
 
     def _build_modes(self) -> None:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(16)
-        grid.setVerticalSpacing(4)
-        grid.setColumnStretch(1, 1)
-        self._modes = [
-            (bind_text(label("", "strong", self), one.title), bind_text(label("", "", self, wrap=True), one.allows))
-            for one in ALL
-        ]
-        for row, (name, description) in enumerate(self._modes):
-            grid.addWidget(name, row, 0, Qt.AlignmentFlag.AlignTop)
-            grid.addWidget(description, row, 1)
         hint = N_(
             "You choose the profile for each workflow next to the message field; each agent has its own "
             "default. A sub-agent never has more permissions than its parent."
         )
-        fill(self.section(N_("Profiles")).body, bind_text(label("", "muted", self, wrap=True), hint), grid)
+        card = self.section(N_("Profiles"), about=hint)
+        self.add_pairs(card, *((one.title, one.allows) for one in ALL), looks=("strong", ""), wide=1)
 
     def _build_rules(self) -> None:
-        card = self.section(N_("Rules"))
         hint = N_("Deny overrides Ask, and Ask overrides Allow. Where no rule applies, the profile decides.")
-        self.filter = control(QLineEdit(self), "rule-filter", hint=N_("Filter rules"))
+        card = self.section(N_("Rules"), about=hint)
         self.rules = RuleList(self)
-        fill(card.body, bind_text(label("", "muted", self, wrap=True), hint), self.filter, self.rules)
-        add = control(QPushButton(self), "rule-add", N_("Add a rule…"), on=lambda: self._edit(None))
-        load = control(QPushButton(self), "rule-import-file", N_("Import from another program…"), on=self._ask_file)
+        self.filter = self.add_search(card, "rule-filter", N_("Filter rules"), self.rules.filter)
+        card.body.addWidget(self.rules)
+        add = self.button("rule-add", N_("Add a rule…"), lambda: self._edit(None))
+        load = self.button("rule-import-file", N_("Import from another program…"), self._ask_file)
         self.button_row(card, add, load)
         self.tester = RuleTest(self)
-        fill(self.section(N_("Which rule decides?")).body, self.tester)
-        self.filter.textChanged.connect(self.rules.filter)
+        self.section(N_("Which rule decides?"), self.tester)
         self.rules.before, self.rules.after = self.filter, [add, load]
         self.rules.edited.connect(self._edit)
         self.rules.confirmed.connect(lambda rule: self.jobs.once(("confirm", rule), lambda: self._confirm(rule)))
@@ -206,12 +153,9 @@ class ApprovalsPage(RowsPage):
 
     def _build_seen(self) -> None:
         hint = N_("Every decision about a call: by a rule, by the profile or by you. Details are in the workflow.")
-        card = self.add(Section(N_("Audit trail"), DAYS))
+        card = self.add(Section(N_("Audit trail"), DAYS, about=hint))
         self.trail = AuditTrail(self.bridge, self.jobs, self)
-        card.body.insertWidget(0, bind_text(label("", "muted", self, wrap=True), hint))
-        card.body.insertWidget(1, self.trail)
-        _lead(self.tester.run, self.trail.text)
-        _lead(self.trail.export, self.control("audit_days"))
+        card.body.addWidget(self.trail)
         self.trail.opened.connect(self._show_call)
         self.commands = SafeCommands(self)
         hint = N_(
@@ -219,9 +163,7 @@ class ApprovalsPage(RowsPage):
             "also those that write only the files they name. Other options, folders and commands need "
             "approval."
         )
-        fill(
-            self.section(N_("Safe commands")).body, bind_text(label("", "muted", self, wrap=True), hint), self.commands
-        )
+        self.section(N_("Safe commands"), self.commands, about=hint)
 
     async def load(self) -> None:
         settings: Settings = await self.bridge.engine.settings.get()

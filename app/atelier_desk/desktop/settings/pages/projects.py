@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.main_window.action_registry import registry_of
 from atelier_desk.desktop.panes.time_format import ago
-from atelier_desk.desktop.settings.page_base import Row, SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
+from atelier_desk.desktop.settings.page_parts import Row, switch_row
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.widgets import control, label
 from atelier_desk.domain.project import Project
 from atelier_desk.presentation.project_text import folder_word
 from atelier_desk.support.i18n import N_, _
@@ -31,9 +31,8 @@ class ProjectsPage(SettingsPage):
         super().__init__(bridge, parent)
         card = self.section(N_("Projects"))
         about = N_("Code and documents that agents can search by words, by meaning and by call graph.")
-        self.about = label("", "muted", self, wrap=True)
-        card.body.addWidget(control(self.about, "projects-about", about))
-        self.open = control(QPushButton(self), "projects-open", N_("Open projects…"), on=self._open)
+        self.add_text(card, about, "projects-about")
+        self.open = self.button("projects-open", N_("Open projects…"), self._open)
         self.rows = RowList(card, spacing=4, after=[self.open])
         card.body.addWidget(self.rows)
         self.button_row(card, self.open)
@@ -44,12 +43,14 @@ class ProjectsPage(SettingsPage):
         self.rows.show_rows(projects, lambda: map(self._row, projects))
 
     def _row(self, project: Project) -> Row:
-        box = control(QCheckBox(self.rows), f"project-loaded-{project.name}")
-        box.setChecked(project.loaded)
-        box.clicked.connect(lambda on: self.call(self.bridge.engine.projects.change(project.id, loaded=on)))
-        row = Row(box, self.rows)
-        row.set_texts(partial(str, project.name), partial(_hint, project))
-        return row
+        return switch_row(
+            self.rows,
+            f"project-loaded-{project.name}",
+            partial(str, project.name),
+            partial(_hint, project),
+            project.loaded,
+            lambda on: self.call(self.bridge.engine.projects.change(project.id, loaded=on)),
+        )
 
     def _open(self) -> None:
         actions = registry_of(self)

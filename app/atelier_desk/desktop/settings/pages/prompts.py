@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, ask_save, read_text, write_text
@@ -14,8 +14,7 @@ from atelier_desk.desktop.settings.fields import Line, Lines
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
-from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.skills.argument_placeholders import Variable, variables
@@ -49,11 +48,10 @@ class PromptsPage(ListFormPage[Prompt]):
             "Texts you use often. Type / and the name in a message to insert one. "
             "You are asked for the values in {{braces}}: {{name}}, or {{name=default}}."
         )
-        self.column.addWidget(control(label("", "muted", self, wrap=True), "prompts-about", about))
+        self.add_text(None, about, "prompts-about")
         card = self.section(N_("Prompts"))
-        self.search = control(SearchField(self), "prompt-search", hint=N_("Search prompts"))
-        self.nothing = control(label("", "muted", self, wrap=True), "prompt-nothing", self._nothing)
-        fill(card.body, self.search, self.nothing)
+        self.search = self.add_search(card, "prompt-search", N_("Search prompts"), lambda _text: self.show_list())
+        self.nothing = self.add_text(card, self._nothing, "prompt-nothing")
         self.build_list(
             card,
             "prompt",
@@ -73,7 +71,6 @@ class PromptsPage(ListFormPage[Prompt]):
         self._build_form()
         self.build_foot("prompt", cancel="revert")
         self.end()
-        self.search.textChanged.connect(lambda _text: self.show_list())
         self.show_list()
         self.check()
 
@@ -81,12 +78,11 @@ class PromptsPage(ListFormPage[Prompt]):
         card = self.form_card
         self.form = Form(PromptDraft, self, "prompt", *FIELDS)
         self.name, self.text = self.form.controls["name"], self.form.controls["content"]
-        self.facts = control(label("", "small", self, wrap=True), "prompt-facts", self._facts)
-        self.warning = control(label("", "small-warn", self, wrap=True), "prompt-warning", self._warnings)
-        card.body.addWidget(self.warning)
+        self.warning = self.add_text(card, self._warnings, "prompt-warning", look="small-warn")
         for key in ("name", "description"):
             self.form.row(self, card, key)
-        fill(card.body, self.text, self.facts)
+        card.body.addWidget(self.text)
+        self.facts = self.add_text(card, self._facts, "prompt-facts", look="small")
         self.form.changed.connect(self.changed)
 
     async def read(self) -> list[Prompt]:
@@ -186,13 +182,9 @@ class PromptsPage(ListFormPage[Prompt]):
         if prompt is None:
             return
         shown = prompt.model_copy(update=self.form.read())
-        self.dialog = PromptForm(shown, _("Copy"), self._copy, self)
+        self.dialog = PromptForm(shown, _("Copy"), self.copy_text, self)
         self.dialog.finished.connect(self._closed)
         self.dialog.open()
-
-    def _copy(self, text: str) -> None:
-        QApplication.clipboard().setText(text)
-        toast(self, _("Copied"))
 
     def _closed(self) -> None:
         self.dialog = None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.settings.api_key_note import KeyNote
+from atelier_desk.desktop.settings.fields import Choice
+from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.list_form_page import ListFormPage, ListLine, Saved
 from atelier_desk.desktop.settings.model_downloads import DownloadsView
@@ -21,9 +23,8 @@ from atelier_desk.desktop.settings.provider_form import ProviderForm, is_builtin
 from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.untrusted_links import open_address
-from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.provider import KeyState, ModelInfo, ProviderConfig, ProviderDraft, ProviderHealth
 from atelier_desk.llm.registry import find
@@ -54,7 +55,16 @@ def health_text(health: ProviderHealth) -> str:
     return _("Works: answered in {ms} ms, {models}", ms=health.latency_ms, models=models)
 
 
-TOOL_CALLS = (N_("Automatic"), N_("Native"), N_("As text (XML)"))
+TOOL_CALLS = Choice(
+    "supports_tools",
+    N_("Tool calls"),
+    N_(
+        "For the selected model. “Automatic” uses native calls, and text where the server or the model "
+        "does not support them."
+    ),
+    "model-tool-calls",
+    choices=((None, N_("Automatic")), (True, N_("Native")), (False, N_("As text (XML)"))),
+)
 
 
 @settings_page("providers", order=20, icon="server", title=N_("Providers"))
@@ -79,79 +89,60 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             ("remove", N_("Delete"), self._ask_remove),
         )
         self._build_form()
-        models = self.section(N_("Models"))
-        self._models_card = models
-        self.find_model = control(
-            QLineEdit(self), "model-search", look="search", hint=N_("Search models: a name, tools, images, reasoning")
-        )
-        self.models = ModelTable(self._edit_model, self._star, self)
-        self.find_model.textChanged.connect(self.models.filter)
-        fill(models.body, self.find_model, self.models)
-        self.reset = control(
-            QPushButton(self), "model-reset", N_("Reset my changes to this model"), on=self._reset_model
-        )
-        self.reset.setEnabled(False)
-        self.tool_calls = control(ComboBox(self), "model-tool-calls")
-        for value in (None, True, False):
-            self.tool_calls.addItem("", value)
-        bind_text(self.tool_calls, items=TOOL_CALLS, name=N_("Tool calls of the selected model"))
-        self.tool_calls.activated.connect(self._choose_tool_calls)
-        self.models.itemSelectionChanged.connect(self._check_model)
-        self.list_day = control(label("", "small", self, wrap=True), "model-list-day")
-        self.refresh = control(QPushButton(self), "model-refresh", N_("Update limits and prices"), on=self._refresh)
-        self.refreshing = Busy(self)
-        self.button_row(models, self.refresh, self.reset)
-        about = N_(
-            "For the selected model. “Automatic” uses native calls, and text where the server or the model "
-            "does not support them."
-        )
-        self.row(models, self.tool_calls, N_("Tool calls"), about)
-        fill(models.body, self.list_day, self.refreshing)
-        downloads = self.section(N_("Models to download"))
-        self._downloads_card = downloads
-        mark(downloads, "plain")
-        downloads.body.setContentsMargins(0, 0, 0, 0)
+        self._build_models()
         self.downloads = DownloadsView(bridge, self)
-        downloads.body.addWidget(self.downloads)
+        self._downloads_card = self.section(N_("Models to download"), self.downloads)
+        mark(self._downloads_card, "plain")
+        self._downloads_card.body.setContentsMargins(0, 0, 0, 0)
         self.end()
         self.show_list()
         self.show_chosen()
 
+    def _build_models(self) -> None:
+        models = self._models_card = self.section(N_("Models"))
+        hint = N_("Search models: a name, tools, images, reasoning")
+        self.find_model = self.add_search(models, "model-search", hint, lambda text: self.models.filter(text))
+        self.models = ModelTable(self._edit_model, self._star, self)
+        self.models.itemSelectionChanged.connect(self._check_model)
+        models.body.addWidget(self.models)
+        self.refresh = self.button("model-refresh", N_("Update limits and prices"), self._refresh)
+        self.reset = self.button("model-reset", N_("Reset my changes to this model"), self._reset_model)
+        self.reset.setEnabled(False)
+        self.button_row(models, self.refresh, self.reset)
+        self.model_form = Form(ModelInfo, self, "model", TOOL_CALLS)
+        self.model_form.row(self, models, TOOL_CALLS.key, stretch=False)
+        self.model_form.changed.connect(self._choose_tool_calls)
+        self.list_day = self.add_text(models, name="model-list-day", look="small")
+        self.refreshing = Busy(self)
+        models.body.addWidget(self.refreshing)
+
     def _build_form(self) -> None:
-        card = self.form_card = self.section()
         self.held = HeldList(
             self, lambda grant: not self.adding and (grant.kind, grant.name) == (HeldKind.PROVIDER, self.chosen)
         )
-        card.body.addWidget(self.held)
         self.form = ProviderForm(self)
-        card.body.addWidget(self.form)
-        self.get_key = control(QPushButton(self), "provider-get-key", look="link", on=self._open_keys)
-        self.forget_button = control(
-            QPushButton(self),
+        card = self.form_card = self.section("", self.held, self.form)
+        self.get_key = self.button("provider-get-key", None, self._open_keys, look="link")
+        self.forget_button = self.button(
             "provider-forget-key",
             N_("Delete the key"),
+            lambda: self.call(self.bridge.engine.providers.clear_key(self.chosen)),
             look="link",
-            on=lambda: self.call(self.bridge.engine.providers.clear_key(self.chosen)),
         )
         self._found_url = ""
-        self.use_found = control(
-            QPushButton(self), "provider-use-found", lambda: _("Use {url}", url=self._found_url), on=self._use_found
-        )
+        self.use_found = self.button("provider-use-found", lambda: _("Use {url}", url=self._found_url), self._use_found)
         self.use_found.hide()
         self.key_note = KeyNote(self.bridge, "provider", self)
         self.key_note.variable_requested.connect(self.form.env.setFocus)
         self._users: list[Agent] = []
-        self.use_model = control(
-            QPushButton(self),
-            "provider-use",
-            self._use_words,
-            name=lambda: self._use_words() or _("Model"),
-            on=self._use_model,
+        self.use_model = self.button(
+            "provider-use", self._use_words, self._use_model, name=lambda: self._use_words() or _("Model")
         )
         self.use_model.hide()
         self.form.set_key_note(self.key_note, self.get_key, self.forget_button)
-        fill(card.body, self.use_found, fill(QHBoxLayout(), self.use_model, 1))
-        self.test = control(QPushButton(self), "provider-test", N_("Test"), on=self.run_test)
+        for button in (self.use_found, self.use_model):
+            self.button_row(card, button)
+        self.test = self.button("provider-test", N_("Test"), self.run_test)
         self.build_foot("provider", self.test)
         self.form.changed.connect(self.changed)
 
@@ -474,13 +465,14 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
     def _check_model(self) -> None:
         info = self.models.chosen
         self.reset.setEnabled(info is not None and info.source in ("user", "learned"))
-        self.tool_calls.setEnabled(info is not None and not info.embedding and not info.starter)
-        self.tool_calls.setCurrentIndex(self.tool_calls.findData(info.supports_tools) if info is not None else 0)
+        chooses = info is not None and not info.embedding and not info.starter
+        self.model_form.controls[TOOL_CALLS.key].setEnabled(chooses)
+        self.model_form.show_values(info or ModelInfo(provider="", name=""))
         self._check_use()
 
     def _choose_tool_calls(self) -> None:
         if (info := self.models.chosen) is not None:
-            self._edit_model(info, "supports_tools", self.tool_calls.currentData())
+            self._edit_model(info, TOOL_CALLS.key, self.model_form.read()[TOOL_CALLS.key])
 
     def _reset_model(self) -> None:
         info = self.models.chosen

@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegistry, ActionSpec, refusal, registry_of
 from atelier_desk.desktop.panes.pane_base import toast
-from atelier_desk.desktop.settings.page_base import Row, SectionCard, SettingsPage
+from atelier_desk.desktop.settings.page_base import SettingsPage
+from atelier_desk.desktop.settings.page_parts import Row, SectionCard
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.shortcut_field import KeyField
-from atelier_desk.desktop.widgets import bind_text, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import native_keys
 from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.support.i18n import N_, _
@@ -54,15 +53,7 @@ class ShortcutsPage(SettingsPage):
         for group, title in GROUPS.items():
             self._cards[group] = self.section(title)
         fixed = self.section(N_("Lists and dialogs"))
-        grid = QGridLayout()
-        grid.setColumnStretch(0, 1)
-        grid.setVerticalSpacing(8)
-        for number, (text, keys) in enumerate(FIXED):
-            grid.addWidget(bind_text(label("", "", self, wrap=True), text), number, 0)
-            grid.addWidget(
-                bind_text(label("", "pill", self), partial(_native, keys)), number, 1, Qt.AlignmentFlag.AlignVCenter
-            )
-        fixed.body.addLayout(grid)
+        self.add_pairs(fixed, *((text, partial(_native, keys)) for text, keys in FIXED), looks=("", "pill"), wide=0)
         self.end()
 
     async def load(self) -> None:
@@ -87,8 +78,7 @@ class ShortcutsPage(SettingsPage):
                 field.show_keys(done.shortcut(), usual)
         for group, card in self._cards.items():
             some = any(spec.group == group and spec.name in self._rows for spec, _made in registry or ())
-            card.setVisible(some)
-            card.heading.setVisible(some)
+            card.set_shown(some)
         self.all.setEnabled(bool(self._chosen))
 
     def _add(self, spec: ActionSpec) -> None:

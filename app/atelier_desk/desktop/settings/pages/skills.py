@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QTimer
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.panes.pane_base import toast
@@ -14,7 +14,6 @@ from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.skill_rows import PlaceCard, SkillDialog, SkillRow
-from atelier_desk.desktop.widgets import FlowLayout, control, label
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -32,22 +31,15 @@ class SkillsPage(SettingsPage):
         super().__init__(bridge, parent)
         self._places: tuple[SkillLocation, ...] = ()
         self.dialog: SkillDialog | None = None
-        self._about = control(
-            label("", "muted", self, wrap=True),
-            "",
-            N_(
-                "Skills are instructions for particular tasks (folders with a SKILL.md). Agents use the ones "
-                "that fit their task; you can call one by typing / and its name. A skill never grants "
-                "permissions."
-            ),
+        about = N_(
+            "Skills are instructions for particular tasks (folders with a SKILL.md). Agents use the ones "
+            "that fit their task; you can call one by typing / and its name. A skill never grants "
+            "permissions."
         )
-        self.column.addWidget(self._about)
-        self.add = control(QPushButton(self), "skills-add", N_("Add from a folder…"), on=self.pick)
-        self.again = control(QPushButton(self), "skills-reload", N_("Rescan"), look="ghost", on=self.reload)
-        line = FlowLayout(spacing=8)
-        line.addWidget(self.add)
-        line.addWidget(self.again)
-        self.column.addLayout(line)
+        self.add_text(None, about)
+        self.add = self.button("skills-add", N_("Add from a folder…"), self.pick)
+        self.again = self.button("skills-reload", N_("Rescan"), self.reload)
+        self.button_row(None, self.add, self.again)
         self.column.addSpacing(12)
         self._list = RowList(self, spacing=8, before=self.again)
         self.column.addWidget(self._list)

@@ -8,18 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QPushButton, QWidget
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
-from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.settings.tool_reference import ToolList
-from atelier_desk.desktop.settings.user_tool_files import RIGHTS, ReviewDialog, ToolFileRow
-from atelier_desk.desktop.widgets import Card, control, fill, label
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.desktop.settings.user_tool_files import ReviewDialog, RightsWarning, ToolFileRow
+from atelier_desk.desktop.widgets import fill
+from atelier_desk.support.i18n import N_
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
@@ -47,53 +46,35 @@ class ToolsPage(SettingsPage):
         self._folder: Path | None = None
         self.dialog: ReviewDialog | None = None
         own = self.section(N_("Your own tools"))
-        self.open = control(QPushButton(self), "own-tools-open", N_("Open"), on=self._open_folder)
+        self.open = self.button("own-tools-open", N_("Open"), self._open_folder)
         self._folder_row = self.row(own, self.open, N_("Tools folder"), lambda: str(self._folder or ""))
-        warning = Card(self, "card-warn")
-        self._warning = control(label("", "warn", warning, wrap=True), "", RIGHTS)
-        warning.body.addWidget(self._warning)
-        own.body.addWidget(warning)
         self._list = RowList(own)
-        own.body.addWidget(self._list)
-        self.empty = control(
-            label("", "muted", self, wrap=True),
-            "own-tools-empty",
-            N_("No Python files in the folder yet. Save one there, then rescan."),
+        fill(own.body, RightsWarning(own), self._list)
+        self.empty = self.add_text(
+            own, N_("No Python files in the folder yet. Save one there, then rescan."), "own-tools-empty"
         )
-        own.body.addWidget(self.empty)
-        self.again = control(
-            QPushButton(self),
-            "own-tools-reload",
-            N_("Rescan"),
-            on=lambda: self.call(self.bridge.engine.own_tools.reload()),
+        self.again = self.button(
+            "own-tools-reload", N_("Rescan"), lambda: self.call(self.bridge.engine.own_tools.reload())
         )
-        own.body.addLayout(fill(QHBoxLayout(), 1, self.again))
+        self.button_row(own, self.again)
         self._list.before, self._list.after = self.open, [self.again]
         self._build_example()
-        everything = self.section(N_("All tools"))
         self.tools = ToolList(self)
-        everything.body.addWidget(self.tools)
+        self.section(N_("All tools"), self.tools)
         self.end()
 
     def _build_example(self) -> None:
-        card = self.section(N_("Example"))
-        self._example_hint = control(
-            label("", "muted", self, wrap=True),
-            "",
-            N_(
-                "Save it in the tools folder with a name ending in .py. The docstrings are what models read. Each "
-                "call runs in its own process, which you can stop."
-            ),
+        about = N_(
+            "Save it in the tools folder with a name ending in .py. The docstrings are what models read. Each "
+            "call runs in its own process, which you can stop."
         )
-        self.example = control(
-            QPlainTextEdit(EXAMPLE.rstrip(), self), "own-tools-example", look="mono", name=N_("Example of a tool file")
+        card = self.section(N_("Example"), about=about)
+        self.example = self.add_read_only(card, "own-tools-example", N_("Example of a tool file"))
+        self.example.setPlainText(EXAMPLE.rstrip())
+        self.copy = self.button(
+            "own-tools-copy", N_("Copy"), lambda: self.copy_text(EXAMPLE), name=N_("Copy the example")
         )
-        self.example.setReadOnly(True)
-        self.example.setTabChangesFocus(True)
-        self.example.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.copy = control(QPushButton(self), "own-tools-copy", N_("Copy"), name=N_("Copy the example"), on=self._copy)
-        line = fill(QHBoxLayout(), (self._example_hint, 1), self.copy)
-        fill(card.body, line, self.example)
+        self.button_row(card, self.copy)
 
     async def load(self) -> None:
         self._folder = (await self.bridge.engine.data.folders()).tools
@@ -155,10 +136,6 @@ class ToolsPage(SettingsPage):
     def _open_folder(self) -> None:
         if self._folder is not None:
             QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
-
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(EXAMPLE)
-        toast(self, _("Copied"))
 
     def _restyle(self) -> None:
         super()._restyle()

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pydantic import BaseModel, Field
 from PySide6.QtCore import QDate
-from PySide6.QtWidgets import QCheckBox, QComboBox, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.time_format import locale
 from atelier_desk.desktop.settings.bar_chart import Bar, BarChart
+from atelier_desk.desktop.settings.fields import Choice, Number, Toggle
+from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.usage_table import UsageTable
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
-from atelier_desk.desktop.widgets.flow_layout import FlowLayout
-from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.usage import MonthUsage, UsageBy, UsageGroup, UsageRow, UsageSum, as_csv, grouped, summed
 from atelier_desk.presentation.cost_text import CURRENCY, cost_text, month_text, saved_text
@@ -46,6 +46,49 @@ BY = (
     (UsageBy.WORKFLOW, N_("By workflow")),
 )
 MEASURES = (("tokens", N_("Tokens")), ("cost", N_("Cost")), ("time", N_("Duration")))
+
+
+class Shown(BaseModel):
+    """What the page shows: ``period`` in days, 0 for all."""
+
+    period: int = 30
+    by: UsageBy = UsageBy.DAY
+    measure: str = "tokens"
+
+
+class MonthlyLimit(BaseModel):
+    """The part of ``MonthUsage`` that can be edited."""
+
+    limit: float = Field(default=0, ge=0, le=1_000_000)
+    unpriced: bool = False
+
+
+SHOWN = (
+    Choice("period", N_("Period"), choices=PERIODS),
+    Choice("by", N_("Totals"), choices=BY),
+    Choice("measure", N_("Chart"), choices=MEASURES),
+)
+MONTHLY_LIMIT = (
+    Number(
+        "limit",
+        N_("Monthly cost limit"),
+        N_(
+            "The budget per month for all requests together, in addition to the limits per run. When it is "
+            "reached, agents stop and ask you; a warning appears at 80%. 0 means no limit."
+        ),
+        places=2,
+        prefix=lambda: _("${amount}").partition("{amount}")[0],
+        suffix=lambda: _("${amount}").partition("{amount}")[2],
+    ),
+    Toggle(
+        "unpriced",
+        N_("Requests without a known price"),
+        N_(
+            "When a limit is set, Atelier does not send requests without a known price. You can allow them "
+            "until the end of the month; they do not count toward the limit."
+        ),
+    ),
+)
 SLOW_S = 1.0
 """Seconds after which the page shows that it is loading."""
 MOST_BARS = 12
@@ -63,102 +106,75 @@ class UsagePage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._rows: list[UsageRow] = []
-        self.period = self._chooser("usage-period", PERIODS, N_("Period"))
-        self.by = self._chooser("usage-by", BY, N_("Totals"))
-        self.measure = self._chooser("usage-measure", MEASURES, N_("Chart"))
-        self.period.setCurrentIndex(2)
-        self.export = control(QPushButton(self), "usage-export", N_("Export as CSV…"), on=self.export_csv)
-        choosers = QWidget(self)
-        row = FlowLayout(choosers)
-        for each in (self.period, self.by, self.measure, self.export):
-            row.addWidget(each)
-        self.column.addWidget(choosers)
+        self._month: MonthUsage | None = None
+        self._period = Shown().period
+        self.choices = Form(Shown, self, "usage", *SHOWN)
+        self.choices.show_values(Shown())
+        self.choices.hide()
+        self.export = self.button("usage-export", N_("Export as CSV…"), self.export_csv)
+        self.button_row(None, *self.choices.controls.values(), self.export)
         self.column.addSpacing(8)
         self.busy = Busy(self)
         self.column.addWidget(self.busy)
-        self.summary = control(label("", "strong", self, wrap=True), "usage-summary")
-        self.picture = self.section()
-        self.picture.heading.hide()
-        self.chart = control(BarChart(self), "usage-chart")
-        self.legend = label("", "small", self, wrap=True)
-        self.empty = bind_text(label("", "muted", self, wrap=True), N_("No usage in this period"))
-        fill(self.picture.body, self.summary, self.chart, self.legend, self.empty)
-        self._add_month()
+        card = self.section()
+        card.heading.hide()
+        self.summary = self.add_text(card, name="usage-summary", look="strong")
+        self.chart = BarChart(self)
+        self.chart.setObjectName("usage-chart")
+        card.body.addWidget(self.chart)
+        self.legend = self.add_text(card, look="small")
+        self.empty = self.add_text(card, N_("No usage in this period"))
+        card = self.section(N_("Monthly limit"))
+        self.limits = Form(MonthlyLimit, self, "usage", *MONTHLY_LIMIT)
+        self.limits.controls["limit"].setKeyboardTracking(False)
+        self.limits.row(self, card, "limit", stretch=False)
+        self.month = self.add_text(
+            card, lambda: month_text(self._month) if self._month is not None else "", "usage-month"
+        )
+        self.add_text(card, CURRENCY, look="small")
+        self.limits.row(self, card, "unpriced", stretch=False)
         self.table = UsageTable(self._named, self)
         self.column.addWidget(self.table)
-        self.note = label("", "small", self, wrap=True)
-        self.column.addWidget(self.note)
+        self.note = self.add_text(None, look="small")
         self.end()
-        self.period.activated.connect(lambda _index: self.reload())
-        for box in (self.by, self.measure):
-            box.activated.connect(lambda _index: self._show())
+        self.choices.changed.connect(self._choose)
+        self.limits.changed.connect(self._save_limit)
         self._show()
 
-    def _add_month(self) -> None:
-        """``usage-limit``: the monthly cost limit, saved while typing."""
-        self._month: MonthUsage | None = None
-        section = self.section(N_("Monthly limit"))
-        self.limit = control(DoubleSpinBox(self), "usage-limit", name=N_("Monthly cost limit"))
-        self.limit.setRange(0, 1_000_000)
-        self.limit.setDecimals(2)
-        bind(self._show_unit, on="language")
-        self.limit.setKeyboardTracking(False)
-        self.limit.valueChanged.connect(self._save_limit)
-        about = N_(
-            "The budget per month for all requests together, in addition to the limits per run. When it is "
-            "reached, agents stop and ask you; a warning appears at 80%. 0 means no limit."
-        )
-        self.row(section, self.limit, N_("Monthly cost limit"), about)
-        self.month = control(label("", "muted", self, wrap=True), "usage-month")
-        section.body.addWidget(self.month)
-        bind_text(self.month, lambda: month_text(self._month) if self._month is not None else "")
-        section.body.addWidget(bind_text(label("", "small", self, wrap=True), CURRENCY))
-        self.unpriced = control(
-            QCheckBox(self), "usage-unpriced", name=N_("Requests without a known price"), on=self._allow
-        )
-        about = N_(
-            "When a limit is set, Atelier does not send requests without a known price. You can allow them "
-            "until the end of the month; they do not count toward the limit."
-        )
-        self.row(section, self.unpriced, N_("Requests without a known price"), about)
+    def _by(self) -> UsageBy:
+        return UsageBy(self.choices.read()["by"])
 
-    def _show_unit(self) -> None:
-        before, _amount, after = _("${amount}").partition("{amount}")
-        self.limit.setPrefix(before)
-        self.limit.setSuffix(after)
+    def _choose(self) -> None:
+        if self.choices.read()["period"] == self._period:
+            self._show()
+        else:
+            self.reload()
 
-    def _save_limit(self, dollars: float) -> None:
+    def _save_limit(self) -> None:
+        """Saved at once: what differs from the month's."""
+        entered, month = self.limits.made(), self._month
+
         async def save() -> None:
-            await self.bridge.engine.settings.update(monthly_cost_limit=dollars)
+            if month is None or entered.limit != month.limit:
+                await self.bridge.engine.settings.update(monthly_cost_limit=entered.limit)
+            if month is not None and entered.unpriced != month.unpriced:
+                await self.bridge.engine.usage.allow_unpriced(entered.unpriced)
             await self._read_month()
 
         self.jobs.start(save(), "limit")
 
-    def _allow(self) -> None:
-        async def save() -> None:
-            await self.bridge.engine.usage.allow_unpriced(self.unpriced.isChecked())
-            await self._read_month()
-
-        self.jobs.start(save(), "unpriced")
-
     async def _read_month(self) -> None:
-        self._month = await self.bridge.engine.usage.month()
-        if self.limit.cleanText() == self.limit.textFromValue(self.limit.value()):  # nothing is being typed
-            self.limit.blockSignals(True)
-            self.limit.setValue(self._month.limit)
-            self.limit.blockSignals(False)
-        self.unpriced.setChecked(self._month.unpriced)
+        month = self._month = await self.bridge.engine.usage.month()
+        limit = self.limits.controls["limit"]
+        typing = limit.cleanText() != limit.textFromValue(limit.value())
+        if not typing:
+            self.limits.show_values(MonthlyLimit(limit=month.limit, unpriced=month.unpriced))
         bind_text(self.month)
-
-    def _chooser(self, name: str, choices: Sequence[tuple[object, str]], caption: str) -> QComboBox:
-        box = control(ComboBox(self), name)
-        for value, _text in choices:
-            box.addItem("", value)
-        return bind_text(box, items=[text for _value, text in choices], name=caption)
 
     async def load(self) -> None:
         usage = self.bridge.engine.usage
-        reading = self.jobs.start(usage.rows(self.period.currentData()), "rows")
+        self._period = self.choices.read()["period"]
+        reading = self.jobs.start(usage.rows(self._period), "rows")
         while not (await asyncio.wait({reading}, timeout=SLOW_S))[0]:
             if not self.busy.running:
                 self.busy.watch(reading, N_("Reading the history…"))
@@ -171,7 +187,7 @@ class UsagePage(SettingsPage):
         self._show()
 
     def _show(self) -> None:
-        by = UsageBy(self.by.currentData())
+        by = self._by()
         groups, total = grouped(self._rows, by), summed(self._rows)
         there = bool(groups)
         for part in (self.chart, self.legend, self.summary, self.table):
@@ -206,7 +222,7 @@ class UsagePage(SettingsPage):
         self.note.setVisible(bool(total.requests))
 
     def _show_bars(self, groups: list[UsageGroup], by: UsageBy) -> None:
-        measure = str(self.measure.currentData())
+        measure = str(self.choices.read()["measure"])
         if by is UsageBy.DAY:
             bars = [self._bar(name, total, measure) for name, total in self._along_time(groups)]
         else:
@@ -219,7 +235,8 @@ class UsagePage(SettingsPage):
         text = "; ".join(
             _("{name}: {text}", name=bar.name, text=bar.text) for bar in bars if bar.length or measure == "cost"
         )
-        self.chart.setAccessibleName(_("Bar chart: {what}, {by}", what=what, by=self.by.currentText().lower()))
+        sums = self.choices.controls["by"].currentText().lower()
+        self.chart.setAccessibleName(_("Bar chart: {what}, {by}", what=what, by=sums))
         self.chart.setAccessibleDescription(text)
 
     def _along_time(self, groups: list[UsageGroup]) -> list[tuple[str, UsageSum]]:
@@ -227,7 +244,7 @@ class UsagePage(SettingsPage):
         if not groups:
             return []
         found = {date.fromisoformat(group.key): group.total for group in groups}
-        days = int(self.period.currentData() or 0)
+        days = self._period
         last = max(max(found), utc_now().astimezone().date())
         first = min(min(found), last - timedelta(days=days - 1)) if days else min(found)
         if (last - first).days < MOST_DAYS:
@@ -247,7 +264,7 @@ class UsagePage(SettingsPage):
         return Bar(name, _parts(total, measure), words[measure])
 
     def _named(self, group: UsageGroup) -> str:
-        if UsageBy(self.by.currentData()) is UsageBy.DAY:
+        if self._by() is UsageBy.DAY:
             return day_words(date.fromisoformat(group.key))
         return group.name or _("unknown")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.time_format import number
@@ -14,7 +14,7 @@ from atelier_desk.desktop.settings.form_page import FormPage
 from atelier_desk.desktop.settings.imported_grant_confirmation import HeldList
 from atelier_desk.desktop.settings.progress_line import Outcome
 from atelier_desk.desktop.settings.registry import settings_page
-from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label
+from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.imported_grant import HeldKind
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -80,22 +80,15 @@ class WebPage(FormPage):
         card.body.addWidget(self.key_note)
         for key in ("key_env", "price"):
             self.form.row(self, card, key)
-        self.test = control(
-            QPushButton(self), "web-test", N_("Test"), on=lambda: self.try_form(N_("Searching…"), self._test)
-        )
-        self.forget_button = control(QPushButton(self), "web-forget-key", N_("Delete the key"), on=self._delete_key)
-        buttons = FlowLayout(spacing=8)
-        for button in (self.test, self.forget_button):
-            buttons.addWidget(button)
-        card.body.addLayout(buttons)
+        self.test = self.button("web-test", N_("Test"), lambda: self.try_form(N_("Searching…"), self._test))
+        self.forget_button = self.button("web-forget-key", N_("Delete the key"), self._delete_key)
+        self.button_row(card, self.test, self.forget_button)
         made = self.section(N_("Pages that need JavaScript"))
         for key in ("scripts", "browser"):
             self.form.row(self, made, key)
-        self.found = control(label("", "muted", self, wrap=True), "web-browser-found", self._browser_text)
-        made.body.addWidget(self.found)
+        self.found = self.add_text(made, self._browser_text, "web-browser-found")
         pages = self.section(N_("Fetched pages"))
-        self.stats = control(label("", "muted", self, wrap=True), "web-stats", self._counts)
-        pages.body.addWidget(self.stats)
+        self.stats = self.add_text(pages, self._counts, "web-stats")
         hint = N_("Web pages are cached for a week. Pages from your own network are never cached.")
         self.clear = self.action_row(pages, N_("Clear cache"), hint, N_("Clear"), self._clear, "web-clear")
         self.build_foot()
