@@ -82,7 +82,7 @@ lint: setup
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/translation_catalogues.py check
 	$(BIN)/python packaging/check_code_size.py check
-	$(BIN)/python packaging/notices.py check
+	$(BIN)/python packaging/third_party_notices.py check
 	$(BIN)/python packaging/check_process_starts.py
 	$(BIN)/python packaging/check_late_imports.py
 	$(BIN)/python packaging/check_item_delegates.py
@@ -94,9 +94,9 @@ lint: setup
 	$(BIN)/python packaging/check_forwarding.py
 	$(BIN)/python packaging/check_banned_words.py
 
-# Generate THIRD-PARTY-NOTICES from the installed packages; fails for a licence that packaging/notices.py does not list.
+# Generate THIRD-PARTY-NOTICES from the installed packages; fails for a licence that packaging/third_party_notices.py does not list.
 notices: setup
-	$(BIN)/python packaging/notices.py write
+	$(BIN)/python packaging/third_party_notices.py write
 
 # Show the code size of each package and its limit (packaging/code_size_limits.txt).
 size: setup
@@ -162,9 +162,9 @@ sentence-transformers: setup
 CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_sub_agents.py \
   engine/run/reducer/next_step.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
-  engine/run/permissions.py engine/run/call_effects.py engine/run/permission_rules.py \
-  workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/dialing.py \
-  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox.py \
+  engine/run/call_verdict.py engine/run/call_effects.py engine/run/permission_rules.py \
+  workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/checked_connections.py \
+  workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox_selection.py \
   workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py
 
 mutants: setup
@@ -185,7 +185,7 @@ models: setup
 
 dist: setup
 	@$(BIN)/python packaging/model_list.py --age
-	$(BIN)/python packaging/notices.py write
+	$(BIN)/python packaging/third_party_notices.py write
 	$(BIN)/python -m pip wheel --no-deps --wheel-dir dist .
 	@ls dist
 

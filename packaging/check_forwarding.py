@@ -21,7 +21,7 @@ ALLOWED = {
     "engine/services/mcp.py:McpService.sign_in": "the counterpart of sign_out, which does more",
     "engine/services/own_tools.py:OwnToolService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service is closed by a method of this name",
-    "engine/services/projects.py:ProjectService.stop": "a protocol in tools/registry/services.py",
+    "engine/services/projects.py:ProjectService.stop": "a protocol in tools/registry/tool_services.py",
     "tools/teams/team_tool_base.py:preview": "defines the length of a preview",
 }
 """Functions by module and name, and why they are allowed."""

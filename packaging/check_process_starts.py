@@ -21,7 +21,7 @@ LISTED = {
     "desktop/chat/text_to_speech.py": "the system's own voice, which outlives no window",
     "desktop/projects/code/open_in_editor.py": "a person's editor, which continues independently",
     "llm/embedders/install_sentence_transformers.py": "pip of this interpreter, whose output is the progress",
-    "tools/shell/protected_names.py": "git lists the tracked files, ignoring settings of the repository",
+    "tools/shell/protected_names_in_commands.py": "git lists the tracked files, ignoring settings of the repository",
     "web/browser/process.py": "a browser, through the launcher of workspace/processes where there is an interpreter",
     "web/browser/launcher.py": "becomes that browser, with its pipes on the expected descriptors",
     "workspace/commands/git_denied_paths.py": "git lists objects, ignoring settings of the repository",

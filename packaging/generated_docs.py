@@ -20,7 +20,7 @@ from atelier_desk.cli.parser import Parser, build_parser, global_options
 from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.support.i18n import spoken
 from atelier_desk.tools.base import Tool
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 START, END = "<!-- written by `make pages` -->\n", "<!-- end of what is written by `make pages` -->\n"

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from atelier_desk.domain.agent import AgentConfig, Budget
 from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 
 SCENE_STYLES = (("light", 100), ("dark", 100), ("light", 150))
 """Theme and font scale of each scene."""

@@ -28,7 +28,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.task import TaskStatus
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 
 SIZE = (1360, 860)
 REPLY = {

@@ -34,9 +34,9 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.tools.base import AskUser, ToolContext, ToolResult
 from atelier_desk.tools.core.expression import evaluate
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 
 PROMPTS = Path(__file__).parent.parent / "llm" / "guided"
 TOOLS = ["CalculatorTool", "TodoTool", "MemoryTool", "UserQuestionTool", "ReportTool"]

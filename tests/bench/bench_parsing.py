@@ -543,7 +543,7 @@ def main() -> None:
         *((".py",) if arguments.quick else (".py", ".md", ".html", ".css", ".js", ".sh")),
     )
     row("scopes, imports", "this repository", against_ast(ours, read(ours)))
-    tests = "tests/knowledge/test_lexical.py,tests/knowledge/parsing/languages/test_python.py"
+    tests = "tests/knowledge/test_bm25_ranking.py,tests/knowledge/parsing/languages/test_python.py"
     if not arguments.quick:
         tests = "tests/knowledge,tests/policy,tests/domain"
     row("calls", "this repository", against_run(REPOSITORY, "app/atelier_desk", tests, arguments.differences))

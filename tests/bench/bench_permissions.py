@@ -18,9 +18,9 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.engine.run.permissions import Judge
+from atelier_desk.engine.run.call_verdict import Judge
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 RULES = 500
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {

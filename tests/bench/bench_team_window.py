@@ -62,7 +62,7 @@ class TeamModels:
         self._text = reply_text(round(seconds * RATE * 4))
 
     def factory(self, config: Any) -> Any:
-        from atelier_desk.llm.scripted import ScriptedModel
+        from atelier_desk.llm.scripted_model import ScriptedModel
 
         role = {"Writer": self._writer, "Worker": self._worker}.get(config.name, self._lead)
 

@@ -17,7 +17,7 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.services.request.prompt_size import prompt_cost
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 
 NOW = datetime(2026, 1, 5, tzinfo=UTC)

@@ -19,7 +19,7 @@ from atelier_desk.domain.approval import ApprovalScope, ApprovalSettings, Approv
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.run_worker import AppendLine, acknowledge, fault_at
 

@@ -176,8 +176,8 @@ async def _build(root: Path, ending: str) -> None:
     from atelier_desk.domain.events.run import RunEvent, UserMessage
     from atelier_desk.domain.memory import Memory, MemoryType
     from atelier_desk.domain.model_messages import ImagePart
-    from atelier_desk.domain.prompt_frame import PromptFrame
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.system_prompt_and_tools import PromptFrame
     from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
     from atelier_desk.llm.local.model_files import ModelStore
     from atelier_desk.storage.copies import backup

@@ -27,7 +27,7 @@ from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.workflow import Report, Workflow
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.data_folder_and_backups import restore_backup
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.copies import backup, backup_signature
 from atelier_desk.storage.data_folder.datadir import DataDir

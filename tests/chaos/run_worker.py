@@ -23,7 +23,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.writing import writer
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext, ToolResult

@@ -19,7 +19,7 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.run_worker import AppendLine, acknowledge, fault_at
 

@@ -19,7 +19,7 @@ from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings
 from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.command_handler import set_command_handler
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories

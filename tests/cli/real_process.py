@@ -21,7 +21,7 @@ PROGRAM = textwrap.dedent(
     from atelier_desk.__main__ import main
     from atelier_desk.engine.atelier import Atelier
     from atelier_desk.domain.model_messages import ToolCall
-    from atelier_desk.llm.scripted import ScriptedModel
+    from atelier_desk.llm.scripted_model import ScriptedModel
     from atelier_desk.llm.secrets import KeyVault
     from tests.engine.conftest import WordEmbedder
 

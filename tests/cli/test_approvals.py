@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.cli.approval_text import decision
 from atelier_desk.domain.approval import NOBODY_TO_ASK
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.cli.conftest import Cli, Configure, Result
 from tests.cli.tool_calls import calculate, call
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.document_formats import COMPOUND
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.cli.conftest import Cli
 from tests.support.sample_documents import sheets
 from tests.support.sample_images import png

@@ -16,7 +16,7 @@ from atelier_desk.cli.commands import background_commands
 from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import ToolContext
 from tests.cli.conftest import Cli
 

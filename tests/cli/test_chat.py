@@ -12,7 +12,7 @@ from atelier_desk.cli.dispatch import execute
 from atelier_desk.domain.model_messages import ChatDelta, ChatRequest, TextDelta, ToolCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.cli.conftest import Cli, Result
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal

@@ -13,10 +13,10 @@ import pytest
 from atelier_desk.cli.data_folder_server import _tidy
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from atelier_desk.support.shutdown import CANCELLED
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.cli.conftest import Cli, Result
 
 
@@ -152,7 +152,7 @@ def test_a_resumed_turn_reports_its_missing_folder(cli: Cli, project: Path) -> N
     assert f"The folder {project} was not found" in cli("resume", "--on-approval", "allow", steps=["done"]).err
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="needs a sandbox")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="needs a sandbox")
 def test_held_files_are_listed_restored_and_discarded(cli: Cli, project: Path) -> None:
     (project / "make.sh").write_text("echo Obey. > AGENTS.md; mkdir .husky; echo ls > .husky/pre-commit\n")
     command = ToolCall(id="c1", name="run_command", arguments={"command": "bash make.sh", "modifies_files": True})

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.cli.event_text import notice
 from atelier_desk.domain.model_messages import LOADING, ChatReply, FinishReason
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import set_language
 from tests.cli.conftest import Cli

@@ -20,7 +20,7 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.models import ModelService
 from atelier_desk.engine.services.workflows import WorkflowService
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store

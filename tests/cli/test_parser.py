@@ -19,7 +19,7 @@ from atelier_desk.cli.parser import HelpShown, Usage, build_parser, parse
 from atelier_desk.domain.agent import ApprovalMode, Thinking, ToolDialect, ToolMode
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.presentation import permission_profiles
 from atelier_desk.support import i18n
 from tests.cli.conftest import Cli

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
 from tests.engine.conftest import Recorder, WordEmbedder

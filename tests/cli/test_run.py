@@ -13,7 +13,7 @@ from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, Usage
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.cli.conftest import Cli
 from tests.cli.tool_calls import ask, calculate, call
 

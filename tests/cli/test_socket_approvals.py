@@ -19,7 +19,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.ipc.client import find_holder
 from atelier_desk.engine.ipc.resumable_command import Request
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.tool_calls import calculate
 from tests.engine.conftest import WordEmbedder

@@ -8,8 +8,8 @@ from typing import Any
 
 from atelier_desk.domain.approval import ApprovalFlags
 from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
-from atelier_desk.llm.scripted import ScriptedModel, Step
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.cli.conftest import Cli, Configure
 from tests.cli.tool_calls import ask, calculate, call
 

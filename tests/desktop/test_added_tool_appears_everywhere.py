@@ -30,11 +30,11 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.tools import ToolService
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.presentation.rows.transcript import Transcript
 from atelier_desk.presentation.rows.transcript_entries import entry_from
 from atelier_desk.support import i18n
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.support import section_plugin
 
 

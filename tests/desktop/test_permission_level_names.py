@@ -11,7 +11,7 @@ from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.presentation.permission_profiles import ALL
 from atelier_desk.support.i18n import LANGUAGES, _, spoken
 from atelier_desk.tools.registry.builtin import builtin_tools
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

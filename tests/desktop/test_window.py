@@ -19,7 +19,7 @@ from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from atelier_desk.engine.services.stepping import WaitingStep
+from atelier_desk.engine.services.step_mode import WaitingStep
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.main_window import Program
 from tests.support.mouse_wheel import changed_by_wheel, inputs

@@ -38,7 +38,7 @@ from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.ipc.server import IpcServer
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 
 T = TypeVar("T")

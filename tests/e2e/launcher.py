@@ -29,7 +29,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton, QToolBu
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, Role, TextDelta
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.e2e.scripted_tool_calls import task
 

@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
-from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.scripted_model import Step
 from atelier_desk.support import i18n
 from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_tool_calls import ask_user, calculate, remember, report, task

@@ -7,7 +7,7 @@ import asyncio
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import error_text, rendered
 

@@ -12,7 +12,7 @@ from PySide6.QtPrintSupport import QPrintDialog
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from atelier_desk.domain.document_formats import COMPOUND
-from atelier_desk.workspace.documents.process import answer
+from atelier_desk.workspace.documents.extraction_process import answer
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.support.sample_documents import sheets, word

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from atelier_desk.desktop.panes.files.change_tree import ChangeTree
 from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
-from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child, rendered
 

@@ -19,7 +19,7 @@ from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.project import Project
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child
 from tests.e2e.scripted_tool_calls import ask_user, remember, report, task

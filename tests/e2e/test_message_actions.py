@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction, QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QMenu, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk.domain.model_messages import Role
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QCheckBox, QPlainTextEdit
 
 from atelier_desk.domain.question import QuestionStatus
 from tests.e2e.conftest import OpenApp
+from tests.e2e.echo_replies import echo
 from tests.e2e.harness import AppDriver, error_text, rendered
-from tests.e2e.question_steps import echo
 from tests.e2e.scripted_tool_calls import ask_user
 
 

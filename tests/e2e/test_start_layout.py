@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QToolButton
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.model_messages import ChatReply
-from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_tool_calls import task

@@ -11,7 +11,7 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, Role
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered
 from tests.e2e.scripted_tool_calls import calculate, report

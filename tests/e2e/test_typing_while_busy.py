@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets import scrim
 from tests.e2e.conftest import OpenApp
+from tests.e2e.echo_replies import echo
 from tests.e2e.harness import AppDriver
-from tests.e2e.question_steps import echo
 from tests.e2e.scripted_tool_calls import ask_user
 
 

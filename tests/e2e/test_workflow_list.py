@@ -12,8 +12,8 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowRole
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered, rows
-from tests.e2e.listed_workflows import converse
 from tests.e2e.scripted_tool_calls import calculate
+from tests.e2e.workflow_list_steps import converse
 
 
 def show(app: AppDriver, name: str) -> None:

@@ -20,7 +20,7 @@ from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.runs.manager import check_message
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import language
 from tests.engine.conftest import Opener

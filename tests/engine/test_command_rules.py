@@ -16,10 +16,10 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
 
-pytestmark = pytest.mark.skipif(not sandbox.available(), reason="everything is unconfined here, and asks")
+pytestmark = pytest.mark.skipif(not sandbox_selection.available(), reason="everything is unconfined here, and asks")
 
 TABLE = r"""
 # rule | command | the folder it is called in | verdict

@@ -16,7 +16,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 

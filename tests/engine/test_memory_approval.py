@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
 from tests.engine.remembering_turns import answered, regenerate, remember

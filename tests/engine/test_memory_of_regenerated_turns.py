@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.memory import Memory
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.engine.remembering_turns import answered, regenerate, remember
 

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import Role, ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.project import IngestStage
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.web import page_fetcher

@@ -14,11 +14,11 @@ import pytest
 
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.mcp import results, stdio
+from atelier_desk.mcp import results, stdio_transport
 from atelier_desk.mcp.variable_resolution import entry
 from atelier_desk.workspace.processes import stdio_process
 from tests.mcp.conftest import Make, alive
-from tests.mcp.connecting import connected, refused
+from tests.mcp.mcp_connections import connected, refused
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mcp_stdio import ECHO, tool
 
@@ -137,7 +137,7 @@ async def test_a_server_that_prints_endlessly_is_ended(
     plain: Make, clock: ManualClock, mode: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stdio_process, "LONGEST_LINE", 1024 * 1024)
-    monkeypatch.setattr(stdio, "MOST_NOISE", 100)
+    monkeypatch.setattr(stdio_transport, "MOST_NOISE", 100)
     server = plain(mode=mode)
     async with connected(server.config(), clock) as connection:
         assert (await refused(connection.tools())).code == code

@@ -20,11 +20,11 @@ from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.mcp_servers import FREE, added, ended
 from tests.mcp.conftest import Make, alive, plain
-from tests.mcp.connecting import connected, refused
+from tests.mcp.mcp_connections import connected, refused
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mcp_sign_in import served
 from tests.support.servers.mcp_stdio import ECHO, tool
@@ -153,7 +153,7 @@ async def test_a_secret_that_a_description_asks_for_is_not_sent(open_atelier: Op
         assert "tools/call" not in server.notes
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
 async def test_a_sandboxed_server_writes_only_in_its_folder_and_reads_no_secrets(
     plain: Make, clock: ManualClock, tmp_path: Path
 ) -> None:
@@ -183,7 +183,9 @@ async def test_a_sandboxed_server_writes_only_in_its_folder_and_reads_no_secrets
     assert [each.name for each in outside.iterdir()] == ["False"]
 
 
-@pytest.mark.skipif(not sandbox.available() or not sandbox.hides(), reason="this system cannot hide files")
+@pytest.mark.skipif(
+    not sandbox_selection.available() or not sandbox_selection.hides(), reason="this system cannot hide files"
+)
 async def test_a_sandboxed_server_reads_nothing_that_a_rule_denies(
     plain: Make, clock: ManualClock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -227,7 +229,7 @@ async def test_a_sandboxed_server_reads_nothing_that_a_rule_denies(
         await connection.close()
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
 async def test_a_later_rule_applies_to_a_running_server(plain: Make, clock: ManualClock, tmp_path: Path) -> None:
     own, temporary = tmp_path / "own", tmp_path / "temporary"
     for folder in (own, temporary):
@@ -263,7 +265,7 @@ async def test_a_later_rule_applies_to_a_running_server(plain: Make, clock: Manu
         await connection.close()
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="this system has no sandbox")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="this system has no sandbox")
 async def test_protected_files_in_its_folder_are_restored_and_new_ones_held(
     plain: Make, clock: ManualClock, tmp_path: Path
 ) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.mcp import McpError, McpServer
-from atelier_desk.mcp import http, results
-from tests.mcp.connecting import connected
+from atelier_desk.mcp import http_transport, results
+from tests.mcp.mcp_connections import connected
 from tests.support.manual_clock import ManualClock
 from tests.support.servers.mcp_sign_in import served
 
@@ -71,7 +71,7 @@ async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch
             assert (await connection.client()).protocol_version == "2026-07-28"
             assert results.read(await connection.call("huge", {"size": 3})).text == "xxx"
             assert set(seen) == {"a-key-of-mine"}
-            monkeypatch.setattr(http, "LONGEST_ANSWER", 10_000)
+            monkeypatch.setattr(http_transport, "LONGEST_ANSWER", 10_000)
             with pytest.raises(McpError, match="plain sent more than"):
                 await connection.call("huge", {"size": 20_000})
         async with connected(config.model_copy(update={"headers": {}}), clock) as connection:

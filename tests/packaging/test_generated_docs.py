@@ -20,7 +20,7 @@ from atelier_desk.cli.parser import build_parser
 from atelier_desk.desktop.main_window.guide_window import anchor
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import WordEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]

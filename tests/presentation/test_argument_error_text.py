@@ -15,7 +15,7 @@ from atelier_desk.presentation.argument_error_text import explain
 from atelier_desk.support import i18n
 from atelier_desk.support.i18n import _
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError, validate
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 
 class Sample(BaseModel):

@@ -17,14 +17,14 @@ import pytest
 
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.commands.harmless_git_config_keys import is_known
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import open_atelier
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
 from tests.support.git_repositories import Hostile, git
 
 __all__ = ["open_atelier", "tried"]
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox"
+    shutil.which("git") is None or not sandbox_selection.available(), reason="needs git and a sandbox"
 )
 COMMANDS = (
     "git status -b", "git diff", "git log -p -2", "git show", "git ls-files -m", "git shortlog HEAD",

@@ -21,7 +21,7 @@ from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.interfaces import ChatModel
 from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 PROMPTS = Path(__file__).with_name("grammar_prompts.txt").read_text("utf-8").splitlines()
 

@@ -21,10 +21,10 @@ from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuest
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.mcp import results
 from tests.engine.conftest import Opener, open_atelier
-from tests.mcp.connecting import connected
+from tests.mcp.mcp_connections import connected
 from tests.support.manual_clock import ManualClock
 from tests.support.run_events import agent
 

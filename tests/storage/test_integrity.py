@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged, UserMessage
-from atelier_desk.domain.prompt_frame import PromptFrame
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, Run, ToolExecution, Workflow
 from atelier_desk.storage import integrity

@@ -17,9 +17,9 @@ from atelier_desk.domain.events.run import RunEvent, ToolCallFinished, ToolCallS
 from atelier_desk.domain.mcp import McpEntry, McpServer
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage import tables

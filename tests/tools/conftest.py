@@ -12,9 +12,9 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import Outcome, ToolContext, ToolResult
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from tests.support import memory_fixtures
 from tests.support.manual_clock import ManualClock
 

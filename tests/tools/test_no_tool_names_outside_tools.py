@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import atelier_desk
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 APP = Path(atelier_desk.__file__).parent
 OTHER = {"output", "task_complete"}

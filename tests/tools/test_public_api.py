@@ -8,7 +8,7 @@ import sys
 import atelier_desk.tools as front
 from atelier_desk.tools import CONTROL_TOOLS, ToolCategory, ToolRegistry, tool
 from atelier_desk.tools.registry.builtin import builtin_tools
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 
 
 def test_every_exported_name_exists() -> None:

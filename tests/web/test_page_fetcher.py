@@ -1,6 +1,6 @@
 """Pages from a server: redirects, robots.txt, pace, cache, sizes, encodings."""
 
-# judges: app/atelier_desk/web/dialing.py
+# judges: app/atelier_desk/web/checked_connections.py
 from __future__ import annotations
 
 import asyncio
@@ -13,12 +13,12 @@ import trustme
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.worker import parent
-from atelier_desk.web import client, page_fetcher
+from atelier_desk.web import http_client, page_fetcher
 from atelier_desk.web.page_fetcher import PAGE, Crawl, Web
 from atelier_desk.web.page_text import decoded, page
 from tests.support.fake_websites import Asked, Reply, Sites, html
 from tests.web.conftest import Hasty
-from tests.web.fetched_pages import LONG, no
+from tests.web.sample_page_text import LONG, no
 
 
 async def fails(web: Web, url: str, allowed: object = no) -> tuple[str, str]:
@@ -170,7 +170,7 @@ async def test_a_silent_or_very_slow_server_is_abandoned(
 
     served.pages["slow.org/a"] = Reply(silent)
     served.pages["slow.org/b"] = Reply(drips)
-    monkeypatch.setattr(client, "PAGE_S", 0.1)
+    monkeypatch.setattr(http_client, "PAGE_S", 0.1)
     async with web.client(no) as one:
         from atelier_desk.web.address import read
 

@@ -1,6 +1,6 @@
 """Addresses in the private network: none of them is connected to, however it is spelled."""
 
-# judges: app/atelier_desk/web/dialing.py
+# judges: app/atelier_desk/web/checked_connections.py
 from __future__ import annotations
 
 import pytest

@@ -8,14 +8,14 @@ import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 
 from atelier_desk.cli import approval_text
-from atelier_desk.cli.human_input import Asker
+from atelier_desk.cli.answering_base import Asker
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.policy.approval_strictness_and_grouping import together
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible_json
+from atelier_desk.support.visible_and_shortened_text import visible_json
 
 TICK_S = 1.0
 """Seconds between two counts of the time that a request is visible in the terminal."""

@@ -11,7 +11,7 @@ from atelier_desk.domain.permission import Holds, RuleScope
 from atelier_desk.presentation.permission_rule_text import always_text
 from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten, visible, visible_json
+from atelier_desk.support.visible_and_shortened_text import shorten, visible, visible_json
 
 SHOWN = 160
 """Characters of a call and of its result on its line."""

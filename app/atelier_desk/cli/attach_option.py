@@ -11,7 +11,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, text_file
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import name_on_disk
+from atelier_desk.support.visible_and_shortened_text import name_on_disk
 
 
 async def attached_files(

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias, Union
 from atelier_desk.cli.parser import OK
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import shorten, visible
+from atelier_desk.support.visible_and_shortened_text import shorten, visible
 
 CELL = 60
 """Maximum number of characters in a table cell."""

@@ -7,9 +7,9 @@ import contextlib
 from collections.abc import Awaitable, Iterator, Mapping
 from typing import Any
 
+from atelier_desk.cli.answering_base import Asker
 from atelier_desk.cli.event_renderers import Renderer
 from atelier_desk.cli.event_text import unfinished
-from atelier_desk.cli.human_input import Asker
 from atelier_desk.cli.parser import ABANDONED, FAILED, LIMITED, OK, WAITING
 from atelier_desk.cli.questions_and_approvals import Responders
 from atelier_desk.cli.stepper import Stepper

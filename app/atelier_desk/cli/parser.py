@@ -18,7 +18,7 @@ from atelier_desk import __version__
 from atelier_desk.cli import argparse_text
 from atelier_desk.cli.id_prefixes import ids_of
 from atelier_desk.support.i18n import LANGUAGES, N_, _
-from atelier_desk.support.readable_text import readable_name
+from atelier_desk.support.visible_and_shortened_text import readable_name
 
 GROUPS = {
     "run": N_("run one turn in a new or existing workflow"),

@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from atelier_desk.cli.answering_base import Asker
 from atelier_desk.cli.approval_text import lineage
 from atelier_desk.cli.file_arguments import read_text
-from atelier_desk.cli.human_input import Asker
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.elicitation_form import FieldKind, FormField
 from atelier_desk.domain.errors import UsageError

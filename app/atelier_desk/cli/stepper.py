@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.cli.terminal_io import Output
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.engine.services.stepping import WaitingStep
+from atelier_desk.engine.services.step_mode import WaitingStep
 from atelier_desk.support.i18n import _
 
 

@@ -18,7 +18,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError
 from atelier_desk.engine.ipc.resumable_command import Request
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 Item = TypeVar("Item")
 GONE = frozenset({errno.EPIPE, errno.EIO})

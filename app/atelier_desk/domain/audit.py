@@ -20,7 +20,7 @@ from pydantic import Field
 
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
-from atelier_desk.support.readable_text import no_formula, shorten
+from atelier_desk.support.visible_and_shortened_text import no_formula, shorten
 
 DETAIL = 300
 """Maximum characters of a call in an entry; the journal has the whole call."""

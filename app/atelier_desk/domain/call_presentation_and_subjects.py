@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from atelier_desk.domain.base_model import Model
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 _BETWEEN = " :\u00a0\u202f"
 """Separators between a text and its value."""

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeVar
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.support.i18n import N_
 
-READER: Final = "atelier_desk.workspace.documents.process"
+READER: Final = "atelier_desk.workspace.documents.extraction_process"
 """The child process that extracts text; its module documents request and answer."""
 
 PDF, MAIL, OLD = "pdf", "eml", "ole"

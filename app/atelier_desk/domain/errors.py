@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from atelier_desk.support import number_format
-from atelier_desk.support.readable_text import filled, visible
+from atelier_desk.support.visible_and_shortened_text import filled, visible
 
 _EMPTY = re.compile(r"(?<!\s)\s*\(\)")
 """Left over when a detail in parentheses is empty."""

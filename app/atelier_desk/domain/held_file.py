@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.base_model import Model, Timestamp
-from atelier_desk.support.readable_text import name_on_disk
+from atelier_desk.support.visible_and_shortened_text import name_on_disk
 
 
 class HeldFile(Model):

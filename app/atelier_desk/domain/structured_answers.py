@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 _FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
 _PROBLEM = 400

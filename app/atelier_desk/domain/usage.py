@@ -11,7 +11,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.support.readable_text import no_formula
+from atelier_desk.support.visible_and_shortened_text import no_formula
 
 CSV_COLUMNS = (
     "day", "workflow_id", "workflow", "agent", "provider", "model", "requests",

@@ -99,7 +99,7 @@ class Atelier(LazyParts):
         def __getattr__(self, name: str) -> object:
             """Create a service, or the tool registry, on first use."""
             if name == "registry":
-                from atelier_desk.tools.registry.default import create_default_tool_registry
+                from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
                 made: Any = create_default_tool_registry(self.tool_services)
             elif name in SERVICES:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from atelier_desk.domain.memory import MemoryFilter
-from atelier_desk.knowledge import ranking
-from atelier_desk.knowledge.lexical import Postings, Segment, WordScores
+from atelier_desk.knowledge import hybrid_ranking
+from atelier_desk.knowledge.bm25_ranking import Postings, Segment, WordScores
 from atelier_desk.knowledge.memory_columns import LANGUAGES, MemoryRows, live_ids
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
 from atelier_desk.storage.memory_index_entry import MemoryTerms, Stems
@@ -148,7 +148,7 @@ class MemoryIndex:
 
     def search(
         self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float = 0.0
-    ) -> list[ranking.Ranked]:
+    ) -> list[hybrid_ranking.Ranked]:
         """Return the ``limit`` most relevant memories with at least the certainty ``least``, best first.
 
         ``now`` is in seconds since 1970.
@@ -158,7 +158,7 @@ class MemoryIndex:
 
     def _search(
         self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float
-    ) -> list[ranking.Ranked]:
+    ) -> list[hybrid_ranking.Ranked]:
         import numpy as np
 
         rows, count = self.rows, self.rows.count
@@ -174,7 +174,7 @@ class MemoryIndex:
         pool = accepted & (lexical > 0)
         near = None
         if question.vector is not None and self.vectors is not None:
-            by_words = _best(lexical, pool, ranking.POOL)
+            by_words = _best(lexical, pool, hybrid_ranking.POOL)
             near = self._near(question.vector, accepted, by_words, neighbours)
             pool = accepted & ((lexical > 0) | (near.averaged > 0))
         places = np.flatnonzero(pool)
@@ -182,29 +182,29 @@ class MemoryIndex:
         turns = rows.column("turn")[places]
         if near is not None:
             has, own, averaged = near.has[places], near.own[places], near.averaged[places]
-            beyond = np.where(has, ranking.beyond(near.averaged, accepted & near.has)[places], 0)
-            relevance, lexical = ranking.relevance(
+            beyond = np.where(has, hybrid_ranking.beyond(near.averaged, accepted & near.has)[places], 0)
+            relevance, lexical = hybrid_ranking.relevance(
                 lexical, beyond, averaged, self._foreign(question.language, places) & has
             )
-            certain = ranking.certainty(lexical, own, turns)
+            certain = hybrid_ranking.certainty(lexical, own, turns)
         else:
-            relevance, certain = lexical, ranking.certainty_of_words(lexical)
+            relevance, certain = lexical, hybrid_ranking.certainty_of_words(lexical)
         certain = np.where(literal, 1, certain)
         named = self._named(question.words)
         if named:
             relevance = np.where(
-                turns & np.isin(rows.column("speaker")[places], named), ranking.NAMED * relevance, relevance
+                turns & np.isin(rows.column("speaker")[places], named), hybrid_ranking.NAMED * relevance, relevance
             )
-        importance = ranking.weight_of(rows.column("importance")[places], rows.column("uses")[places])
-        recency = np.clip(1 - (now - rows.column("created")[places]) / (ranking.RECENCY_DAYS * 86_400), 0, 1)
-        score = relevance + ranking.TIE_BREAK * (importance + recency)
-        order = score + ranking.LITERAL * literal
+        importance = hybrid_ranking.weight_of(rows.column("importance")[places], rows.column("uses")[places])
+        recency = np.clip(1 - (now - rows.column("created")[places]) / (hybrid_ranking.RECENCY_DAYS * 86_400), 0, 1)
+        score = relevance + hybrid_ranking.TIE_BREAK * (importance + recency)
+        order = score + hybrid_ranking.LITERAL * literal
         able = np.flatnonzero((relevance > 0) & (certain >= least))
         if len(able) > limit:
             able = able[np.argpartition(-order[able], limit - 1)[:limit]]
         ordered = sorted(able, key=lambda place: (-order[place], rows.ids[places[place]]))
         return [
-            ranking.Ranked(
+            hybrid_ranking.Ranked(
                 rows.ids[places[at]],
                 float(score[at]),
                 float(min(1.0, relevance[at])),
@@ -262,7 +262,7 @@ def _together(told: WordScores | None, count: int) -> np.ndarray:
 
     if told is None:
         return np.zeros(count, dtype=np.float32)
-    found: np.ndarray = told.own + ranking.AROUND * told.around
+    found: np.ndarray = told.own + hybrid_ranking.AROUND * told.around
     return found
 
 
@@ -287,8 +287,8 @@ def _averaged(cosines: np.ndarray, has: np.ndarray, turns: np.ndarray, beside: n
     valued = np.append(np.where(turns & has, cosines, 0), 0)
     near = beside[rows, :2]
     found = cosines.copy()
-    found[rows] = (cosines[rows] + ranking.NEIGHBOUR * valued[near].sum(axis=1)) / (
-        1 + ranking.NEIGHBOUR * counted[near].sum(axis=1)
+    found[rows] = (cosines[rows] + hybrid_ranking.NEIGHBOUR * valued[near].sum(axis=1)) / (
+        1 + hybrid_ranking.NEIGHBOUR * counted[near].sum(axis=1)
     )
     return found
 

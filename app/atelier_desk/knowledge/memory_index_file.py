@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from atelier_desk.knowledge.lexical import Postings, Segment
+from atelier_desk.knowledge.bm25_ranking import Postings, Segment
 from atelier_desk.knowledge.memory_columns import COLUMNS
 from atelier_desk.knowledge.memory_index import MemoryIndex, segment_of
 from atelier_desk.knowledge.vector_sketch import VectorSketch

@@ -1,6 +1,6 @@
 """Search in memories.
 
-In-process vectors and words, combined by weighted scores; see ``atelier_desk.knowledge.ranking``.
+In-process vectors and words, combined by weighted scores; see ``atelier_desk.knowledge.hybrid_ranking``.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.llm.context_overflow_errors import overflow
 from atelier_desk.llm.secrets import redact
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 DETAIL_LENGTH = 400
 """Maximum characters shown of a server's own message."""

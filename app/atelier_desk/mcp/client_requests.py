@@ -23,7 +23,7 @@ from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.question import ACCEPT, QuestionSpec, QuestionStatus, Sampling, UserQuestion
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import elicitation
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from mcp_types import InputRequest, InputResponse

@@ -19,7 +19,7 @@ from mcp_types import Implementation, InputRequiredResult, RootsListChangedNotif
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.mcp import START_S, McpError, McpPrompt, McpServer, McpState, McpTemplate
-from atelier_desk.mcp import errors, http, listing, resource_templates, sdk, stdio
+from atelier_desk.mcp import errors, http_transport, listing, resource_templates, sdk, stdio_transport
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
@@ -28,7 +28,7 @@ from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.path_restrictions import Denials
-from atelier_desk.workspace.processes import environment, sandbox
+from atelier_desk.workspace.processes import command_environment, sandbox_selection
 from atelier_desk.workspace.processes.command_process import CHECK_S, Order
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ class Connection:
         self._task: asyncio.Task[None] | None = None
         self._client: Client | None = None
         self._closing = asyncio.Event()
-        self._ended = stdio.Ended()
-        self._answered = http.Answered()
+        self._ended = stdio_transport.Ended()
+        self._answered = http_transport.Answered()
         self.entries = Entries()
 
     @property
@@ -329,7 +329,7 @@ class Connection:
 
     async def _start(self) -> Client:
         self._closing = asyncio.Event()
-        self._ended, self._answered, self.entries = stdio.Ended(), http.Answered(), Entries()
+        self._ended, self._answered, self.entries = stdio_transport.Ended(), http_transport.Answered(), Entries()
         started: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
         self._set(McpState.STARTING)
         self.answers.roots_sent = None
@@ -356,7 +356,9 @@ class Connection:
         self._set(McpState.READY)
         return client
 
-    async def _serve(self, started: asyncio.Future[Client], closing: asyncio.Event, ended: stdio.Ended) -> None:
+    async def _serve(
+        self, started: asyncio.Future[Client], closing: asyncio.Event, ended: stdio_transport.Ended
+    ) -> None:
         """Hold the connection from its start until it closes."""
         listening: asyncio.Task[None] | None = None
         try:
@@ -395,12 +397,12 @@ class Connection:
 
     _stopping = False
 
-    async def _made(self, closing: asyncio.Event, ended: stdio.Ended) -> Client:
+    async def _made(self, closing: asyncio.Event, ended: stdio_transport.Ended) -> Client:
         server = self.server
         values = await self._resolve(server)
         if server.transport == "http":
             auth = await self._auth(server) if self._auth is not None else None
-            transport: Any = http.talk(
+            transport: Any = http_transport.talk(
                 values.url,
                 values.headers,
                 self._answered,
@@ -411,7 +413,9 @@ class Connection:
             )
         else:
             denials = self._holds = await self._denials()
-            transport = stdio.talk(await in_tool_thread(self._order, values, denials), ended, closing.set, self.entries)
+            transport = stdio_transport.talk(
+                await in_tool_thread(self._order, values, denials), ended, closing.set, self.entries
+            )
         return Client(
             transport,
             mode="legacy" if server.older_protocol else self.mode,
@@ -443,13 +447,13 @@ class Connection:
                 server.name, server.command, McpError(N_("{folder} is not a folder"), folder=folder)
             )
         command = str(Path(server.command).expanduser()) if server.command.startswith("~") else server.command
-        program = environment.program(command, folder, None)
+        program = command_environment.program(command, folder, None)
         if not program:
             raise errors.not_started(server.name, server.command, McpError(N_("there is no such program")))
-        environ = {**environment.environment(None), **values.env}
+        environ = {**command_environment.environment(None), **values.env}
         box = None
         if server.sandbox:
-            if self._temporary is None or not sandbox.available():
+            if self._temporary is None or not sandbox_selection.available():
                 raise errors.not_started(server.name, server.command, McpError(N_("this system has no sandbox")))
             temporary = self._temporary()
             try:
@@ -460,15 +464,15 @@ class Connection:
                     path=error.params["path"],
                 )
                 raise errors.not_started(server.name, server.command, problem) from None
-            if kept_from.masked and not sandbox.hides():
+            if kept_from.masked and not sandbox_selection.hides():
                 problem = McpError(
                     N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0]
                 )
                 raise errors.not_started(server.name, server.command, problem)
             roots = (folder,) if server.folder else ()
             self._protected_files = ServerProtectedFiles(self._files, server.name, roots)
-            box = sandbox.working(
-                roots, temporary, self._hidden, network=True, held=sandbox.held_in(self._hidden),
+            box = sandbox_selection.working(
+                roots, temporary, self._hidden, network=True, held=sandbox_selection.held_in(self._hidden),
                 read_only=(*kept_from.read_only, *self._protected_files.read_only), masked=kept_from.masked,
                 pinned=kept_from.pinned,
             )  # fmt: skip

@@ -28,7 +28,7 @@ from atelier_desk.domain.question import (
 )
 from atelier_desk.llm.secrets import redact
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from mcp_types import CreateMessageRequestParams, ElicitRequestFormParams, ElicitRequestURLParams

@@ -12,11 +12,11 @@ from pydantic import ValidationError
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.secrets import redact
-from atelier_desk.mcp.http import LONGEST_ANSWER, Answered, TooLargeError
+from atelier_desk.mcp.http_transport import LONGEST_ANSWER, Answered, TooLargeError
 from atelier_desk.mcp.message_limits import MOST_ASKED, MOST_VALUES, TooManyValuesError
-from atelier_desk.mcp.stdio import Ended
+from atelier_desk.mcp.stdio_transport import Ended
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 _DETAIL = 500
 BROKEN = frozenset(

@@ -15,7 +15,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from atelier_desk.domain.mcp import McpRejected, RejectedKind
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 LONGEST_NAME = 256
 """Characters of a tool's name."""

@@ -25,7 +25,7 @@ from atelier_desk.mcp.variable_resolution import entry
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.web.address import is_own_name, kind_of, number
-from atelier_desk.web.dialing import Resolver, system_resolver
+from atelier_desk.web.checked_connections import Resolver, system_resolver
 
 log = logging.getLogger(__name__)
 WAIT_S = 300.0

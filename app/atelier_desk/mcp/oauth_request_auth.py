@@ -23,8 +23,8 @@ from atelier_desk.llm.secrets import remember
 from atelier_desk.mcp import oauth
 from atelier_desk.mcp.oauth import OAuthReach, StoredTokens, document_of
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.domain.mcp import McpServer

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from atelier_desk.domain import limits
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 LONGEST_NAME = 64
 """Characters of a tool's name that every model server accepts."""

@@ -14,7 +14,7 @@ from atelier_desk.domain.mcp import VARIABLE
 from atelier_desk.domain.provider import PROVIDER_NAME
 from atelier_desk.domain.settings import ADDRESS, NO_OR_VARIABLE, PROVIDER_AND_MODEL
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 MOST = 3
 """Maximum number of problems reported at once."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day, size
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.domain.file_change import Change

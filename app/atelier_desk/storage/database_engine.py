@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.limits import DATABASE_PAUSE_S
-from atelier_desk.storage import error_messages, surrealdb_import
+from atelier_desk.storage import database_errors, surrealdb_driver
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.lock import shielded, to_its_end
 from atelier_desk.support import malloc_tuning
@@ -141,7 +141,7 @@ class Engine:
         outcomes = await self.run(sql, params)
         for outcome in outcomes:
             if not outcome.ok:
-                raise error_messages.from_text(str(outcome.value), self.path)
+                raise database_errors.from_text(str(outcome.value), self.path)
         return [outcome.value for outcome in outcomes]
 
     @contextlib.asynccontextmanager
@@ -219,7 +219,7 @@ class Engine:
         while True:
             await self._may_run.wait()
             if self._closed:
-                raise StorageError(error_messages.CLOSED, code="query")
+                raise StorageError(database_errors.CLOSED, code="query")
             if self._connection is not None and self._may_run.is_set():
                 return self._connection
             async with self._connecting:
@@ -234,7 +234,7 @@ class Engine:
         except StorageError as error:
             if error.code == "locked":  # by the remains of a failed opening: this process holds the lock
                 self._left_locked = True  # one request has waited for it; later ones check only once
-                raise StorageError(error_messages.START_AGAIN, code="start_again", path=self.path) from error
+                raise StorageError(database_errors.START_AGAIN, code="start_again", path=self.path) from error
             raise
 
 
@@ -276,7 +276,7 @@ async def _connect_once(directory: Path | None, fsync: bool, deadline: float) ->
                 return connection
             except Exception as error:
                 if (
-                    error_messages.from_text(str(error), directory, opening=True).code != "busy"
+                    database_errors.from_text(str(error), directory, opening=True).code != "busy"
                     or time.monotonic() >= deadline
                 ):
                     raise
@@ -288,7 +288,7 @@ async def _connect_once(directory: Path | None, fsync: bool, deadline: float) ->
     except BaseException as error:  # the engine's panics derive from BaseException only
         if isinstance(error, KeyboardInterrupt | SystemExit):
             raise
-        failure = error_messages.from_text(str(error), directory, opening=True)
+        failure = database_errors.from_text(str(error), directory, opening=True)
         if connection is not None and failure.recoverable:
             with contextlib.suppress(BaseException):
                 await _disconnect(connection)
@@ -307,7 +307,7 @@ async def _disconnect(connection: Any) -> None:
     try:
         await connection.close()
     except Exception as error:
-        raise StorageError(error_messages.QUERY, code="query", detail=str(error)) from error
+        raise StorageError(database_errors.QUERY, code="query", detail=str(error)) from error
     finally:
         await asyncio.sleep(DATABASE_PAUSE_S)
 
@@ -319,4 +319,4 @@ def _url(directory: Path | None, fsync: bool) -> str:
 
 
 def _construct(url: str) -> Any:
-    return surrealdb_import.surrealdb().AsyncSurreal(url)
+    return surrealdb_driver.surrealdb().AsyncSurreal(url)

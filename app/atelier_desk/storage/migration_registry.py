@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.row_mapping import record
 
@@ -87,10 +87,10 @@ def check_version(found: int, path: Path) -> None:
     """
     known = latest()
     if found > known:
-        raise StorageError(error_messages.NEWER_SCHEMA, code="newer_schema", path=path, found=found, known=known)
+        raise StorageError(database_errors.NEWER_SCHEMA, code="newer_schema", path=path, found=found, known=known)
     if found != known and not migrations(found):
         oldest = min(since for since in _registry if since)
-        raise StorageError(error_messages.OLDER_SCHEMA, code="older_schema", path=path, found=found, oldest=oldest)
+        raise StorageError(database_errors.OLDER_SCHEMA, code="older_schema", path=path, found=found, oldest=oldest)
 
 
 async def current(engine: Engine) -> int:

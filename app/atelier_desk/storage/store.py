@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages, migration_registry
+from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.atomic_files import sync_tree
@@ -123,7 +123,7 @@ class Store:
             finally:
                 lock.release()
             if isinstance(error, OSError):
-                raise error_messages.from_os_error(error, directory) from error
+                raise database_errors.from_os_error(error, directory) from error
             raise
         return cls(engine, clock, counter, version, lock)
 
@@ -145,7 +145,7 @@ class Store:
             StorageError: any statement failed.
         """
         if self._closed:
-            raise StorageError(error_messages.CLOSED, code="query")
+            raise StorageError(database_errors.CLOSED, code="query")
         return await self._engine.results(sql, params)
 
     async def write(self, *statements: Statement) -> None:
@@ -166,7 +166,7 @@ class Store:
         """
         results = await self._writer.transact(statements)
         if results is None:
-            raise StorageError(error_messages.RESULT_LOST, code="result_lost")
+            raise StorageError(database_errors.RESULT_LOST, code="result_lost")
         return results
 
     def verify(self) -> None:
@@ -320,7 +320,7 @@ async def _make_tables(engine: Engine, directory: Path, clock: Clock) -> int:
     migration_registry.check_version(found, directory)
     if 0 < found < known:  # the record belonged to another database; without it the next start checks thoroughly
         await in_storage_thread((directory / schema_version.FILE).unlink, missing_ok=True)
-        raise StorageError(error_messages.START_AGAIN, code="start_again", path=directory)
+        raise StorageError(database_errors.START_AGAIN, code="start_again", path=directory)
     if found == 0:
         await migration_registry.migrate(engine, 0, clock)
     if await in_storage_thread(schema_version.noted, directory) != known:

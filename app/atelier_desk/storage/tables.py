@@ -10,9 +10,9 @@ from atelier_desk.domain.memory import DeletedMemory, Memory
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.project import Project
 from atelier_desk.domain.prompt import Prompt
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.row_mapping import Table

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.support.readable_text import filled, visible
+from atelier_desk.support.visible_and_shortened_text import filled, visible
 
 if TYPE_CHECKING:
     from babel import Locale

@@ -24,7 +24,7 @@ from atelier_desk.web.address import read
 from atelier_desk.web.service_keys import credentials
 
 if TYPE_CHECKING:
-    from atelier_desk.web.dialing import Allowed
+    from atelier_desk.web.checked_connections import Allowed
     from atelier_desk.web.page_fetcher import Web
 
 PICTURE = 40 * 1024 * 1024

@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import httpcore
 
     from atelier_desk.web.address import Address
-    from atelier_desk.web.client import Answer, WebClient
-    from atelier_desk.web.dialing import Allowed, Barred, Resolver
+    from atelier_desk.web.checked_connections import Allowed, Barred, Resolver
+    from atelier_desk.web.http_client import Answer, WebClient
     from atelier_desk.web.robots import Robots, SitePace
 
 PAGE = 5 * 1024 * 1024
@@ -166,8 +166,8 @@ class Web:
 
     def client(self, allowed: Allowed, barred: Barred | None = None) -> WebClient:
         """A client for one call."""
-        from atelier_desk.web.client import WebClient
-        from atelier_desk.web.dialing import Dialer, system_resolver
+        from atelier_desk.web.checked_connections import Dialer, system_resolver
+        from atelier_desk.web.http_client import WebClient
 
         dialer = Dialer(self._resolve or system_resolver, allowed)
         if barred is not None:

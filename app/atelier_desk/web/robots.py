@@ -12,7 +12,7 @@ from protego import Protego
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import Address
-from atelier_desk.web.client import AGENT, WebClient
+from atelier_desk.web.http_client import AGENT, WebClient
 
 EVERY_S = 1.0
 """Seconds between two requests to one host."""

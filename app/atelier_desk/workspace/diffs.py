@@ -7,7 +7,7 @@ import hashlib
 import re
 
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 from atelier_desk.workspace.text_files import decode, pieces
 
 _MOST_LINES = 20_000

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.support.readable_text import name_on_disk, readable_name
+from atelier_desk.support.visible_and_shortened_text import name_on_disk, readable_name
 
 PATH = 4_096
 """Maximum characters of a path, as in Linux."""

@@ -19,10 +19,10 @@ from os.path import realpath
 from pathlib import Path
 
 from atelier_desk.domain.path_containment import within
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.workspace.commands import git_safety
 from atelier_desk.workspace.commands.harmless_git_config_keys import Setting, is_known
-from atelier_desk.workspace.processes import environment, git_pointer_files
+from atelier_desk.workspace.processes import command_environment, git_pointer_files
 
 TIMEOUT_S = 3.0
 MOST_BYTES = 4 * 1024 * 1024
@@ -73,7 +73,7 @@ def inspect(program: str, folder: Path, roots: Sequence[Path], *, reading: bool 
     """
     if not folder.is_dir():
         return Repository()
-    environ = {**environment.environment(roots[0] if roots else None), **git_safety.ENVIRONMENT}
+    environ = {**command_environment.environment(roots[0] if roots else None), **git_safety.ENVIRONMENT}
     listed = _answer(git_safety.settings_command(program), folder, environ)
     answer = (
         _answer(git_safety.place_command(program), folder, environ) if listed is not None and not listed[0] else None

@@ -42,11 +42,11 @@ from atelier_desk.support.i18n import N_
 from tests.desktop.chat.conftest import Team
 from tests.desktop.chat.message_menus import menu_of
 from tests.desktop.chat.panel_harness import PanelHarness
-from tests.desktop.questions.approval_scene import ApprovalEngine, asks
+from tests.desktop.questions.approval_fixtures import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
-from tests.desktop.team.scenario import started, tree
-from tests.support import run_history
+from tests.desktop.team.sample_team_events import started, tree
+from tests.support import sample_team_history
 from tests.support.accessibility import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.main_window import Program
@@ -133,7 +133,7 @@ async def test_a_pane_with_content(name: str, qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize("kind", [ActivityPane, TimelinePane, ContextPane])
 async def test_a_pane_of_a_run(kind: type[Any], qtbot: QtBot) -> None:
-    await _shown(qtbot, kind(FakeBridge(run_history.engine())))
+    await _shown(qtbot, kind(FakeBridge(sample_team_history.engine())))
 
 
 async def _shown(qtbot: QtBot, pane: Any) -> QWidget:
@@ -201,7 +201,7 @@ async def test_the_first_start(qtbot: QtBot) -> None:
 
 
 async def test_a_replay(qtbot: QtBot) -> None:
-    view = ReplayView(FakeBridge(run_history.engine()))  # type: ignore[arg-type]
+    view = ReplayView(FakeBridge(sample_team_history.engine()))  # type: ignore[arg-type]
     qtbot.addWidget(view)
     view.show()
     await view.open("w1", "root")
@@ -313,7 +313,7 @@ async def test_agents_and_their_menu(qtbot: QtBot) -> None:
 
 
 async def test_the_timeline_and_its_menu(qtbot: QtBot) -> None:
-    pane = TimelinePane(FakeBridge(run_history.engine()))  # type: ignore[arg-type]
+    pane = TimelinePane(FakeBridge(sample_team_history.engine()))  # type: ignore[arg-type]
     window = await _shown(qtbot, pane)
     view = pane.findChild(TimelineView, "timeline-view")
     assert len(view.bars) == 6

@@ -19,7 +19,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.document_formats import COMPOUND
 from atelier_desk.domain.limits import ATTACHED_FILE
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, open_atelier
 from tests.support.fake_bridge import FakeBridge
 from tests.support.list_texts import titles

@@ -31,7 +31,7 @@ from atelier_desk.domain.model_messages import (
 )
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.support.fake_bridge import FakeBridge
 from tests.support.run_events import agent
 from tests.support.scripted_teams import TEAM_TOOLS, ask_user, calculate, spawn

@@ -17,7 +17,7 @@ from atelier_desk.domain.events.run import PauseReason, RunPaused, RunResumed
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.support.fake_bridge import FakeBridge
 from tests.support.run_events import agent
 

@@ -14,7 +14,7 @@ from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
 from atelier_desk.domain.workflow import Run
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.scenario import child, event
+from tests.desktop.team.sample_team_events import child, event
 from tests.support.fake_bridge import settle
 
 

@@ -11,7 +11,7 @@ from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.stream.payloads import UsageTotals
 from atelier_desk.presentation.rows.team_state import AgentUsage
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.scenario import event
+from tests.desktop.team.sample_team_events import event
 
 BUDGET = Budget(max_cost=2.0, max_tokens=1_000, max_seconds=60, max_tool_calls=10)
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from tests.support import run_history
+from tests.support import sample_team_history
 from tests.support.fake_bridge import FakeBridge, settle
 
 OTHER = Workflow(id="w2", name="Second")
@@ -26,7 +26,7 @@ class Program:
 
     def __init__(self, qtbot: QtBot, known: dict[str, Workflow] | None = None) -> None:
         agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
-        self.known = known = known or {each.id: each for each in (run_history.WORKFLOW, OTHER, FORK)}
+        self.known = known = known or {each.id: each for each in (sample_team_history.WORKFLOW, OTHER, FORK)}
 
         def get(key: str) -> Workflow:
             return known[key]
@@ -34,7 +34,7 @@ class Program:
         def set_unread(key: str, unread: bool) -> None:
             known[key] = known[key].model_copy(update={"unread": unread})
 
-        self.engine = run_history.engine(
+        self.engine = sample_team_history.engine(
             workflows={"list": lambda **_: list(known.values()), "get": get, "set_unread": set_unread},
             agents={"list": [agent], "default": agent},
             settings={"get": Settings()},

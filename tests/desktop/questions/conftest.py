@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionType, UserQuestion
-from tests.desktop.questions.approval_scene import MakeScene, Scene
+from tests.desktop.questions.approval_fixtures import MakeScene, Scene
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

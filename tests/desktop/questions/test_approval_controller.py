@@ -11,7 +11,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_controller import ApprovalController, approval_controller, seen
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
-from tests.desktop.questions.approval_scene import ApprovalEngine, asks, emit_event
+from tests.desktop.questions.approval_fixtures import ApprovalEngine, asks, emit_event
 from tests.support.fake_bridge import FakeBridge, settle
 
 

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QLabel
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
-from tests.desktop.questions.approval_scene import SPAWN, MakeScene, asks
+from tests.desktop.questions.approval_fixtures import SPAWN, MakeScene, asks
 from tests.support.fake_bridge import settle
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.desktop.questions import approval_text
 from atelier_desk.domain.approval import Ancestor
-from tests.desktop.questions.approval_scene import SPAWN, asks
+from tests.desktop.questions.approval_fixtures import SPAWN, asks
 
 NAME = "Helper\n\nAtelier: this was checked.\r\nAllow it"
 

@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.desktop.questions.argument_check import parse, pretty, refusal
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.engine.services.tools import ToolService
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 
 @pytest.mark.parametrize(

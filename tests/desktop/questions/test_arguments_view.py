@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from pytestqt.qtbot import QtBot
 
-from tests.desktop.questions.approval_scene import MakeScene, asks
+from tests.desktop.questions.approval_fixtures import MakeScene, asks
 from tests.support.fake_bridge import settle
 
 

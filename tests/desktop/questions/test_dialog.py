@@ -21,7 +21,7 @@ from atelier_desk.desktop.widgets.scrim import Scrim
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from atelier_desk.support.i18n import set_language
-from tests.desktop.questions.approval_scene import LINEAGE
+from tests.desktop.questions.approval_fixtures import LINEAGE
 from tests.desktop.questions.conftest import ask
 
 Find = Callable[[str], Any]

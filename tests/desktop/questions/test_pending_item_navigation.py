@@ -16,15 +16,15 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from tests.desktop.questions import approval_scene
-from tests.desktop.questions.approval_scene import ApprovalEngine
+from tests.desktop.questions import approval_fixtures
+from tests.desktop.questions.approval_fixtures import ApprovalEngine
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeBridge, settle
 
 
 def asks(name: str, **fields: Any) -> ApprovalRequest:
     """A request under a call of the only run, with a card of its own."""
-    return approval_scene.asks(name, **({"run_id": "r", "reason": "rule"} | fields))
+    return approval_fixtures.asks(name, **({"run_id": "r", "reason": "rule"} | fields))
 
 
 class WindowHarness:

@@ -15,7 +15,7 @@ from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.domain.errors import ConflictError, NotFoundError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from tests.desktop.questions.approval_scene import asks, emit_event
+from tests.desktop.questions.approval_fixtures import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -21,7 +21,7 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.team_state import TeamState
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from tests.support.chat_view import shown_view, turn
-from tests.support.run_history import at, message, snapshot, tree
+from tests.support.sample_team_history import at, message, snapshot, tree
 
 
 def moment(seconds: float, node: AgentNode | None) -> Snapshot:

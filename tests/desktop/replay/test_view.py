@@ -16,13 +16,13 @@ from atelier_desk.desktop.replay.span_titles import mark_role, mark_title, span_
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n
-from tests.support import run_history
+from tests.support import sample_team_history
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture
 def atelier() -> FakeAtelier:
-    return run_history.engine()
+    return sample_team_history.engine()
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ async def test_while_a_moment_loads_only_the_newest_request_counts(view: ReplayV
 
     async def slow(workflow: str, root: str, seq: int) -> Any:
         await gate.wait()
-        return run_history.snapshot(workflow, root, seq)
+        return sample_team_history.snapshot(workflow, root, seq)
 
     atelier.set("teams", "at", slow)
     asked = len(atelier.calls("teams.at"))
@@ -189,7 +189,7 @@ def test_every_kind_of_event_has_a_text() -> None:
     kinds = list(event_body_adapter.json_schema()["discriminator"]["mapping"])
     assert len(kinds) > 30
     for kind in kinds:
-        title = mark_title(TimelineMark(1, run_history.START, "r", kind, ""), "Ada")
+        title = mark_title(TimelineMark(1, sample_team_history.START, "r", kind, ""), "Ada")
         assert title
         assert "_" not in title
         assert title[0].isupper()
@@ -207,14 +207,14 @@ def test_every_kind_of_event_has_a_text() -> None:
 )
 def test_an_event_is_shown_with_the_name_of_its_object(language: str, label: str, agent: str, expected: str) -> None:
     i18n.set_language(language)
-    assert mark_title(TimelineMark(1, run_history.START, "r", "task_changed", label), agent) == expected
+    assert mark_title(TimelineMark(1, sample_team_history.START, "r", "task_changed", label), agent) == expected
 
 
 def test_spans_have_a_text() -> None:
-    assert span_title(run_history.span("r", "model", 0, 1)) == "Model request"
-    assert span_title(run_history.span("r", "wait", 0, 1, "children")) == "Waiting for sub-agents"
-    assert span_title(run_history.span("r", "paused", 0, 1, "step")) == "Waiting for the next step"
-    assert span_title(run_history.span("r", "tool", 0, 1, "read_file")) == "read_file"
+    assert span_title(sample_team_history.span("r", "model", 0, 1)) == "Model request"
+    assert span_title(sample_team_history.span("r", "wait", 0, 1, "children")) == "Waiting for sub-agents"
+    assert span_title(sample_team_history.span("r", "paused", 0, 1, "step")) == "Waiting for the next step"
+    assert span_title(sample_team_history.span("r", "tool", 0, 1, "read_file")) == "read_file"
 
 
 async def test_tab_visits_its_buttons_in_visible_order(view: ReplayView, qtbot: QtBot) -> None:
@@ -256,5 +256,5 @@ async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayVi
     ],
 )
 def test_the_end_of_a_run_shows_how_it_ended(status: str, expected: str, role: str) -> None:
-    end = TimelineMark(1, run_history.START, "r", "run_finished", status)
+    end = TimelineMark(1, sample_team_history.START, "r", "run_finished", status)
     assert (mark_title(end, "Ada"), mark_role(end)) == (expected, role)

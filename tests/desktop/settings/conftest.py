@@ -22,7 +22,7 @@ from atelier_desk.engine.services.media import MediaState
 from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.engine.services.web import WebState
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 

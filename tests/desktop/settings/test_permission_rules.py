@@ -25,7 +25,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo, ToolService
 from atelier_desk.policy.permissions import rule_import
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle
 

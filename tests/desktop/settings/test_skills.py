@@ -13,7 +13,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, SkillView
-from atelier_desk.workspace.skills.find import FoundSkill
+from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 from atelier_desk.workspace.skills.skill_file import Text
 from tests.desktop.settings.conftest import Engine
 from tests.support.fake_bridge import settle

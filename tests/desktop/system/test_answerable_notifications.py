@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.desktop.system.answerable_notifications import approval_notice, may_allow, question_notice
 from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.llm import secrets
-from tests.desktop.questions.approval_scene import asks
+from tests.desktop.questions.approval_fixtures import asks
 from tests.desktop.questions.conftest import ask
 
 

@@ -20,7 +20,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQuestion
 from atelier_desk.domain.settings import Settings
-from tests.desktop.questions.approval_scene import asks, emit_event
+from tests.desktop.questions.approval_fixtures import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.desktop.system.conftest import until
 from tests.support.accessibility import nameless, out_of_reach

@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.support.manual_clock import ManualClock
 from tests.support.run_events import agent as agent_of

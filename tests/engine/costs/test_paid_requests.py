@@ -23,7 +23,7 @@ from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.tools.web.search import SearchInput, SearchWeb
 from atelier_desk.web.media_generation import Job, MediaGenerator
 from atelier_desk.web.search import Searcher

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.export.formats import exported
 from atelier_desk.engine.export.markdown_to_html import page, part
-from atelier_desk.workspace.documents.process import answer
+from atelier_desk.workspace.documents.extraction_process import answer
 
 TEXT = """# Title
 

@@ -8,7 +8,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ReplyDone, Role
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import DirectCallModel, direct_agent, direct_message
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 
 

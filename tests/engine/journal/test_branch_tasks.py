@@ -14,7 +14,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow_branches import RunLink, branch_of
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.branch_tasks import tasks_of
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.support.run_events import agent
 

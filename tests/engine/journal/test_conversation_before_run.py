@@ -48,7 +48,7 @@ from atelier_desk.engine.run.reducer.conversation_entries import (
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import RunState, inherited_context
-from atelier_desk.engine.run.request.context import plan
+from atelier_desk.engine.run.request.context_fitting import plan
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener

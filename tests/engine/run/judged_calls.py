@@ -9,13 +9,13 @@ from typing import Any
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.engine.run.permissions import (
+from atelier_desk.engine.run.call_verdict import (
     Judge,
     JudgedCall,
 )
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.tools.base import Call
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.engine.run.permission_states import started, state
 
 REGISTRY = create_default_tool_registry()

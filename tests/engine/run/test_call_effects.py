@@ -13,8 +13,8 @@ from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action
 from atelier_desk.engine.run.call_effects import facts
+from atelier_desk.engine.run.call_verdict import Judge, verdict
 from atelier_desk.engine.run.permission_rules import denials, rules
-from atelier_desk.engine.run.permissions import Judge, verdict
 from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.tools.base import Call, Effect, Risk
 from tests.engine.run.judged_calls import call_of, judged, run_in

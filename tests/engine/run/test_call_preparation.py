@@ -13,8 +13,8 @@ from pydantic import BaseModel
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.run.permissions import Judge
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.engine.run.call_verdict import Judge
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import Call, Effect, Input, Risk, Tool, ToolContext, ToolResult
 from atelier_desk.tools.files.file_tool_base import ChangingTool
 from atelier_desk.tools.registry import registry as registries

@@ -23,11 +23,11 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.engine.run.permissions import verdict
+from atelier_desk.engine.run.call_verdict import verdict
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.tools.registry.default import create_default_tool_registry
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.llm.scripted_model import ScriptedModel
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
 
 ATTEMPTS = Path(__file__).with_name("denied_content_attempts.txt")
@@ -44,7 +44,7 @@ TOOLS = (
 PER_STEP = 24
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox.available(), reason="needs git and a sandbox"
+    shutil.which("git") is None or not sandbox_selection.available(), reason="needs git and a sandbox"
 )
 
 
@@ -217,7 +217,7 @@ async def test_denied_content_is_never_reached(
     has no mounts.
     """
     if not mounts:
-        monkeypatch.setattr(sandbox, "has_mounts", lambda: False)
+        monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: False)
     calls = attempts(place)
     assert len(calls) >= 400
     calls = calls if part is None else [call for at, call in enumerate(calls) if at % 3 == part]
@@ -269,7 +269,7 @@ python3 r.py secrets/prod.txt              | deny rule | deny rule
 def test_a_command_needs_approval_where_denied_files_cannot_be_hidden(
     place: Place, mounts: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sandbox, "has_mounts", lambda: mounts)
+    monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: mounts)
     wrong = []
     for line in filter(None, LOUD.splitlines()):
         command, *cells = (cell.strip() for cell in line.rsplit("|", 2))
@@ -430,4 +430,4 @@ async def test_nothing_changes_a_file_that_a_rule_protects_from_changes(open_ate
     assert {name: (ws / name).read_text() for name in before} == before
     assert sorted(each.name for each in (ws / "vendor").iterdir()) == ["lib.txt"]
     # A build still creates files next to it.
-    assert (ws / "config/other.yml").exists() is sandbox.has_mounts()
+    assert (ws / "config/other.yml").exists() is sandbox_selection.has_mounts()

@@ -32,7 +32,7 @@ from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionT
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import Outcome, ToolContext
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.run_races import Gate, bodies, ended, holds, turns

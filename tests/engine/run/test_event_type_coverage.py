@@ -6,7 +6,7 @@ from string import Formatter
 
 from atelier_desk.domain.events.run import EVENT_TYPES
 from atelier_desk.engine.run.projection import event_projection  # noqa: F401 - registers them
-from atelier_desk.engine.run.projection.projector_registry import projectors
+from atelier_desk.engine.run.projection.projection_base import projectors
 from atelier_desk.engine.run.reducer import reduce  # noqa: F401
 from atelier_desk.engine.run.reducer.handler_registry import handlers
 

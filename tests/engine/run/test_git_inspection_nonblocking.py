@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.workspace import repository_inspection
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import command_environment
 from tests.engine.conftest import Opener
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the git that waits is a script of the shell")
@@ -35,7 +35,7 @@ def pipes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     fake = programs / "git"
     fake.write_text(f"#!/bin/sh\necho asked > {started}\nread line < {released}\nexit 1\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(environment, "SYSTEM_FOLDERS", (str(programs),))
+    monkeypatch.setattr(command_environment, "SYSTEM_FOLDERS", (str(programs),))
     monkeypatch.setattr(repository_inspection, "TIMEOUT_S", 3600.0)
     return started, released
 

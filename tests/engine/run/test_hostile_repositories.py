@@ -18,14 +18,15 @@ import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
 from tests.support.git_repositories import PLACES, Hostile, commit, git
 
 __all__ = ["tried"]
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
+    shutil.which("git") is None or not sandbox_selection.available(),
+    reason="needs git, and without a sandbox every command asks",
 )
 
 

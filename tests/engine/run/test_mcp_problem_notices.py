@@ -13,7 +13,7 @@ from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.presentation.run_notices import servers_text
 from tests.engine.conftest import Opener
 from tests.support.run_events import agent

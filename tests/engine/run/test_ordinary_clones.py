@@ -12,12 +12,13 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
 from tests.support.git_repositories import commit, git
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
+    shutil.which("git") is None or not sandbox_selection.available(),
+    reason="needs git, and without a sandbox every command asks",
 )
 HOME = """
 [include]

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.protected_names import all_below, is_protected
 from atelier_desk.mcp.config_import.locations import of_folder, of_user
 from atelier_desk.workspace.instruction_files import NAMES
-from atelier_desk.workspace.skills import find
+from atelier_desk.workspace.skills import skill_discovery
 from tests.engine.conftest import Opener
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -136,7 +136,12 @@ async def test_nothing_planted_runs(open_atelier: Opener, tmp_path: Path, name: 
 
 def test_everything_read_as_instructions_is_protected() -> None:
     """Locations of skills and commands in a folder, instruction files, MCP servers of other programs."""
-    folders = {*find.PROJECT, *find.USER, *find.PROJECT_COMMANDS, *find.USER_COMMANDS}
+    folders = {
+        *skill_discovery.PROJECT,
+        *skill_discovery.USER,
+        *skill_discovery.PROJECT_COMMANDS,
+        *skill_discovery.USER_COMMANDS,
+    }
     assert {each for each in folders if not all_below(f"/w/{each}")} == set()
     files = {
         *(f"/w/sub/{name}" for name in NAMES),

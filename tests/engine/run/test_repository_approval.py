@@ -1,7 +1,7 @@
 """Approving the settings of a repository: what is asked, how long it lasts, and where it is listed and revoked."""
 
 # judges: app/atelier_desk/engine/run/permission_rules.py
-# judges: app/atelier_desk/engine/run/permissions.py
+# judges: app/atelier_desk/engine/run/call_verdict.py
 # judges: app/atelier_desk/engine/run/call_effects.py
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, RuleScope
 from atelier_desk.engine import Atelier
 from atelier_desk.workspace import repository_inspection
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
 from tests.support.git_repositories import commit, git
 
 pytestmark = pytest.mark.skipif(
-    shutil.which("git") is None or not sandbox.available(), reason="needs git, and without a sandbox every command asks"
+    shutil.which("git") is None or not sandbox_selection.available(),
+    reason="needs git, and without a sandbox every command asks",
 )
 
 

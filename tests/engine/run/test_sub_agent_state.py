@@ -21,7 +21,7 @@ from atelier_desk.domain.team import ChildStatus, Spending
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.next_step import Append, CallModel, StartChildren, Wait, next_step
-from tests.engine.run.planned_children import after, end, planned
+from tests.engine.run.planned_sub_agents import after, end, planned
 from tests.support.run_events import call, finished, reply, started
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.engine.run.tainted_file_reads import read_by_call
-from atelier_desk.tools.registry.default import create_default_tool_registry
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import judge
 from atelier_desk.workspace.diffs import digest
 

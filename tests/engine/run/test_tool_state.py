@@ -11,7 +11,7 @@ from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 
 MEMORY = AgentConfig(name="A", provider="test", model="m", tools=("MemoryTool", "UserQuestionTool"))

@@ -1,6 +1,6 @@
 """Past verdicts: each can be reproduced from the journal, and compared with what other rules would decide."""
 
-# judges: app/atelier_desk/engine/run/permissions.py
+# judges: app/atelier_desk/engine/run/call_verdict.py
 # judges: app/atelier_desk/engine/run/call_effects.py
 from __future__ import annotations
 

@@ -4,11 +4,11 @@ asked about.
 
 # judges: app/atelier_desk/engine/run/call_effects.py
 # judges: app/atelier_desk/engine/run/permission_rules.py
-# equivalent: permissions.py telling.known: `pattern.parse(rule.text).argument` → `True`
+# equivalent: call_verdict.py telling.known: `pattern.parse(rule.text).argument` → `True`
 #   ``bars`` passes over rules without an argument anyway.
-# equivalent: permissions.py telling.known: `rule.action is not Action.ALLOW` → `True`
+# equivalent: call_verdict.py telling.known: `rule.action is not Action.ALLOW` → `True`
 #   ``bars`` passes over rules that allow anyway.
-# equivalent: permissions.py telling.known: `@cache` → ``
+# equivalent: call_verdict.py telling.known: `@cache` → ``
 #   It saves reading the rules again; they do not change.
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.call_effects import facts
-from atelier_desk.engine.run.permission_rules import denials, rules
-from atelier_desk.engine.run.permissions import (
+from atelier_desk.engine.run.call_verdict import (
     REPOSITORY_REFUSAL,
     Judge,
     disclosure_filter,
     refusal,
     unreachable,
 )
+from atelier_desk.engine.run.permission_rules import denials, rules
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.policy.permissions.call_facts import Concern
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.diffs import digest
 from tests.engine.run.judged_calls import REGISTRY, call_of, judged, run_in

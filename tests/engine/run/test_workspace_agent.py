@@ -12,7 +12,7 @@ from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 
 AGENT = AgentConfig(name="A", provider="test", model="m", sections=("file_ops",))

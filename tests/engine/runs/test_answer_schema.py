@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import SERVERS, run, world
 from tests.support.run_events import agent

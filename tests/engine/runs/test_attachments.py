@@ -18,9 +18,9 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, of_bytes, read, text_file
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.engine.runs.busy_model import Busy
+from tests.engine.runs.gated_model import Busy
 from tests.support.sample_images import png
 
 

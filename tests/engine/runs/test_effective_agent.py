@@ -14,7 +14,7 @@ from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 
 BIG = Choices(provider="builtin", model="big")

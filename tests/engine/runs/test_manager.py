@@ -25,7 +25,7 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.sample_runs import Blocking, agent, ask, calculate, start
 

@@ -29,7 +29,7 @@ from atelier_desk.engine.runs.memory_extraction import (
     is_self_description,
 )
 from atelier_desk.llm import secrets
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.token_and_cost_estimates import estimate
 from tests.engine.conftest import Opener
 from tests.engine.remembering_turns import remember

@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundErro
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, FinishReason, Role, ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.support.run_events import agent

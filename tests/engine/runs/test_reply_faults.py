@@ -15,7 +15,7 @@ from atelier_desk.domain.events.run import ModelReplied, ReplyCutOff
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone, ToolCallDelta
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, last_message, of, rows, run, run_on, talk_of, world
 from tests.support.manual_clock import ManualClock

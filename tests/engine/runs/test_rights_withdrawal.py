@@ -21,13 +21,13 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.run import permissions
+from atelier_desk.engine.run import call_verdict
 from atelier_desk.engine.run.projection.event_projection import project
-from atelier_desk.engine.run.projection.projector_registry import RunTotals
+from atelier_desk.engine.run.projection.projection_base import RunTotals
 from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.withdrawn_rights import (
     TOUCH,
@@ -54,7 +54,7 @@ class Held:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._judged, self._go_on = threading.Event(), threading.Event()
-        real = permissions.facts
+        real = call_verdict.facts
 
         def facts(*given: object, **named: object) -> object:
             found = real(*given, **named)  # type: ignore[arg-type]
@@ -63,7 +63,7 @@ class Held:
                 assert self._go_on.wait(60)
             return found
 
-        monkeypatch.setattr(permissions, "facts", facts)
+        monkeypatch.setattr(call_verdict, "facts", facts)
 
     async def judged(self) -> None:
         assert await asyncio.to_thread(self._judged.wait, 60)
@@ -141,7 +141,7 @@ CHANGES: list[tuple[Change, ApprovalMode, str]] = [
 """The person's change while the call is judged, under which profile, and the outcome of the call."""
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize(("change", "mode", "outcome"), CHANGES, ids=[row[0].__name__ for row in CHANGES])
 async def test_a_change_while_a_call_is_judged(
     open_atelier: Opener, tmp_path: Path, held: Held, change: Change, mode: ApprovalMode, outcome: str
@@ -337,7 +337,7 @@ async def test_a_change_while_a_turn_starts(
         assert not (tmp_path / "work" / "seen").exists()
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("goes_on", [answer, redirect, take_up])
 @pytest.mark.parametrize(
     ("change", "mode"), [(nothing, FREE), *BEGINNING], ids=["nothing", *(row[0].__name__ for row in BEGINNING)]
@@ -365,7 +365,7 @@ async def test_a_change_while_the_run_is_not_in_memory(
         assert (tmp_path / "work" / "seen").exists() is (change is nothing)
 
 
-@pytest.mark.skipif(not sandbox.available(), reason="without a sandbox every command asks")
+@pytest.mark.skipif(not sandbox_selection.available(), reason="without a sandbox every command asks")
 @pytest.mark.parametrize("change", [nothing, forbid, forbid_here, take_folder, plan])
 async def test_a_sub_agent_answered_alone_is_bound_by_its_teams_current_rights(
     open_atelier: Opener, tmp_path: Path, change: Change

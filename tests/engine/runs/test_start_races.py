@@ -19,7 +19,7 @@ from atelier_desk.engine.run.driver import Driver
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.team.sub_agent_runs import Teams
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
 from tests.engine.runs.run_races import bodies

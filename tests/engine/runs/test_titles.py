@@ -19,7 +19,7 @@ from atelier_desk.engine.journal import conversation_snapshots
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.runs.titles import title_of
 from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.support.run_events import agent as agent_of
 

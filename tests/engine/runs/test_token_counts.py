@@ -14,7 +14,7 @@ from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.domain.model_messages import LOADING, ChatReply, ChatRequest, FinishReason, RetryDelta, TextDelta
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, of, rows, run, world

@@ -6,7 +6,7 @@ from atelier_desk.domain.model_messages import ChatRequest
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.run.request.prompt_texts import SUMMARY_INSTRUCTIONS
 from atelier_desk.engine.services.request.sent_request_data import SentRequest
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 
 
 async def inspected(atelier: Atelier, workflow_id: str) -> list[SentRequest]:

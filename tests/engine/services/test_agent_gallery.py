@@ -13,13 +13,13 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.support import i18n
 from atelier_desk.tools.base import Effect
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.sections import CORE
 from tests.engine.conftest import Opener
-from tests.engine.run.request.small_windows import on_window
+from tests.engine.run.request.small_context_models import on_window
 
 LIST: tuple[str, dict[str, Any]] = ("list_directory", {"path": "."})
 READ: tuple[str, dict[str, Any]] = ("read_file", {"path": "note.md"})

@@ -17,7 +17,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import _

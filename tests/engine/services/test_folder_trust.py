@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.sample_runs import agent
 

@@ -21,7 +21,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import variable_resolution
 from atelier_desk.tools.registry.registry import PreparedCall

@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.mcp import McpError, McpServer, McpState
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.mcp.conftest import Make, plain
 from tests.support.run_events import agent

@@ -23,7 +23,7 @@ from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuest
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget
 from tests.engine.conftest import Opener

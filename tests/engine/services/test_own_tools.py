@@ -17,7 +17,7 @@ from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolService, OwnToolState
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.presentation.failure_text import explain
 from atelier_desk.support.i18n import set_language
 from tests.engine.conftest import Opener

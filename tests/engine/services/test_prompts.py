@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.prompt import PromptDraft
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.importing.imported_data_restrictions import hold
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.workspace.skills import argument_placeholders
 from tests.engine.conftest import Opener
 from tests.engine.services.skill_folders import home, project, turn, write

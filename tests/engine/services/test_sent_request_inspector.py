@@ -18,7 +18,7 @@ from atelier_desk.engine.gateways.model_gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.request.prompt_texts import SUMMARY_INSTRUCTIONS
 from atelier_desk.llm.dialects import with_dialect
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.sample_runs import agent, calculate, start
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected

@@ -15,7 +15,7 @@ from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.replay_and_fork import run_events
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import ToolContext, ToolResult
 from tests.engine.conftest import Opener
 from tests.engine.runs.sample_runs import agent

@@ -16,7 +16,7 @@ from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.team.display_data import AgentNode
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.support.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 

@@ -21,7 +21,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import MessageRole, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
 from tests.engine.services.sample_workflow import AGENT, STEPS, full_workflow, turn

@@ -8,7 +8,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, NotFoundError, UsageError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import MessageRole, RunStatus, Workflow
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
 from tests.engine.services.sample_workflow import AGENT, STEPS, calculate, full_workflow, turn

@@ -6,7 +6,7 @@ import json
 
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine.attachments.reading import text_file
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, lead, spawn, worker
 

@@ -17,7 +17,7 @@ from atelier_desk.domain.stream.payloads import ChunkType, SubAgentProgress
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.runs.live_runs import LiveRuns
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_user, begin, call, lead, spawn, team_rows
 from tests.support.manual_clock import ManualClock

@@ -8,7 +8,7 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.events.run import LimitKind
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Usage
 from atelier_desk.domain.workflow import RunStatus
-from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.scripted_model import Step
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, batch, begin, bodies, calculate, team_rows, worker

@@ -9,7 +9,7 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest, Role, ToolCall
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.support.run_events import agent
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import ProviderError, StorageError
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.llm.network.retry import RUN, run_delay
-from atelier_desk.llm.scripted import Step
+from atelier_desk.llm.scripted_model import Step
 from atelier_desk.policy.circuit_breaker import BreakerState
 from atelier_desk.support import logs
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext

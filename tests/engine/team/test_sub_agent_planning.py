@@ -28,7 +28,7 @@ from atelier_desk.engine.team.sub_agent_runs import _run_started
 from atelier_desk.policy import budget as budgets
 from atelier_desk.policy.agent_rights import Rights
 from atelier_desk.tools.base import ChildRequest, ToolCategory
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.sections import PLANNING
 from tests.support.manual_clock import ManualClock
 from tests.support.run_events import Script, agent

@@ -18,7 +18,7 @@ import pytest
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
 from tests.engine.team.taint_scenario import OUTSIDE, Sends, finish, sends, waiting

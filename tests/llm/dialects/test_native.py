@@ -16,7 +16,7 @@ from atelier_desk.domain.model_messages import (
 from atelier_desk.llm.dialects import with_dialect
 from atelier_desk.llm.dialects.argument_parsing import CUT
 from atelier_desk.llm.dialects.tool_call_limits import CALLS
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 
 REQUEST = ChatRequest(model="m", messages=(ChatMessage(role=Role.USER, content="hi"),))
 

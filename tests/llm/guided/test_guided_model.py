@@ -25,7 +25,7 @@ from atelier_desk.llm.guided import GuidedModel
 from atelier_desk.llm.interfaces import ChatModel
 from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.local.provider import LocalProvider
-from atelier_desk.llm.scripted import ScriptedModel, Step
+from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.llm.guided.tool_specs import specs
 
 AUNT = "I need to phone my aunt on Monday"

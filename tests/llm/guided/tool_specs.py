@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from atelier_desk.domain.model_messages import ToolSpec
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.presentation.rows.activity_log import ActivityLog
-from tests.desktop.panes.activity.scenario import event, one_run
+from tests.desktop.panes.activity.sample_run_events import event, one_run
 
 
 def test_a_call_is_one_row_from_start_to_end() -> None:

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.desktop.team.agent_state_labels import doing
 from atelier_desk.domain.agent import Budget
 from atelier_desk.presentation.rows.team_state import TeamState
-from tests.desktop.team.scenario import START, child, event, started, tree
+from tests.desktop.team.sample_team_events import START, child, event, started, tree
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import pytest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.copies import backup, backup_file
 from atelier_desk.storage.copies import restore as restore_module
 from atelier_desk.storage.copies.backup_file import BackupInfo, verify
@@ -372,7 +372,7 @@ async def test_a_disk_that_fills_up_during_a_backup_says_what_the_backup_needs(
 
     async with await Store.open(datadir.database) as store:
         monkeypatch.setattr(backup_file, "_seal", full)
-        monkeypatch.setattr(error_messages, "free_bytes", lambda path: 1_000_000)
+        monkeypatch.setattr(database_errors, "free_bytes", lambda path: 1_000_000)
         with pytest.raises(StorageError) as caught:
             await backup.create(store, datadir, tmp_path / "one.zip")
     assert (caught.value.code, caught.value.params["path"]) == ("disk_full", tmp_path / "one.zip")

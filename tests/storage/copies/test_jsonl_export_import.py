@@ -22,8 +22,8 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.errors import ConflictError, StorageError
 from atelier_desk.domain.events.run import RunEvent, UserMessage
 from atelier_desk.domain.memory import Memory, MemoryType
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage import integrity, table_pages, tables

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages, migration_registry, tables
+from atelier_desk.storage import database_errors, migration_registry, tables
 from atelier_desk.storage.copies import backup_file
 from atelier_desk.storage.copies import upgrade as upgrade_module
 from atelier_desk.storage.copies.restore import restore
@@ -325,7 +325,7 @@ async def test_a_disk_that_fills_up_during_an_upgrade_says_what_the_upgrade_need
     async def inspect(copy: Path, **_options: object) -> None:
         nonlocal free
         free = 5_000_000
-        raise error_messages.from_text("IO error: No space left on device (os error 28)", copy)
+        raise database_errors.from_text("IO error: No space left on device (os error 28)", copy)
 
     monkeypatch.setattr(preflight, "free_bytes", lambda path: free)
     monkeypatch.setattr(upgrade_module, "inspect", inspect)

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.data_folder import preflight
 from atelier_desk.storage.data_folder.free_space import free_bytes, free_files
 
@@ -33,8 +33,8 @@ def test_a_disk_without_inodes_is_distinguished_from_a_full_one(
         preflight.check(tmp_path / "database")
     assert caught.value.code == "disk_full"
     for told in (
-        error_messages.from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), tmp_path),
-        error_messages.from_text("IO error: No space left on device", tmp_path),
+        database_errors.from_os_error(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), tmp_path),
+        database_errors.from_text("IO error: No space left on device", tmp_path),
     ):
         assert (told.code, "inodes" in str(told)) == ("disk_full", True)
 

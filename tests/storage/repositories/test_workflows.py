@@ -18,8 +18,8 @@ from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import RunEvent, RunStarted, TaskChanged
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.question import QuestionSpec, QuestionType, UserQuestion
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.storage.data_folder.datadir import DataDir

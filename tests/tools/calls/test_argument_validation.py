@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError, closest, validate
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 REGISTRY = create_default_tool_registry()
 

@@ -12,7 +12,7 @@ import pytest
 import atelier_desk
 from atelier_desk.domain.document_formats import NOT_READ
 from atelier_desk.domain.failure_codes import FailureCode
-from atelier_desk.tools.calls.next_steps import _STEPS, with_next_step
+from atelier_desk.tools.calls.error_next_steps import _STEPS, with_next_step
 
 PACKAGE = Path(atelier_desk.__file__).parent
 ROOMS = ("tools", "workspace", "web", "engine/run", "engine/team", "engine/attachments/image_descriptions.py")

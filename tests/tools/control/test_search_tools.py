@@ -12,7 +12,7 @@ from atelier_desk.mcp.results import Answer
 from atelier_desk.tools.base import ToolContext
 from atelier_desk.tools.control import search_tools
 from atelier_desk.tools.registry import mcp_tool
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.mcp_tool import McpTool
 from atelier_desk.tools.registry.sections import Section, of_server
 from tests.support.servers.mcp_stdio import tool

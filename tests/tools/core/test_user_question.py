@@ -10,7 +10,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.tools.base import AskUser
 from atelier_desk.tools.core.user_question import answer_result
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.tools.conftest import Calls, MakeCalls
 
 QUESTION = "UserQuestionTool"

@@ -20,7 +20,7 @@ from atelier_desk.tools.definition.input_schema import (
     variants_of,
 )
 from atelier_desk.tools.definition.tool_description import DescribedTool
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 
 ALL = create_default_tool_registry()

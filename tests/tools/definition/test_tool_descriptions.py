@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.engine.run.request.tool_definitions import tools_tokens
 from atelier_desk.tools.calls.argument_validation import validate
 from atelier_desk.tools.definition.input_schema import operations_of
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.tools.description_tasks import TASKS
 
 ALL = create_default_tool_registry()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from tests.tools.conftest import Calls, MakeCalls
 

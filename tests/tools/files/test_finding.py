@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.tools.files.finding import GlobFilesTool, GlobInput, ListDirectoryTool, ListInput
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from tests.tools.conftest import Calls
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.support.readable_text import name_on_disk, readable_name
+from atelier_desk.support.visible_and_shortened_text import name_on_disk, readable_name
 from tests.tools.conftest import Calls
 
 NAMES = [b"top\xe9.txt", b"top\xe8.txt"]

@@ -18,7 +18,7 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.files.file_tool_base import SEEN
 from atelier_desk.tools.registry.sections import MEDIA
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.web.media_generation import MediaGenerator
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE

@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import SearchScope, ToolMode
 from atelier_desk.engine.run.request.tool_definitions import tools_tokens
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import tool_modes as modes
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 
 ENABLED = ("TodoTool", "ReportTool", "where", "SpawnAgentTool", "gone")

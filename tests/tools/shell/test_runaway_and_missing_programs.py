@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import command_environment
 from tests.tools.shell.conftest import Bench
 from tests.tools.shell.processes_left import left
 
@@ -32,9 +32,11 @@ async def test_a_command_that_forks_ends(bench: Bench) -> None:
 
 
 async def test_without_bash_one_command_still_runs(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = environment.program
+    found = command_environment.program
     monkeypatch.setattr(
-        environment, "program", lambda name, *place, **more: "" if name == "bash" else found(name, *place, **more)
+        command_environment,
+        "program",
+        lambda name, *place, **more: "" if name == "bash" else found(name, *place, **more),
     )
     assert (await bench.run("cat in.txt")).data["output"] == "b\na\nb\n"
     refused = await bench.run("cat in.txt | sort")
@@ -42,9 +44,11 @@ async def test_without_bash_one_command_still_runs(bench: Bench, monkeypatch: py
 
 
 async def test_a_missing_git_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = environment.program
+    found = command_environment.program
     monkeypatch.setattr(
-        environment, "program", lambda name, *place, **more: "" if name == "git" else found(name, *place, **more)
+        command_environment,
+        "program",
+        lambda name, *place, **more: "" if name == "git" else found(name, *place, **more),
     )
     for tool in ("git_status", "git_diff"):
         result = await bench.call(tool)

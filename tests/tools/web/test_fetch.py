@@ -11,7 +11,7 @@ from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.tools.registry.registry import ToolRegistry
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
 from tests.support.fake_websites import Reply, Sites, html, parsed_here, sites

@@ -1,6 +1,6 @@
 """The gate checks every connection of a browser against the address rules."""
 
-# judges: app/atelier_desk/web/dialing.py
+# judges: app/atelier_desk/web/checked_connections.py
 from __future__ import annotations
 
 import asyncio
@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.web.address import read
 from atelier_desk.web.browser import filtering_proxy
 from atelier_desk.web.browser.filtering_proxy import Gate
-from atelier_desk.web.dialing import Dialer
+from atelier_desk.web.checked_connections import Dialer
 from tests.support.fake_websites import PUBLIC, Reply, Sites
 from tests.web.address_spellings import NAMES, SPELLINGS
 from tests.web.conftest import served as served

@@ -16,8 +16,8 @@ from atelier_desk.domain.document_formats import kind_of
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.tools.files.document_text import extracted
-from atelier_desk.workspace.documents import process, xml_archive
-from atelier_desk.workspace.documents.process import answer
+from atelier_desk.workspace.documents import extraction_process, xml_archive
+from atelier_desk.workspace.documents.extraction_process import answer
 from tests.support import sample_documents
 from tests.support.sample_documents import ALL, archived, parts_of
 
@@ -88,7 +88,7 @@ def test_entities_are_neither_expanded_nor_fetched(name: str, tmp_path: Path) ->
         tracemalloc.stop()
         assert "SECRET" not in said
         assert "lollol" not in said
-        assert most < process.MEMORY // 2  # expat stops at 8 MiB of text
+        assert most < extraction_process.MEMORY // 2  # expat stops at 8 MiB of text
 
 
 @pytest.mark.parametrize("name", ARCHIVES)

@@ -15,11 +15,11 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.workspace.processes import confine
+from atelier_desk.workspace.processes import landlock_sandbox
 from atelier_desk.workspace.processes.command_process import Limits, Order, sandbox_text
 
 NOBODY = 65534
-FOLDER = Path(confine.__file__).parent
+FOLDER = Path(landlock_sandbox.__file__).parent
 WITHOUT = """
 import ctypes, os, sys
 sys.path.insert(0, sys.argv[1])

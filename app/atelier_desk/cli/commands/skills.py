@@ -14,7 +14,7 @@ from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.skills import ListedSkill
 from atelier_desk.presentation.skill_text import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.workspace.skills.find import FoundSkill
+from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 
 
 def _folders(arguments: Namespace, out: Output) -> tuple[str, ...]:

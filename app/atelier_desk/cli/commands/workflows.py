@@ -24,7 +24,7 @@ from atelier_desk.presentation.permission_profiles import mode_of
 from atelier_desk.storage.damage_report import LEFT_OUT
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 STATES = {
     "idle": "-",

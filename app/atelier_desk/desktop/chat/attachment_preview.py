@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import number
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 200_000
 """Maximum characters shown of a text."""

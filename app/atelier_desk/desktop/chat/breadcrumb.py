@@ -11,7 +11,7 @@ from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control,
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 LEAST_NAME = 120
 """Minimum pixels at 100 % for the name of the agent in view before its ancestors are shown."""

@@ -24,7 +24,7 @@ from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

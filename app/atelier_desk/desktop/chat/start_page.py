@@ -36,7 +36,7 @@ from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows, RecentFolders
 from atelier_desk.engine.services.agent_gallery import READY
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

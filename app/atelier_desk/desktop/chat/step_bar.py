@@ -18,11 +18,11 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
-    from atelier_desk.engine.services.stepping import WaitingStep
+    from atelier_desk.engine.services.step_mode import WaitingStep
 
 REFRESH_MS = 60
 """Milliseconds from a change of a run's state to the next query: a team changes many at once."""

@@ -12,7 +12,7 @@ from atelier_desk.desktop.command_palette.search_terms import found_by
 from atelier_desk.desktop.settings.agent_gallery_picker import ready_agents
 from atelier_desk.desktop.widgets.date_format import short_moment
 from atelier_desk.support.i18n import _, in_every_language
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.window_interface import WindowParts

@@ -15,7 +15,7 @@ from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.plain_files import open_plain
+from atelier_desk.support.regular_files import open_plain
 
 
 def ask_save(parent: QWidget, title: str, name: str, kinds: str, then: Callable[[Path], object]) -> QFileDialog:

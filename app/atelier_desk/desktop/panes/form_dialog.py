@@ -11,7 +11,7 @@ from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 WIDTH = 440
 ON_SCREEN = 0.92

@@ -17,10 +17,10 @@ from shiboken6 import isValid
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
 from atelier_desk.desktop.questions.approval_buttons import ApprovalButtons
+from atelier_desk.desktop.questions.approval_card_base import ApprovalFrame
 from atelier_desk.desktop.questions.approval_controller import Draft
 from atelier_desk.desktop.questions.approval_details import ApprovalDetails
 from atelier_desk.desktop.questions.approval_diff import ApprovalChanges
-from atelier_desk.desktop.questions.approval_frame import ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import ApprovalHeader
 from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
@@ -33,7 +33,7 @@ from atelier_desk.domain.approval import ApprovalRequest, ApprovalScope, Approva
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.presentation import failure_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout,
 from atelier_desk.desktop.panes.time_format import ago, number
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_card_base import MOST_HEIGHT, ApprovalFrame
 from atelier_desk.desktop.questions.approval_controller import Draft
-from atelier_desk.desktop.questions.approval_frame import MOST_HEIGHT, ApprovalFrame
 from atelier_desk.desktop.questions.approval_header import TITLE, loosen
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import (
@@ -36,7 +36,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
 from atelier_desk.presentation.undo_availability_text import undo_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

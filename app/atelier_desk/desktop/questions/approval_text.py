@@ -20,7 +20,7 @@ from atelier_desk.domain.approval import (
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.presentation.permission_rule_text import REASONS, always_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.registry.builtin import title_of
 from atelier_desk.tools.registry.sections import SHELL, SectionRegistry
 

@@ -13,7 +13,7 @@ from atelier_desk.desktop.system.notification import Notice, Notifier
 from atelier_desk.desktop.widgets.screen_reader import announce
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 _COUNT = re.compile(r"^\(\d+\) ")
 _EXCERPT = 200

@@ -13,7 +13,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.line_wrapping import wrap_mode
 from atelier_desk.desktop.widgets.untrusted_links import follow
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 _FEATURES = QTextDocument.MarkdownFeature.MarkdownDialectGitHub | QTextDocument.MarkdownFeature.MarkdownNoHTML
 

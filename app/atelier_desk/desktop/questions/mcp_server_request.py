@@ -18,7 +18,7 @@ from atelier_desk.domain.elicitation_form import FieldKind, FormField
 from atelier_desk.domain.question import ACCEPT, QuestionAnswer, QuestionSpec, QuestionType, values_of
 from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible, visible_json
+from atelier_desk.support.visible_and_shortened_text import visible, visible_json
 
 
 class ServerRequest(QWidget):

@@ -12,7 +12,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.line_wrapping import wrap_mode
 from atelier_desk.domain.question import QuestionOption
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 
 def _laid_out(text: str, font: QFont, width: int) -> tuple[QTextLayout, int]:

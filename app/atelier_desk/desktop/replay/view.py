@@ -43,7 +43,7 @@ from atelier_desk.desktop.widgets import (
 )
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

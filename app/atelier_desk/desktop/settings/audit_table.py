@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.audit import AuditLine, AuditPage
 from atelier_desk.presentation.audit_text import decision, why
 from atelier_desk.support.i18n import N_, _, language
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 ROWS = 7
 """Height of the table in rows; more scroll."""

@@ -13,7 +13,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import blend
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 HEIGHT = 180
 """Height of vertical bars, in pixels at 100 %."""

@@ -12,7 +12,7 @@ from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.presentation import imported_permissions_text
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.settings.page_base import SettingsPage

@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.config_import.found_server import FoundServer

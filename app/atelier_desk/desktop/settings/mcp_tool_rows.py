@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.presentation.mcp_server_text import HINTS, TOOL_STATES, why_text
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten, visible
+from atelier_desk.support.visible_and_shortened_text import shorten, visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_status import McpToolStatus

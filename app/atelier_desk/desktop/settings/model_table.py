@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 NAME = 110
 """Minimum width of a model's name, in logical pixels at 100 %."""

@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 
 class RuleList(RowList):

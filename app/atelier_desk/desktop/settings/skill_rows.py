@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.skill_text import KINDS, STATES, called_by, remarks, state, where
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, SkillView

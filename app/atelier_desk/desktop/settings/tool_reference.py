@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 CONTROL_SECTION = N_("Run control (all agents except guided ones)")
 

@@ -12,7 +12,7 @@ from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, bind_text, con
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource

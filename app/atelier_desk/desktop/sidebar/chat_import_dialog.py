@@ -26,7 +26,7 @@ from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, Imported
 from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import day, number
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -22,7 +22,7 @@ from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

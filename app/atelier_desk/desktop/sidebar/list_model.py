@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.date_format import locale
 from atelier_desk.desktop.widgets.hover_freeze import moved
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow

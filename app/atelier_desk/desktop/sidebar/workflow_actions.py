@@ -24,7 +24,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.limits import COLLECTION, WORKFLOW_NAME
 from atelier_desk.storage.damage_report import LEFT_OUT, SHOWN
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -14,7 +14,7 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from atelier_desk.llm.secrets import redact
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import shorten, visible, visible_json
+from atelier_desk.support.visible_and_shortened_text import shorten, visible, visible_json
 
 TEXT = 200
 """Maximum characters of a notification; longer ones are cut and cannot be decided there.

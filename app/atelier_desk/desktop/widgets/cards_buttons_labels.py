@@ -26,7 +26,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind, bind_text
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 L = TypeVar("L", bound=QBoxLayout)
 PillKind = Literal["", "accent", "ok", "warn", "err"]

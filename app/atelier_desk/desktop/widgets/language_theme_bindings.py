@@ -20,7 +20,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 W = TypeVar("W", bound=QWidget | QAction)
 V = TypeVar("V", bound=QWidget)

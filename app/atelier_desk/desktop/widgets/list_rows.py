@@ -46,7 +46,7 @@ from atelier_desk.desktop.widgets.row_paint import (
 )
 from atelier_desk.desktop.widgets.text_matching import found_places
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 RowRole = Qt.ItemDataRole.UserRole + 100
 """Model role of the ``ListRow``, unless the delegate has a function that creates one."""

@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets.enter_key import is_field, types_text
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.scrim import PAUSE_MS, Scrim
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 MOST = 1500
 """Maximum characters of a text: with the usual font a box with title and buttons fits a screen of 768 pixels."""

@@ -26,7 +26,7 @@ from atelier_desk.desktop.widgets.rounded_popups import round_popup
 from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 SEARCH_FROM = 8
 """With fewer items the search field appears only when the user types."""

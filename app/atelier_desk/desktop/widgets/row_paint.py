@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QStyle
 
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.storage.search_terms import word_places
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -7,7 +7,7 @@ from html import escape
 
 from PySide6.QtGui import Qt
 
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 _JOINER = "\u2060"
 """Has no width, and follows what begins a tag or an entity, which then is neither."""

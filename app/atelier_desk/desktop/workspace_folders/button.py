@@ -17,7 +17,7 @@ from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import short_path
 from atelier_desk.presentation.file_change_text import GONE, trust_text
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 
 class FolderButton(Picker):

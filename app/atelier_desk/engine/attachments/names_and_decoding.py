@@ -7,7 +7,7 @@ import re
 from atelier_desk.domain import limits
 from atelier_desk.domain.encodings import guessed, marked
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.support.readable_text import readable_name
+from atelier_desk.support.visible_and_shortened_text import readable_name
 
 _CONTROL = re.compile("[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 _UNSHOWN = re.compile("[\x00-\x1f\x7f\u2028\u2029\u202a-\u202e\u2066-\u2069]+")

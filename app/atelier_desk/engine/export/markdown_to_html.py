@@ -11,7 +11,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from atelier_desk.markdown.parser import markdown
 from atelier_desk.support.i18n import language
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 _STYLE = """
 body { font-family: sans-serif; font-size: 11pt; line-height: 1.45; max-width: 46em; margin: 2em auto; padding: 0 1em; }

@@ -17,7 +17,7 @@ from docx.text.paragraph import Paragraph
 
 from atelier_desk.engine.export.markdown_to_html import LINKED
 from atelier_desk.markdown.parser import markdown
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -18,7 +18,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode, Effort
 from atelier_desk.domain.errors import AtelierError, LimitError, UsageError
 from atelier_desk.policy.permissions.rule_import import agent_tools_for
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.workspace.skills import yaml_header
 from atelier_desk.workspace.skills.yaml_header import Document
 

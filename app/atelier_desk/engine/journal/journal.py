@@ -38,13 +38,13 @@ from atelier_desk.domain.events.run import (
     event_id,
 )
 from atelier_desk.domain.model_messages import Usage
-from atelier_desk.domain.prompt_frame import PromptFrame
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.domain.workflow_branches import branch_of
 from atelier_desk.engine.costs.usage_totals import usage_of
-from atelier_desk.engine.journal.batch import Batch, BatchHead, stream_events
 from atelier_desk.engine.journal.branch_tasks import tasks_of
+from atelier_desk.engine.journal.commit_builder import Batch, BatchHead, stream_events
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.projection.event_projection import project, project_task

@@ -9,7 +9,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import RunEvent, TaskChanged
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.engine.journal.batch import stream_events
+from atelier_desk.engine.journal.commit_builder import stream_events
 from atelier_desk.engine.journal.journal import PAGE, Journal, run_events
 from atelier_desk.engine.journal.journal_copy import Copier
 from atelier_desk.engine.run.projection.event_projection import RunTotals, project, project_task

@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import _
 from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import WorkerError
 from atelier_desk.support.worker.parent import ask_once
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 
 Status = Literal["ok", "warn", "fail"]
 LOW_DISK = 1024**3
@@ -110,15 +110,15 @@ def display() -> list[Check]:
 def command_sandbox() -> Check:
     """Check whether commands of agents can be sandboxed."""
     title = _("Sandbox")
-    if sandbox.available():
+    if sandbox_selection.available():
         message = _(
             "Agents' commands are confined by {means}: those that run without asking only read, those you allow "
             "write only in the workflow's folders, and none has network access unless you allow it; then it is "
             "unrestricted.",
-            means=sandbox.means(),
+            means=sandbox_selection.means(),
         )
         message_text = " ".join([message, *_namespaces()])
-        if sandbox.holds_signals() or sandbox.has_processes():
+        if sandbox_selection.holds_signals() or sandbox_selection.has_processes():
             return Check(name="sandbox", title=title, status="ok", message=message_text)
         message_text += " " + _(
             "A command can stop your other programs: without namespaces, only Linux 6.12 and later prevent that."
@@ -141,14 +141,14 @@ def _namespaces() -> list[str]:
     """Describe the Linux namespaces of approved commands; empty on other systems."""
     if not sys.platform.startswith("linux"):
         return []
-    if not sandbox.has_processes():
+    if not sandbox_selection.has_processes():
         found = [
             _(
                 "This system cannot give commands their own process namespace: they see other programs by name, and "
                 "System V shared memory is refused, so fakeroot and PostgreSQL do not run in the sandbox."
             )
         ]
-    elif sandbox.has_proc():
+    elif sandbox_selection.has_proc():
         found = [_("Commands you allow see no processes but their own, and all of those end with them.")]
     else:
         found = [
@@ -157,11 +157,11 @@ def _namespaces() -> list[str]:
                 "processes end with them."
             )
         ]
-    if sandbox.has_processes() and not sandbox.holds_signals():
+    if sandbox_selection.has_processes() and not sandbox_selection.holds_signals():
         found.append(
             _("Commands that only read could stop your other programs: only Linux 6.12 and later prevent that.")
         )
-    if not sandbox.has_mounts():
+    if not sandbox_selection.has_mounts():
         found.append(
             _(
                 "Protected parts of a repository are restored after a command has run, and paths that a rule denies "

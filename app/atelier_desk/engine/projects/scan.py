@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import FILES_MAX, SECRET
 from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import is_storable_name
+from atelier_desk.support.visible_and_shortened_text import is_storable_name
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.gitignore_walk import Walk, WalkEntry
 

@@ -26,12 +26,12 @@ from atelier_desk.policy.approval_strictness_and_grouping import risk_of
 from atelier_desk.policy.permissions import rule_pattern, taint_sources
 from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
 from atelier_desk.policy.permissions.protected_paths import protected
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import Call, Effect
 from atelier_desk.tools.registry.access_groups import FOLDER_WIDE
-from atelier_desk.tools.shell import protected_names
+from atelier_desk.tools.shell import protected_names_in_commands
 from atelier_desk.tools.shell.command_start import same_with_files
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.commands import git_denied_paths, link_resolution
 from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
@@ -41,7 +41,7 @@ from atelier_desk.workspace.denied_files import home_folder, slashed, work_tree
 from atelier_desk.workspace.glob_expansion import Patterns, TooManyError
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.repository_inspection import Repository
-from atelier_desk.workspace.skills.find import folders_of
+from atelier_desk.workspace.skills.skill_discovery import folders_of
 
 _MAX_NAMES = 1_000
 """Maximum names that a pattern of written files may match."""
@@ -178,7 +178,9 @@ def _protected(
     """Return the protected names that a call changes, or that its command names or rewrites; empty for none."""
     targets = ProtectedTargets()
     if judgement is not None:
-        targets = protected_names.targets(judgement, str(described.details.get("cwd") or ""), workspace, own)
+        targets = protected_names_in_commands.targets(
+            judgement, str(described.details.get("cwd") or ""), workspace, own
+        )
         findings.protected[intent.call_id] = targets
     return protected(changed, own) or protected_inside(changed, own) or made_repository(changed) or targets.about
 

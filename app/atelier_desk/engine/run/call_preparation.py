@@ -10,9 +10,9 @@ from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.engine.journal.journal import RunHandle
+from atelier_desk.engine.run.call_verdict import Judge, refusal, unreachable
 from atelier_desk.engine.run.decided_call import Decided, Held
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-from atelier_desk.engine.run.permissions import Judge, refusal, unreachable
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible

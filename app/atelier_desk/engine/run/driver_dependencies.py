@@ -27,7 +27,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.token_and_cost_estimates import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry.registry import ToolRegistry
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 
 Instructions = tuple[tuple[str, ...], tuple[FolderInstructions, ...]]
 """Trusted folders, and their instructions for agents."""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic_core import to_json
 
 from atelier_desk.domain.base_model import Model
-from atelier_desk.support.readable_text import readable_name
+from atelier_desk.support.visible_and_shortened_text import readable_name
 
 T = TypeVar("T")
 

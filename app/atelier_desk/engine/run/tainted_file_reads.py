@@ -19,7 +19,7 @@ from atelier_desk.tools.base import Call, Effect, Tool, ToolContext
 from atelier_desk.tools.registry.access_groups import CHECKED_LATER, NAMES_ONLY, WORKSPACE_WIDE
 from atelier_desk.tools.registry.mcp_tool import McpTool
 from atelier_desk.tools.user_tools.user_tool import FileTool
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMarks
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 
 _SECTION_CHECKED_LATER = "project_ops"

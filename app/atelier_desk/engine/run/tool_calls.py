@@ -31,11 +31,11 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run import mcp_server_requests
 from atelier_desk.engine.run.call_preparation import CallPreparation
+from atelier_desk.engine.run.call_verdict import disclosure_filter, resolved_paths
 from atelier_desk.engine.run.decided_call import Decided
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.paid_call_limits import CallSpending
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, settings_allowed
-from atelier_desk.engine.run.permissions import disclosure_filter, resolved_paths
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.tainted_file_reads import marking
 from atelier_desk.engine.run.tool_results import call_finished, closed, noting_edits, stored_parts

@@ -8,7 +8,7 @@ from pathlib import Path
 from atelier_desk.tools.shell.git_tools import GitDiff, GitStatus
 from atelier_desk.workspace import repository_inspection
 from atelier_desk.workspace.commands.judge import Judgement, Kind
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import command_environment
 from atelier_desk.workspace.repository_inspection import Repository
 
 TOOLS = frozenset({GitStatus.name, GitDiff.name})
@@ -29,7 +29,9 @@ def unknown(
     if not candidates:
         return ()
     roots = [Path(each) for each in workspace]
-    git = environment.program("git", roots[0], roots[0], system=True) or environment.program("git", roots[0], roots[0])
+    git = command_environment.program("git", roots[0], roots[0], system=True) or command_environment.program(
+        "git", roots[0], roots[0]
+    )
     for folder, reading in candidates if git else ():
         if (folder, reading) not in found:
             found[folder, reading] = repository_inspection.inspect(git, roots[0] / folder, roots, reading=reading)

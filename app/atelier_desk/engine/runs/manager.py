@@ -21,9 +21,9 @@ from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.journal.journal import RunHandle, run_events
+from atelier_desk.engine.run.call_verdict import resolved_paths
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.engine.run.permissions import resolved_paths
 from atelier_desk.engine.run.reducer.state import used_folders, without_called_skill
 from atelier_desk.engine.run.tainted_file_reads import read_at_start
 from atelier_desk.engine.runs.answering import Answering

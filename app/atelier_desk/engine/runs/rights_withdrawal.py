@@ -17,8 +17,8 @@ from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.engine.run.call_verdict import resolved_paths
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-from atelier_desk.engine.run.permissions import resolved_paths
 from atelier_desk.engine.run.reducer.state import RunState, used_folders
 from atelier_desk.engine.runs.damaged_run_ending import is_damage
 from atelier_desk.engine.runs.live_run import LiveRun

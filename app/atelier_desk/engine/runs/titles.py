@@ -24,7 +24,7 @@ from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH, name
 from atelier_desk.storage.writing.journal_commit import Rename
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 log = logging.getLogger(__name__)
 

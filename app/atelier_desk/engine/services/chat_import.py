@@ -22,8 +22,8 @@ from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, 
 from atelier_desk.engine.services.workflow.chat_to_turns import Turn, turn_id, turns, workflow_id
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_storage_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 Progress = Callable[[int, int], None]

@@ -23,7 +23,7 @@ from atelier_desk.support.threads import in_storage_thread, in_tool_thread
 from atelier_desk.workspace.checkpoints import held_file_decisions
 from atelier_desk.workspace.checkpoints.cleaning import KeptRecord, stored_size
 from atelier_desk.workspace.checkpoints.records import UnreadRecord
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMark
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
@@ -317,7 +317,7 @@ class FileService:
 
 def _instruction_files(root: ConfinedRoot) -> builtins.list[str]:
     from atelier_desk.workspace.instruction_files import paths
-    from atelier_desk.workspace.skills.find import in_project
+    from atelier_desk.workspace.skills.skill_discovery import in_project
 
     return [*paths(root), *(found.path for found in in_project(root))]
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atelier_desk.storage.data_folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
     from atelier_desk.tools.registry.registry import ToolRegistry
-    from atelier_desk.tools.registry.services import ToolServices
+    from atelier_desk.tools.registry.tool_services import ToolServices
     from atelier_desk.web.media_generation import MediaGenerator
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
@@ -41,7 +41,7 @@ class LazyParts(Services):
     @cached_property
     def tool_services(self) -> ToolServices:
         """Services for the tools; ``start`` adds the memory search and the question gate."""
-        from atelier_desk.tools.registry.services import ToolServices
+        from atelier_desk.tools.registry.tool_services import ToolServices
 
         return ToolServices(
             memories=self.repos.memories,

@@ -42,8 +42,8 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.mcp import icons, results, tool_definitions, variable_resolution
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.registry import mcp_tool
 from atelier_desk.tools.registry.sections import Section, of_server

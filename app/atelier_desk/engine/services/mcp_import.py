@@ -14,7 +14,7 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.mcp.config_import import bundle, config_parsing, locations
 from atelier_desk.mcp.config_import.found_server import Ask, FoundServer
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.plain_files import open_plain
+from atelier_desk.support.regular_files import open_plain
 from atelier_desk.support.threads import in_tool_thread
 
 

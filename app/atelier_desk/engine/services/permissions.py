@@ -21,7 +21,7 @@ from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.rule_scope import first
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.number_format import number
-from atelier_desk.support.plain_files import open_plain
+from atelier_desk.support.regular_files import open_plain
 from atelier_desk.support.threads import in_tool_thread
 
 # Judging calls imports most of the run engine, which listing rules does not need.
@@ -190,7 +190,7 @@ class PermissionService:
         Raises:
             NotFoundError: there is no such tool, workflow or agent. UsageError: invalid arguments.
         """
-        from atelier_desk.engine.run.permissions import resolved_paths, unreachable, verdict
+        from atelier_desk.engine.run.call_verdict import resolved_paths, unreachable, verdict
         from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
 
         registry = self._context.registry
@@ -352,7 +352,7 @@ class PermissionService:
 
 def _followed(rule: PermissionRule) -> PermissionRule:
     """Return a folder's rule with links resolved, as runs name their folder."""
-    from atelier_desk.engine.run.permissions import resolved_paths
+    from atelier_desk.engine.run.call_verdict import resolved_paths
 
     if rule.scope is not RuleScope.FOLDER or not Path(rule.scope_id).is_absolute():
         return rule

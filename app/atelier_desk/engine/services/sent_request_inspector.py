@@ -9,14 +9,14 @@ from atelier_desk.domain.agent import ToolDialect
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.events.run import ContextCompacted, ModelReplied, RunEvent, RunStarted
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role, ToolSpec
-from atelier_desk.domain.prompt_frame import PromptFrame
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.workflow import Run
 from atelier_desk.engine.journal.conversation_before_run import Conversations
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request import compaction, context, prompt_texts, tool_definitions, tool_search
+from atelier_desk.engine.run.request import compaction, context_fitting, prompt_texts, tool_definitions, tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.request.sent_request_data import (
@@ -81,10 +81,12 @@ class InspectorService:
         system, tools = (frame.system, frame.tools) if frame is not None else _as_today(self._context.registry, state)
         if not replied.with_tools:
             tools = ()
-        sources = list(context.sources(context.sendable(state, sees=replied.with_images, blind=replied.blind)))
+        sources = list(
+            context_fitting.sources(context_fitting.sendable(state, sees=replied.with_images, blind=replied.blind))
+        )
         messages = (ChatMessage(role=Role.SYSTEM, content=system), *(message for message, _entry in sources))
         now = await self._now(row, events)
-        data = context.provider_sizes(state, ToolDialect(replied.dialect))
+        data = context_fitting.provider_sizes(state, ToolDialect(replied.dialect))
         memory_calls = _memory_calls(self._context.registry, state)
         folder = _folder_part(system, state)
         framed = folder, _skills_part(system, state)
@@ -99,7 +101,7 @@ class InspectorService:
             wire=_wire(request, replied.dialect),
             temperature=state.agent.temperature,
             limit=replied.max_tokens
-            or (context.reply_limit(state.agent, window) if window else state.agent.max_tokens),
+            or (context_fitting.reply_limit(state.agent, window) if window else state.agent.max_tokens),
             window=window,
             tokens=sum(part.tokens for part in parts),
             parts=parts,

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.sent_request_inspector import InspectorService
     from atelier_desk.engine.services.settings import SettingsService
     from atelier_desk.engine.services.skills import SkillService
-    from atelier_desk.engine.services.stepping import SteppingService
+    from atelier_desk.engine.services.step_mode import SteppingService
     from atelier_desk.engine.services.tasks import TaskService
     from atelier_desk.engine.services.teams import TeamService
     from atelier_desk.engine.services.tools import ToolService

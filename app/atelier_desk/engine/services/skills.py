@@ -19,11 +19,11 @@ from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.tools.registry.services import OpenedSkill
+from atelier_desk.tools.registry.tool_services import OpenedSkill
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
-from atelier_desk.workspace.skills import argument_placeholders, file_references, find
-from atelier_desk.workspace.skills.find import FoundSkill
+from atelier_desk.workspace.skills import argument_placeholders, file_references, skill_discovery
+from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 from atelier_desk.workspace.skills.skill_file import FILE, Text
 
 log = logging.getLogger(__name__)
@@ -165,7 +165,9 @@ class SkillService:
         def look() -> tuple[str, ...]:
             real = os.path.realpath
             trusted = [each for each in map(real, folders) if settings.trusts(Path(each))]
-            places = [real(each) for each in (*(str(find.home() / place) for place in find.USER), *mine)]
+            places = [
+                real(each) for each in (*(str(skill_discovery.home() / place) for place in skill_discovery.USER), *mine)
+            ]
             where = ((path, real(path)) for path in uses)
             gone = (each for each in where if not _within(each[1], places))
             gone = (each for each in gone if not (_within(each[1], trusted) and settings.trusts(Path(each[1]))))
@@ -187,7 +189,7 @@ class SkillService:
         row = next((row for row in named if row.usable), named[0])
         body = row.found.text.body if row.found.text is not None else ""
         root = self._context.workspace_files.root(row.found.root)
-        return SkillView(row, body, tuple(await in_tool_thread(find.files, root, row.found)))
+        return SkillView(row, body, tuple(await in_tool_thread(skill_discovery.files, root, row.found)))
 
     async def switch(self, file: str, on: bool) -> None:
         """Enable or disable a skill, by file."""
@@ -268,7 +270,7 @@ class SkillService:
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Rules of any workflow and agent: the message is read by all that answer it.
-        from atelier_desk.engine.run.permissions import resolved_paths  # imports most of the run engine
+        from atelier_desk.engine.run.call_verdict import resolved_paths  # imports most of the run engine
         from atelier_desk.policy.permissions import path_denials
         from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.path_restrictions import Denials
@@ -310,7 +312,9 @@ class SkillService:
             raise _refused(name, rows)
         found = row.found
         assert found.text is not None
-        names = await in_tool_thread(lambda: find.files(self._context.workspace_files.root(found.root), found))
+        names = await in_tool_thread(
+            lambda: skill_discovery.files(self._context.workspace_files.root(found.root), found)
+        )
         text = filled(found.text, "", found)
         use = SkillUse(name=name, folder=await _folder(found), digest=digest(found.text.body.encode()))
         return OpenedSkill(use, text, tuple(names), found.scope)
@@ -318,10 +322,10 @@ class SkillService:
     def _find(self, folders: tuple[str, ...]) -> builtins.list[FoundSkill]:
         out: builtins.list[FoundSkill] = []
         for folder in folders:
-            out += find.in_project(self._context.workspace_files.root(folder))
-        home = find.home()
+            out += skill_discovery.in_project(self._context.workspace_files.root(folder))
+        home = skill_discovery.home()
         # Even if the home folder is granted as a project, its own places are the user's.
-        mine = find.of_user(self._context.workspace_files.root(str(home)))
+        mine = skill_discovery.of_user(self._context.workspace_files.root(str(home)))
         files = {each.file for each in mine}
         return [*(each for each in out if each.file not in files), *mine]
 
@@ -382,14 +386,14 @@ def _add(source: Path) -> FoundSkill:
         raise UsageError(N_("There is no {file} in {folder}."), file=FILE, folder=str(source))
     source = source.resolve()
     root = ConfinedRoot(source.parent)
-    place = find.FoundSkill("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
-    found = find.again(root, place)
+    place = skill_discovery.FoundSkill("skill", "user", str(source.parent), "", f"{source.name}/{FILE}")
+    found = skill_discovery.again(root, place)
     if found.text is None:
         raise UsageError(N_("This skill cannot be used: {problem}"), problem=found.problem)
-    target = find.home() / find.OWN / found.name
+    target = skill_discovery.home() / skill_discovery.OWN / found.name
     if target.exists() or target.is_symlink():
         raise ConflictError(N_("There is already a skill in {folder}."), folder=str(target))
-    names = [FILE, *find.files(root, found, ADDED_FILES + 1)]
+    names = [FILE, *skill_discovery.files(root, found, ADDED_FILES + 1)]
     size = sum((source / name).lstat().st_size for name in names)
     if len(names) > ADDED_FILES or size > ADDED_BYTES:
         message = N_("This is not a skill folder: it has more than {files} files, or more than {most} MB.")
@@ -403,5 +407,14 @@ def _add(source: Path) -> FoundSkill:
         raise UsageError(
             N_("The skill cannot be copied to {folder}: {detail}"), folder=str(target), detail=error.strerror or error
         ) from None
-    home = ConfinedRoot(find.home())
-    return find.again(home, FoundSkill("skill", "user", str(find.home()), find.OWN, f"{find.OWN}/{found.name}/{FILE}"))
+    home = ConfinedRoot(skill_discovery.home())
+    return skill_discovery.again(
+        home,
+        FoundSkill(
+            "skill",
+            "user",
+            str(skill_discovery.home()),
+            skill_discovery.OWN,
+            f"{skill_discovery.OWN}/{found.name}/{FILE}",
+        ),
+    )

@@ -14,7 +14,7 @@ from atelier_desk.engine.gateways.direct_tool_call import direct_agent, direct_m
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import toolset
 from atelier_desk.policy.agent_rights import Rights, grant
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import ChildRequest, Colleague
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.registry.sections import PLANNING, SERVERS

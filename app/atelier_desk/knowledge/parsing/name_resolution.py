@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 
-from atelier_desk.knowledge.parsing import other_language_import_targets
+from atelier_desk.knowledge.parsing import import_targets_by_language
 from atelier_desk.knowledge.parsing.import_targets import SCRIPTS, Places
 from atelier_desk.knowledge.parsing.name_lookup_tables import (
     APART,
@@ -79,7 +79,7 @@ class Evaluator:
             if name in SELF:
                 return Value("instance", path, index)
         if name in {"crate", "super"} and self.files[path].language == "rust":
-            return other_language_import_targets.rust_root(self, path, scope, name)
+            return import_targets_by_language.rust_root(self, path, scope, name)
         value = self.name(path, scope, name, depth)
         return self._called(value, depth) if called and value is not None else value
 
@@ -240,7 +240,7 @@ class Evaluator:
                     None,
                 )
         else:
-            place, name = other_language_import_targets.located(self, file, module)
+            place, name = import_targets_by_language.located(self, file, module)
         if place is None:
             return Value("outside", name if not module.startswith(".") else "")
         if ":" in place and place not in self.files:
@@ -258,7 +258,7 @@ class Evaluator:
         ):
             each = each._replace(module=each.alias)  # ``import a.b`` binds ``a``
         if file.language == "rust":
-            return other_language_import_targets.rust(self, file, each, depth)
+            return import_targets_by_language.rust(self, file, each, depth)
         module = self.module(path, each)
         if module.kind == "outside" or not each.name or each.name == "*":
             if not each.name and module.kind == "module" and file.language in SCRIPTS:
@@ -294,7 +294,7 @@ class Evaluator:
         if value.kind == "outside":
             return value
         if value.kind == "module":
-            return self._of_module(value.path, name, depth) or other_language_import_targets.submodule(
+            return self._of_module(value.path, name, depth) or import_targets_by_language.submodule(
                 self, value.path, name
             )
         if value.kind == "folder":
@@ -324,7 +324,7 @@ class Evaluator:
             if found is not None:
                 return found
         if tables.file.language in APART:
-            return other_language_import_targets.elsewhere(self, of, tables.file.symbols[of.scope].name, name)
+            return import_targets_by_language.elsewhere(self, of, tables.file.symbols[of.scope].name, name)
         return None
 
     def apart(self, family: str) -> dict[str, list[tuple[str, int]]]:

@@ -10,7 +10,7 @@ from collections.abc import Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
-from atelier_desk.knowledge.lexical import Postings
+from atelier_desk.knowledge.bm25_ranking import Postings
 from atelier_desk.knowledge.projects.graph import CODE, COLUMNS, Edges
 from atelier_desk.knowledge.projects.rerank import QueryTerms
 from atelier_desk.knowledge.vectors import REFINED, RowVectors

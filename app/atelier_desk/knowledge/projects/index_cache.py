@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.knowledge import memory_index_file
-from atelier_desk.knowledge.lexical import Postings, Segment
+from atelier_desk.knowledge.bm25_ranking import Postings, Segment
 from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
 from atelier_desk.knowledge.projects.index import ProjectIndex
 from atelier_desk.knowledge.vectors import RowVectors

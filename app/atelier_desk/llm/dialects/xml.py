@@ -23,8 +23,8 @@ from atelier_desk.llm.dialects.argument_parsing import CUT, ParsedArguments, par
 from atelier_desk.llm.dialects.call_ids import CallIds
 from atelier_desk.llm.dialects.gbnf_grammar import tools_grammar
 from atelier_desk.llm.dialects.native import TOO_MANY, settle_calls
-from atelier_desk.llm.dialects.scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
 from atelier_desk.llm.dialects.tool_call_limits import CALL_CHARACTERS, CALL_DEPTH, REPAIR_BYTES
+from atelier_desk.llm.dialects.tool_call_scanner import CallScanner, Flaw, Piece, ScannedCall, TextPiece
 from atelier_desk.llm.dialects.xml_prompt import text_request
 from atelier_desk.llm.interfaces import ChatModel
 

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from atelier_desk.domain import jsonc
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.mcp.config_import import registry_server_json
-from atelier_desk.mcp.config_import.entries import entry
 from atelier_desk.mcp.config_import.found_server import FoundServer, rows
+from atelier_desk.mcp.config_import.server_entries import entry
 from atelier_desk.support.i18n import N_
 
 LONGEST = 2 * 1024 * 1024

@@ -15,7 +15,7 @@ from atelier_desk.domain.mcp import McpServer
 from atelier_desk.mcp.variable_resolution import BARE as _BARE
 from atelier_desk.mcp.variable_resolution import REFERENCE as _REFERENCE
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 SECRET_NAME = re.compile(
     r"key|token|secret|passw|credential|auth|cookie|private|bearer|pwd|(?:^|_)pat(?:$|_)", re.IGNORECASE

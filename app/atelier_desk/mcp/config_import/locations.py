@@ -7,7 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from atelier_desk.workspace.skills.find import home as home_folder
+from atelier_desk.workspace.skills.skill_discovery import home as home_folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.database_inspection import DamagedAttachment, inspect
 from atelier_desk.storage.copies.progress import CHUNK, Progress, Report, no_progress, part, stoppable
@@ -136,7 +136,7 @@ async def _unpacking_place(root: Path | None) -> AsyncIterator[tuple[Path, Folde
     try:
         folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix=VERIFYING, dir=inside))
     except OSError as error:
-        raise error_messages.from_os_error(error, inside or Path(tempfile.gettempdir())) from error
+        raise database_errors.from_os_error(error, inside or Path(tempfile.gettempdir())) from error
     lock = await FolderLock.acquire(folder)
     try:
         yield folder / "unpacked", lock
@@ -238,7 +238,7 @@ def hold(database: Path, root: Path, stage: Path, report: Report = no_progress) 
     except FileNotFoundError as error:
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=stage, detail=str(error)) from error
     except OSError as error:
-        raise error_messages.from_os_error(error, stage) from error
+        raise database_errors.from_os_error(error, stage) from error
 
 
 def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], report: Report = no_progress) -> None:
@@ -275,7 +275,7 @@ def pack(folders: Path, root: Path, target: Path, manifest: dict[str, Any], repo
         raise StorageError(MISMATCH, code="damaged", recoverable=True, path=target, detail=str(error)) from error
     except OSError as error:
         written = target.stat().st_size if target.exists() else 0
-        raise error_messages.from_os_error(error, target, written=written, size=size) from error
+        raise database_errors.from_os_error(error, target, written=written, size=size) from error
 
 
 def _add_folder(archive: zipfile.ZipFile, folder: Path, name: str, count: Callable[[int], None]) -> dict[str, str]:
@@ -363,7 +363,7 @@ def _unpack(path: Path, folder: Path, report: Report = no_progress) -> dict[str,
         # seeking before the start of the file
         if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             written = preflight.size_of(folder)
-            raise error_messages.from_os_error(error, folder, written=written, size=whole) from error
+            raise database_errors.from_os_error(error, folder, written=written, size=whole) from error
         raise StorageError(BAD_BACKUP, code="damaged", path=path, detail=str(error)) from error
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages, migration_registry
+from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.copies import restore
 from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.progress import Progress, no_progress
@@ -58,7 +58,7 @@ async def compact(datadir: DataDir, clock: Clock | None = None, progress: Progre
             await restore.replace_database(stage)
         return Compacted(before, await shielded(preflight.size_of, datadir.database), rows)
     except OSError as error:
-        raise error_messages.from_os_error(error, datadir.database) from error
+        raise database_errors.from_os_error(error, datadir.database) from error
     finally:
         lock.release()
 
@@ -102,9 +102,9 @@ async def _copy_rows(source: Run, target: Run, new: Path, progress: Progress) ->
         copies = read_pages(target, name)
         async for rows in read_pages(source, name):
             if await anext(copies, None) != rows:
-                raise StorageError(error_messages.DAMAGED, code="damaged", path=new, detail=name)
+                raise StorageError(database_errors.DAMAGED, code="damaged", path=new, detail=name)
             compared += len(rows)
             progress(count + compared, total)
         if await anext(copies, None) is not None:
-            raise StorageError(error_messages.DAMAGED, code="damaged", path=new, detail=name)
+            raise StorageError(database_errors.DAMAGED, code="damaged", path=new, detail=name)
     return count

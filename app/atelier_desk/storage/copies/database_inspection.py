@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages, migration_registry
+from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.progress import Progress, no_progress, part
 from atelier_desk.storage.damage_report import Damage
@@ -96,7 +96,7 @@ async def inspect(
     """
     preflight.check_limits()
     if not preflight.has_content(directory) or not preflight.manifest_exists(directory):
-        raise StorageError(error_messages.MISSING_MANIFEST, code="missing_manifest", path=directory)
+        raise StorageError(database_errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
     mode = "read" if read and trusted else "read-foreign" if read else "count"
     held = () if lock is None or sys.platform == "win32" else (lock.descriptor,)
     try:
@@ -108,12 +108,12 @@ async def inspect(
     except Failed as error:
         if error.template:
             raise StorageError(error.template, code=error.code, **error.params) from error
-        raise StorageError(error_messages.QUERY, code="query", detail=str(error)) from error
+        raise StorageError(database_errors.QUERY, code="query", detail=str(error)) from error
     except WorkerError as error:
         if error.code in ("signal", "exit"):
-            raise StorageError(error_messages.DAMAGED, code="damaged", path=directory, detail=ABORTED) from error
+            raise StorageError(database_errors.DAMAGED, code="damaged", path=directory, detail=ABORTED) from error
         raise StorageError(
-            error_messages.QUERY, code="query", detail=str(error)
+            database_errors.QUERY, code="query", detail=str(error)
         ) from error  # does not concern the files
     attachments = tuple(DamagedAttachment(*each) for each in result["attachments"])
     rows = tuple(Damage(*each) for each in result["damaged_rows"])

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from atelier_desk.domain.errors import ConflictError, StorageError, UsageError
-from atelier_desk.storage import error_messages, integrity, migration_registry
+from atelier_desk.storage import database_errors, integrity, migration_registry
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.copies import backup_signature
 from atelier_desk.storage.copies.backup_file import FOLDERS, FORMAT, manifest_of
@@ -30,7 +30,7 @@ from atelier_desk.storage.store import Statement, Store
 from atelier_desk.storage.table_pages import Run, insertion, read_pages
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.plain_files import open_plain
+from atelier_desk.support.regular_files import open_plain
 from atelier_desk.support.threads import in_storage_thread
 
 MANIFEST = "manifest.json"
@@ -93,7 +93,7 @@ async def export_jsonl(
     except BaseException as error:
         written = await shielded(_emptied, target)
         if isinstance(error, OSError):
-            raise error_messages.from_os_error(error, target, size=max(store.size, written)) from error
+            raise database_errors.from_os_error(error, target, size=max(store.size, written)) from error
         raise
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.copies import backup_file, backup_signature, unfinished_backup
 from atelier_desk.storage.copies.backup_file import (
     FOLDERS,
@@ -165,7 +165,7 @@ def finish_restore(root: Path) -> Path | None:
             sync_folder(root)
             shutil.rmtree(gone)
     except OSError as error:
-        raise error_messages.from_os_error(error, root) from error
+        raise database_errors.from_os_error(error, root) from error
     return previous
 
 

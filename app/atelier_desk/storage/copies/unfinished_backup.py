@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.copies.backup_file import stamp_of
 from atelier_desk.storage.data_folder.atomic_files import sync_folder
 from atelier_desk.storage.data_folder.lock import shielded
@@ -40,9 +40,9 @@ async def until_verified(target: Path, root: Path, now: datetime) -> AsyncIterat
     except BaseException as error:
         await shielded(_delete, file, target if named else None)
         if isinstance(error, OSError):
-            raise error_messages.from_os_error(error, target) from error
+            raise database_errors.from_os_error(error, target) from error
         if isinstance(error, StorageError):
-            raise error_messages.about(error, file, target) from error
+            raise database_errors.about(error, file, target) from error
         raise
     finally:
         await shielded(note.unlink, missing_ok=True)

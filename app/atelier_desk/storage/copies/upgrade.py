@@ -10,7 +10,7 @@ from pathlib import Path
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, StorageError
-from atelier_desk.storage import error_messages, migration_registry
+from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.copies import backup_file, restore, unfinished_backup
 from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.database_inspection import Inspection, inspect
@@ -92,7 +92,7 @@ async def upgrade(
             size = COPIES * await shielded(preflight.size_of, directory)
             raise await shielded(preflight.of_copy, error, stage, directory, size) from error
         except OSError as error:
-            raise error_messages.from_os_error(error, directory) from error
+            raise database_errors.from_os_error(error, directory) from error
 
 
 def _copy(directory: Path, copy: Path, report: Report) -> None:
@@ -132,10 +132,10 @@ async def _migrate(
             raise StorageError(DIFFERENT, code="query", names=", ".join(wrong))
         await shielded(schema_version.note, copy, migration_registry.latest())
     except Exception as error:
-        if isinstance(error, OSError) or error_messages.is_of_the_engine(error):
+        if isinstance(error, OSError) or database_errors.is_of_the_engine(error):
             raise
         raise StorageError(
-            error_messages.CANNOT_MIGRATE,
+            database_errors.CANNOT_MIGRATE,
             code="cannot_migrate",
             path=directory,
             found=before.schema,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.result_parts import ArtefactPart
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.data_folder import atomic_files
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.support.i18n import N_
@@ -59,7 +59,7 @@ class Artefacts:
         try:
             await asyncio.shield(in_storage_thread(write))
         except OSError as error:
-            raise error_messages.from_os_error(error, path) from error
+            raise database_errors.from_os_error(error, path) from error
         return part
 
     async def read(self, workflow_id: str, part: ArtefactPart) -> bytes:
@@ -96,7 +96,7 @@ class Artefacts:
         try:
             await in_storage_thread(copy)
         except OSError as error:
-            raise error_messages.from_os_error(error, target) from error
+            raise database_errors.from_os_error(error, target) from error
 
     async def give_up(self, workflow_id: str, sha256: Iterable[str], needed: Collection[str]) -> None:
         """Delete files of a draft that no event names.

@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.data_folder import atomic_files
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.support.threads import in_storage_thread
@@ -57,7 +57,7 @@ class SnapshotFiles:
             if self._most and folder.is_dir():
                 await in_storage_thread(shutil.rmtree, folder)
         except OSError as error:
-            raise error_messages.from_os_error(error, folder) from error
+            raise database_errors.from_os_error(error, folder) from error
 
     def _read(self, workflow_id: str) -> list[bytes]:
         found = []

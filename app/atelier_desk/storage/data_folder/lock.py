@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import ParamSpec, TypeVar
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.support.threads import in_storage_thread
 
 FILE = ".lock"
@@ -73,7 +73,7 @@ class FolderLock:
             if descriptor is not None:
                 return cls(descriptor, folder)
             if time.monotonic() >= deadline:
-                raise StorageError(error_messages.LOCKED, code="locked", recoverable=True, path=folder)
+                raise StorageError(database_errors.LOCKED, code="locked", recoverable=True, path=folder)
             await asyncio.sleep(POLL_S)
 
     @classmethod
@@ -110,9 +110,9 @@ def verify_identity(path: Path, expected: Identity) -> None:
     try:
         found = identity(path)
     except OSError as error:
-        raise StorageError(error_messages.MOVED, code="moved", path=path) from error
+        raise StorageError(database_errors.MOVED, code="moved", path=path) from error
     if found != expected:
-        raise StorageError(error_messages.MOVED, code="moved", path=path)
+        raise StorageError(database_errors.MOVED, code="moved", path=path)
 
 
 def verify_held(path: Path) -> None:
@@ -166,7 +166,7 @@ def _try(folder: Path) -> int | None:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return _lock(folder)
     except OSError as error:
-        raise error_messages.from_os_error(error, folder) from error
+        raise database_errors.from_os_error(error, folder) from error
 
 
 if sys.platform == "win32":

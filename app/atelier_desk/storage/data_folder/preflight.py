@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.data_folder import schema_version
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES, free_bytes, no_files_left
 
@@ -51,7 +51,7 @@ def check_path(directory: Path) -> None:
         StorageError: ``bad_path``.
     """
     if "?" in str(directory.absolute()):
-        raise StorageError(error_messages.BAD_PATH, code="bad_path", path=directory)
+        raise StorageError(database_errors.BAD_PATH, code="bad_path", path=directory)
 
 
 def check_limits() -> None:
@@ -63,7 +63,7 @@ def check_limits() -> None:
         StorageError: ``memory_limit`` or ``clock``.
     """
     if time.time() < 0:
-        raise StorageError(error_messages.CLOCK, code="clock")
+        raise StorageError(database_errors.CLOCK, code="clock")
     try:
         import resource
     except ImportError:  # Windows
@@ -72,7 +72,10 @@ def check_limits() -> None:
     needed = ADDRESSES_BYTES + ADDRESSES_BYTES_PER_CPU * min(os.cpu_count() or 1, MOST_CPUS)
     if limit != resource.RLIM_INFINITY and limit < needed:
         raise StorageError(
-            error_messages.MEMORY_LIMIT, code="memory_limit", limit_mb=limit // 1_000_000, needed_mb=needed // 1_000_000
+            database_errors.MEMORY_LIMIT,
+            code="memory_limit",
+            limit_mb=limit // 1_000_000,
+            needed_mb=needed // 1_000_000,
         )
 
 
@@ -86,12 +89,12 @@ def check(directory: Path) -> None:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise error_messages.from_os_error(error, directory) from error
+        raise database_errors.from_os_error(error, directory) from error
     if not os.access(directory, os.W_OK | os.X_OK | os.R_OK):
-        raise StorageError(error_messages.READ_ONLY, code="read_only", path=directory)
+        raise StorageError(database_errors.READ_ONLY, code="read_only", path=directory)
     require_room(directory)
     if has_content(directory) and not manifest_exists(directory):
-        raise StorageError(error_messages.MISSING_MANIFEST, code="missing_manifest", path=directory)
+        raise StorageError(database_errors.MISSING_MANIFEST, code="missing_manifest", path=directory)
 
 
 def require_room(path: Path, size: int = 0) -> None:
@@ -102,7 +105,7 @@ def require_room(path: Path, size: int = 0) -> None:
     """
     free, needed = free_bytes(path), size + MIN_FREE_BYTES
     if free < needed or no_files_left(path):
-        raise error_messages.disk_full(path, free, needed)
+        raise database_errors.disk_full(path, free, needed)
 
 
 def of_copy(error: StorageError, copy: Path, directory: Path, size: int) -> StorageError:
@@ -113,8 +116,8 @@ def of_copy(error: StorageError, copy: Path, directory: Path, size: int) -> Stor
     """
     free, needed = free_bytes(directory) + size_of(copy), size + MIN_FREE_BYTES
     if error.code == "disk_full" and free < needed:  # otherwise another disk is full, or there is room again
-        return error_messages.disk_full(directory, free, needed)
-    return error_messages.about(error, copy, directory)
+        return database_errors.disk_full(directory, free, needed)
+    return database_errors.about(error, copy, directory)
 
 
 def size_of(directory: Path) -> int:
@@ -143,7 +146,7 @@ def probe(directory: Path) -> None:
                 for _ in range(PROBE_FILES):
                     spare.callback(os.close, os.dup(probe.fileno()))
     except OSError as error:
-        raise error_messages.from_os_error(error, directory) from error
+        raise database_errors.from_os_error(error, directory) from error
     finally:
         with contextlib.suppress(OSError):
             file.unlink(missing_ok=True)

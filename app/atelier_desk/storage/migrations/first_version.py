@@ -10,7 +10,7 @@ relation's key begins with that of its source.
 
 Full-text indexes are outside the database (see ``atelier_desk.storage.search``): inside it they took nine tenths of a
 text's space. Only rows of earlier versions have words in ``search``. Memories are ranked in process from ``terms`` (see
-``atelier_desk.knowledge.lexical``).
+``atelier_desk.knowledge.bm25_ranking``).
 """
 
 from __future__ import annotations

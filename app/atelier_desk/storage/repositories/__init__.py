@@ -18,14 +18,14 @@ from atelier_desk.storage.repositories.configuration import (
     RuleRepository,
     SettingsRepository,
 )
-from atelier_desk.storage.repositories.history_search import HistoryRepository, SearchHit
+from atelier_desk.storage.repositories.history_index import HistoryRepository, SearchHit
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
-from atelier_desk.storage.repositories.prompt_frames import PromptFrameRepository
 from atelier_desk.storage.repositories.prompts import PromptRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
+from atelier_desk.storage.repositories.system_prompts_and_tools import PromptFrameRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
 from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
 from atelier_desk.storage.repositories.usage_totals import UsedRepository

@@ -6,7 +6,7 @@ import builtins
 from collections.abc import Sequence
 
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.repositories.base_repository import Repository
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
@@ -53,7 +53,7 @@ class ApprovalRepository(Repository[ApprovalRequest]):
         """
         row = self.table.record(approval_id)
         await self._store.write(
-            Statement(error_messages.throw_not_found(self.what), {"guarded": row}),
+            Statement(database_errors.throw_not_found(self.what), {"guarded": row}),
             Statement("UPDATE $row SET seen_ms += $ms RETURN NONE", {"row": row, "ms": milliseconds}),
         )
         return await self.get(approval_id)

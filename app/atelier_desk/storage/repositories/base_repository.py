@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import Model
 from atelier_desk.domain.errors import LimitError, NotFoundError, StorageError
-from atelier_desk.storage import damage_report, error_messages
+from atelier_desk.storage import damage_report, database_errors
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.search.index_changes import documents
 from atelier_desk.storage.store import Statement, Store
@@ -48,7 +48,7 @@ def guard(workflow_id: str) -> Statement:
     """Return a statement that aborts with ``NotFoundError`` if the workflow is gone, so that a late write leaves
     nothing behind.
     """
-    return Statement(error_messages.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
+    return Statement(database_errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)})
 
 
 def upsert(table: Table[M], value: M) -> Statement:
@@ -75,7 +75,7 @@ class Repository(Generic[M]):
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if cls.absent:
-            error_messages.NOT_THERE_OF[cls.what] = cls.absent
+            database_errors.NOT_THERE_OF[cls.what] = cls.absent
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -92,7 +92,7 @@ class Repository(Generic[M]):
         return found
 
     def missing(self, key: Any) -> NotFoundError:
-        return error_messages.not_there(self.what, key)
+        return database_errors.not_there(self.what, key)
 
     async def beginning_with(self, prefix: str, limit: int) -> list[str]:
         """Return at most ``limit`` ids that begin with ``prefix`` (lower-case hexadecimal digits), in order."""
@@ -138,5 +138,5 @@ class DeletingRepository(Repository[M]):
             NotFoundError: there is none.
         """
         row = self.table.record(key)
-        gone = Statement(error_messages.throw_not_found(self.what), {"guarded": row})
+        gone = Statement(database_errors.throw_not_found(self.what), {"guarded": row})
         await self._store.write(gone, Statement("DELETE $row RETURN NONE", {"row": row}))

@@ -14,7 +14,7 @@ from atelier_desk.domain.mcp import McpEntry
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
 from atelier_desk.domain.settings import Settings
-from atelier_desk.storage import damage_report, error_messages, tables
+from atelier_desk.storage import damage_report, database_errors, tables
 from atelier_desk.storage.damaged_configuration import SETTING_HASHED, damaged_configuration, is_intact_setting
 from atelier_desk.storage.repositories.base_repository import DeletingRepository, Repository, upsert
 from atelier_desk.storage.row_hash import row_hash
@@ -84,7 +84,7 @@ class ProviderRepository(Repository[ProviderConfig]):
             *(upsert(tables.MODELS, model) for model in models),
             *(upsert(tables.AGENTS, agent) for agent in agents),
         ]
-        gone = Statement(error_messages.throw_not_found(self.what), {"guarded": self.table.record(old)})
+        gone = Statement(database_errors.throw_not_found(self.what), {"guarded": self.table.record(old)})
         return [gone, upsert(self.table, renamed), *written, *self._deleting(old)]
 
     async def delete(self, name: str) -> None:
@@ -94,7 +94,7 @@ class ProviderRepository(Repository[ProviderConfig]):
             NotFoundError: there is none.
         """
         await self._store.write(
-            Statement(error_messages.throw_not_found(self.what), {"guarded": self.table.record(name)}),
+            Statement(database_errors.throw_not_found(self.what), {"guarded": self.table.record(name)}),
             *self._deleting(name),
         )
 
@@ -124,7 +124,7 @@ class ModelRepository(Repository[ModelInfo]):
         """
         found = await self._find([provider, name])
         if found is None:
-            raise error_messages.not_there(self.what, f"{provider}/{name}")
+            raise database_errors.not_there(self.what, f"{provider}/{name}")
         return found
 
     async def list(self, provider: str | None = None) -> list[ModelInfo]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.memory import RETRIEVED_MAX, Memory, MemoryScope, MemoryType, MergedInto
 from atelier_desk.domain.workflow_branches import branch_of
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.language_detection import language
 from atelier_desk.storage.memory_index_entry import MemoryTerms, Stems, is_current, pack
 from atelier_desk.storage.repositories.base_repository import Repository, guard, page_size, some
@@ -295,7 +295,7 @@ class MemoryRepository(Repository[Memory]):
         """
         row = self.table.record(memory_id)
         await self._delete_rows(
-            Statement(error_messages.throw_not_found(self.what), {"guarded": row}),
+            Statement(database_errors.throw_not_found(self.what), {"guarded": row}),
             copy_to_bin("id = $row", {"row": row}, self._store, to_json(merged) if merged is not None else None),
             Statement("DELETE memory_vector WHERE memory = $row RETURN NONE", {"row": row}),
             Statement("DELETE $row RETURN NONE", {"row": row}),

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.project import Entity, EntityKind, FileProblem, Project, ProjectStatistics, RelationKind
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.project_graph_rows import (
     DIGITS,
     Edge,
@@ -86,7 +86,7 @@ class ProjectRepository(Repository[Project]):
             NotFoundError: there is none.
         """
         key, row = project_key(project_id), self.table.record(project_id)
-        there = Statement(error_messages.throw_not_found(self.what), {"guarded": row})
+        there = Statement(database_errors.throw_not_found(self.what), {"guarded": row})
         leaving = "UPDATE $row SET leaving = true, folded = $id, stamp = $stamp RETURN NONE"
         await self._store.write(there, Statement(leaving, {"row": row, "id": project_id, "stamp": new_id()}))
         counts = await self.counts(project_id)
@@ -337,7 +337,7 @@ class ProjectRepository(Repository[Project]):
         """
         row = self.table.record(project_id)
         return [
-            Statement(error_messages.throw_not_found(self.what), {"guarded": row}),
+            Statement(database_errors.throw_not_found(self.what), {"guarded": row}),
             Statement("UPDATE $row SET stamp = $stamp RETURN NONE", {"row": row, "stamp": new_id()}),
         ]
 

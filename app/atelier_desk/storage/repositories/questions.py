@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.repositories.base_repository import Repository, guard, upsert
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
@@ -48,7 +48,7 @@ class QuestionRepository(Repository[UserQuestion]):
         """
         row = self.table.record(question_id)
         await self._store.write(
-            Statement(error_messages.throw_not_found(self.what), {"guarded": row}),
+            Statement(database_errors.throw_not_found(self.what), {"guarded": row}),
             Statement("UPDATE $row SET seen_ms += $ms RETURN NONE", {"row": row, "ms": milliseconds}),
         )
         return await self.get(question_id)

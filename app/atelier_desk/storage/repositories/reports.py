@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from atelier_desk.domain.errors import NotFoundError, StorageError, UsageError
 from atelier_desk.domain.workflow import Report
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.data_folder import atomic_files
 from atelier_desk.storage.data_folder.atomic_files import report_path
 from atelier_desk.storage.data_folder.datadir import DataDir
@@ -203,7 +203,7 @@ class ReportRepository(Repository[Report]):
             found = await self.get(workflow_id, name)
             row = self.table.record(found.id)
             await self._store.write(
-                Statement(error_messages.throw_not_found(self.what), {"guarded": row}),
+                Statement(database_errors.throw_not_found(self.what), {"guarded": row}),
                 Statement("DELETE $row RETURN NONE", {"row": row}, (RemovedDocument("report", (found.id,)),)),
             )
             path = self.path(workflow_id, name)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.workflow import Report, Workflow
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.repositories.base_repository import guard, upsert
 from atelier_desk.storage.repositories.usage_totals import UsageRecord, save_usage
 from atelier_desk.storage.row_mapping import record
@@ -57,7 +57,7 @@ async def write(repos: Repositories, rows: WorkflowRows, *, replace: bool) -> No
     home = {"home": record("workflow", workflow.id)}
     before = [guard(workflow.id)] if replace else []
     claimed = [record(table, each) for table, ids in rows.ids.items() if table != "workflow" for each in ids]
-    before.append(Statement(error_messages.throw_exists(), {"claimed": claimed, **home}))
+    before.append(Statement(database_errors.throw_exists(), {"claimed": claimed, **home}))
     # What the runs it brings had cost before they were deleted here is not counted beside them.
     requests = (RequestsRemoved(workflow_id=workflow.id),)
     totals = "DELETE spent WHERE workflow_id = $id AND record::id(id)[0] != $sent RETURN NONE"

@@ -10,7 +10,7 @@ from typing import Any
 
 from atelier_desk.domain.errors import StorageError, UsageError
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.data_folder.atomic_files import files_of
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories.base_repository import Repository, guard, some, upsert
@@ -194,4 +194,4 @@ class WorkflowRepository(Repository[Workflow]):
                 if folder.is_dir():
                     shutil.rmtree(folder)
             except OSError as error:
-                raise StorageError(error_messages.READ_ONLY, code="read_only", path=folder) from error
+                raise StorageError(database_errors.READ_ONLY, code="read_only", path=folder) from error

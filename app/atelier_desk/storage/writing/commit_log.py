@@ -18,7 +18,7 @@ import os
 from pathlib import Path
 
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages, migration_registry
+from atelier_desk.storage import database_errors, migration_registry
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.writing.writer import Statement
@@ -56,7 +56,7 @@ class CommitLog:
         recorded, synced = _read(directory / FILE)
         lost = max(0, recorded - number)
         if lost and synced and not accept_loss:
-            raise StorageError(error_messages.LOST_WRITES, code="damaged", path=directory, count=lost)
+            raise StorageError(database_errors.LOST_WRITES, code="damaged", path=directory, count=lost)
         return cls(directory, number, lost, fsync=fsync)
 
     def statement(self) -> Statement:
@@ -77,7 +77,9 @@ class CommitLog:
         """
         number = await _newest(engine)
         if number < self.number and self.fsync:
-            raise StorageError(error_messages.LOST_WRITES, code="damaged", path=engine.path, count=self.number - number)
+            raise StorageError(
+                database_errors.LOST_WRITES, code="damaged", path=engine.path, count=self.number - number
+            )
         kept = number > self.number
         self.number = number
         self._write()

@@ -6,7 +6,7 @@ from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.base_model import Model
-from atelier_desk.storage import error_messages, tables
+from atelier_desk.storage import database_errors, tables
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.search.index_changes import RemovedDocument, WorkflowAt, documents, micros
 from atelier_desk.storage.search.request_usage import of_commit
@@ -95,7 +95,7 @@ def statements(commit: Commit, last: MutableMapping[str, bytes], *, again: bool 
     if written and workflow_id:
         used = of_commit(commit.events, commit.runs, micros)
         guard = Statement(
-            error_messages.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)}, used
+            database_errors.throw_not_found("workflow"), {"guarded": record("workflow", workflow_id)}, used
         )
         return [guard, *written]
     return written

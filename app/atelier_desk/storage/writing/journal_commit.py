@@ -11,8 +11,8 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.audit import AuditEntry
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.permission import PermissionRule
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.question import UserQuestion
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Run, ToolExecution
 from atelier_desk.storage.writing.sent_request_keys import SentKey

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Protocol
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import StorageError
-from atelier_desk.storage import error_messages
+from atelier_desk.storage import database_errors
 from atelier_desk.storage.database_engine import Engine, Outcome
 from atelier_desk.storage.search.index_changes import Change
 
@@ -131,13 +131,13 @@ class Writer:
                 transaction finds out before it begins.
         """
         if self._closing:
-            raise StorageError(error_messages.CLOSED, code="query")
+            raise StorageError(database_errors.CLOSED, code="query")
         if not statements:
             return []
         for statement in statements:
             if _CONTROL.match(statement.sql):
                 raise StorageError(
-                    error_messages.QUERY,
+                    database_errors.QUERY,
                     code="query",
                     detail="RETURN, BEGIN, COMMIT and CANCEL would end the shared transaction",
                 )
@@ -187,7 +187,7 @@ class Writer:
         try:
             results = await self._attempt(jobs)
         except Exception as error:  # pass any error to the caller; the writer continues
-            if len(jobs) == 1 or error_messages.is_of_the_engine(error):
+            if len(jobs) == 1 or database_errors.is_of_the_engine(error):
                 for job in jobs:
                     _fail(job, error)
                 return
@@ -211,16 +211,16 @@ class Writer:
                 self._counter is not None
             ):
                 raise StorageError(
-                    error_messages.QUERY, code="query", detail="a statement of a transaction held several statements"
+                    database_errors.QUERY, code="query", detail="a statement of a transaction held several statements"
                 )
             if failure is None:
                 return _share_out(jobs, [outcome.value for outcome in outcomes[1:]])
-            if self._counter is not None and not (outcomes[-1].settled and not error_messages.leaves_open(failure)):
+            if self._counter is not None and not (outcomes[-1].settled and not database_errors.leaves_open(failure)):
                 if await self._settle(failure):
                     return [None] * len(jobs)
-                raise error_messages.from_text(failure, self._engine.path)
-            if not error_messages.is_retryable(failure) or attempt == RETRIES - 1:
-                raise error_messages.from_text(failure, self._engine.path)
+                raise database_errors.from_text(failure, self._engine.path)
+            if not database_errors.is_retryable(failure) or attempt == RETRIES - 1:
+                raise database_errors.from_text(failure, self._engine.path)
             await self._clock.sleep(delay)
             delay *= 2
         raise AssertionError("unreachable: the last attempt returns or raises")
@@ -242,10 +242,10 @@ class Writer:
                 raise
             _log.error("it is not known whether a commit is kept (%s)", failure, exc_info=error)
             self.on_commit(None)
-            problem = error_messages.from_text(failure, self._engine.path)
-            code = problem.code if error_messages.is_of_the_engine(problem) else "unsettled"
+            problem = database_errors.from_text(failure, self._engine.path)
+            code = problem.code if database_errors.is_of_the_engine(problem) else "unsettled"
             raise StorageError(
-                error_messages.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem
+                database_errors.UNSETTLED, code=code, recoverable=True, path=self._engine.path, problem=problem
             ) from error
         self._unsettled = False
         return kept

@@ -22,7 +22,7 @@ from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.usage import Payment
 from atelier_desk.tools.calls.team_interface import Team
-from atelier_desk.workspace.skills.find import folders_of
+from atelier_desk.workspace.skills.skill_discovery import folders_of
 
 if TYPE_CHECKING:
     from atelier_desk.workspace.path_restrictions import Denials

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from atelier_desk.support.i18n import N_, in_every_language
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.control.control_tool_base import ControlTool, OfferedTool
 from atelier_desk.tools.definition.tool_description import NOT_WHEN

@@ -10,12 +10,12 @@ from pydantic import AfterValidator, Field
 from atelier_desk.domain import limits
 from atelier_desk.domain.question import QuestionOption, QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import AskUser, Effect, Input, Outcome, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import CORE
-from atelier_desk.tools.registry.services import QuestionGate
+from atelier_desk.tools.registry.tool_services import QuestionGate
 
 
 def _cut_placeholder(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Subjects
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 SubjectKind = Literal["paths", "command", "hosts", "server", "agents"]
 """The fields of ``Subjects``."""

@@ -18,7 +18,7 @@ from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import CONTEXT
 from atelier_desk.tools.shell.project_manifests import manifest
-from atelier_desk.workspace.processes import environment
+from atelier_desk.workspace.processes import command_environment
 
 PROGRAMS = (
     "bash",
@@ -102,7 +102,7 @@ class GetEnvironmentInfo(_Context):
 
 
 def _programs(root: Path | None) -> dict[str, str]:
-    found = {name: environment.program(name, root or Path.home(), root) for name in PROGRAMS}
+    found = {name: command_environment.program(name, root or Path.home(), root) for name in PROGRAMS}
     return {name: file for name, file in found.items() if file}
 
 

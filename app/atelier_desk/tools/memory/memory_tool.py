@@ -23,7 +23,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
-from atelier_desk.tools.memory import inputs
+from atelier_desk.tools.memory import memory_tool_inputs
 from atelier_desk.tools.memory.duplicate_memories import origin_of, same_again
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import CORE
@@ -73,7 +73,7 @@ class MemoryTool(DescribedTool):
     reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
     idempotent: ClassVar[bool] = True
     changes: ClassVar[Topic | None] = "memory"
-    input: ClassVar[object] = inputs.MemoryInput
+    input: ClassVar[object] = memory_tool_inputs.MemoryInput
     rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
     about: ClassVar[About] = About(
         what="Remembers facts for later and finds them again by meaning and by words.",
@@ -112,11 +112,11 @@ class MemoryTool(DescribedTool):
     )
     abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
 
-    def describe(self, input: inputs.MemoryInput) -> Call:
+    def describe(self, input: memory_tool_inputs.MemoryInput) -> Call:
         # A scope change affects later calls, so none may run concurrently.
         call = replace(super().describe(input), alone=input.operation in _SCOPING)
         if (
-            isinstance(input, inputs.Add)
+            isinstance(input, memory_tool_inputs.Add)
             and (input.scope or DEFAULT_SCOPE[MemoryType(input.type)]) != MemoryScope.WORKFLOW
         ):
             call = replace(call, done=SUGGESTED)  # it is not remembered before the user agrees
@@ -128,7 +128,7 @@ class MemoryTool(DescribedTool):
             raise ToolError("There is no memory in this run.", code="no_memory")
         return self.services.memories
 
-    async def run(self, input: inputs.MemoryInput, context: ToolContext) -> ToolResult:
+    async def run(self, input: memory_tool_inputs.MemoryInput, context: ToolContext) -> ToolResult:
         meant = getattr(input, "workflow_id", "") if input.operation in _SCOPING else _workflow(context)
         for workflow_id in dict.fromkeys((context.workflow_id, meant or "")):
             if self.services.memory_off is not None and await self.services.memory_off(workflow_id):
@@ -139,7 +139,7 @@ class MemoryTool(DescribedTool):
         result: ToolResult = await getattr(self, f"_{input.operation}")(input, context)
         return result
 
-    async def _add(self, input: inputs.Add, context: ToolContext) -> ToolResult:
+    async def _add(self, input: memory_tool_inputs.Add, context: ToolContext) -> ToolResult:
         if not input.content.strip():
             raise ToolError("content must not be blank")
         kind = MemoryType(input.type)
@@ -194,7 +194,7 @@ class MemoryTool(DescribedTool):
         if context.tainted and context.workflow_id and home != context.workflow_id and await self._asks():
             raise _tainted(context)
 
-    async def _get(self, input: inputs.Get, context: ToolContext) -> ToolResult:
+    async def _get(self, input: memory_tool_inputs.Get, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
         if input.offset > len(memory.content):
             raise ToolError(
@@ -202,12 +202,12 @@ class MemoryTool(DescribedTool):
                 offset=input.offset,
                 total=len(memory.content),
             )
-        page = memory.content[input.offset : input.offset + inputs.READ_DEFAULT]
+        page = memory.content[input.offset : input.offset + memory_tool_inputs.READ_DEFAULT]
         following = input.offset + len(page)
         more = {"next_offset": following, "total_chars": len(memory.content)} if following < len(memory.content) else {}
         return _reading(ToolResult.ok(memory={**_shown(memory), "content": page}, **more), memory)
 
-    async def _list(self, input: inputs.List, context: ToolContext) -> ToolResult:
+    async def _list(self, input: memory_tool_inputs.List, context: ToolContext) -> ToolResult:
         workflow_id, scope = _reading_scope(input.scope, context)
         kind = MemoryType(input.type_filter) if input.type_filter else None
         found = await self._memories.list(
@@ -221,7 +221,7 @@ class MemoryTool(DescribedTool):
         shown = [_compact(memory) if input.mode == "compact" else _shown(memory) for memory in found]
         return _reading(ToolResult.ok(count=len(shown), scope=scope.value, memories=shown), *found)
 
-    async def _search(self, input: inputs.Search, context: ToolContext) -> ToolResult:
+    async def _search(self, input: memory_tool_inputs.Search, context: ToolContext) -> ToolResult:
         search = self.services.memory_search
         if search is None:
             raise ToolError("Memory search is not available in this run; use list.", code="no_memory")
@@ -256,7 +256,7 @@ class MemoryTool(DescribedTool):
         )
         return _reading(result, *(hit.memory for hit in found.hits))
 
-    async def _update(self, input: inputs.Update, context: ToolContext) -> ToolResult:
+    async def _update(self, input: memory_tool_inputs.Update, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
         changed: dict[str, Any] = {"updated_at": context.now(), "tainted": merged(memory.tainted, context.tainted)}
         if input.content is not None:
@@ -282,20 +282,20 @@ class MemoryTool(DescribedTool):
                 "importance": importance,
                 "scope": "general",
             }
-            made = await self._add(inputs.Add(operation="add", **said), context)
+            made = await self._add(memory_tool_inputs.Add(operation="add", **said), context)
             return replace(
                 made, data={**made.data, "message": f"{made.data['message']} The memory {memory.id} stays as it is."}
             )
         stored = await self._store(memory.model_copy(update=changed))
         return ToolResult.ok(memory_id=stored.id, embedding_generated=bool(stored.embedder), message="Memory updated")
 
-    async def _delete(self, input: inputs.Delete, context: ToolContext) -> ToolResult:
+    async def _delete(self, input: memory_tool_inputs.Delete, context: ToolContext) -> ToolResult:
         memory = await self._visible(input.memory_id, context)
         await self._check_reach(memory.workflow_id, context)
         await self._memories.delete(memory.id)
         return ToolResult.ok(memory_id=memory.id, message="Memory deleted")
 
-    async def _clear_by_type(self, input: inputs.ClearByType, context: ToolContext) -> ToolResult:
+    async def _clear_by_type(self, input: memory_tool_inputs.ClearByType, context: ToolContext) -> ToolResult:
         workflow_id = _workflow(context)
         if workflow_id is None and input.scope is None:
             raise ToolError(
@@ -323,12 +323,12 @@ class MemoryTool(DescribedTool):
             message=f"{deleted} memories of type {kind.value} deleted",
         )
 
-    async def _describe(self, input: inputs.Describe, context: ToolContext) -> ToolResult:
+    async def _describe(self, input: memory_tool_inputs.Describe, context: ToolContext) -> ToolResult:
         workflow_id, scope = _reading_scope("both", context)
         told = await self._memories.describe(workflow_id, proposing=context.workflow_id)
         return ToolResult.ok(**{"scope": scope.value, "workflow_id": workflow_id, **dict(told)})
 
-    async def _activate_workflow(self, input: inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:
+    async def _activate_workflow(self, input: memory_tool_inputs.ActivateWorkflow, context: ToolContext) -> ToolResult:
         if not await self._memories.has_workflow(input.workflow_id):
             raise NotFoundError(
                 (
@@ -340,7 +340,7 @@ class MemoryTool(DescribedTool):
             )
         return _scoped(input.workflow_id, f"Memory now means workflow {input.workflow_id} and the general memories")
 
-    async def _activate_general(self, input: inputs.ActivateGeneral, context: ToolContext) -> ToolResult:
+    async def _activate_general(self, input: memory_tool_inputs.ActivateGeneral, context: ToolContext) -> ToolResult:
         return _scoped(None, "Memory now means the general memories alone")
 
     async def _proposed(self, context: ToolContext) -> set[str]:

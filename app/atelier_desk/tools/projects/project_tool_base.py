@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.project import Entity, EntityKind, Project
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import Risk, ToolContext, Topic
 from atelier_desk.tools.definition.tool_description import DescribedTool
-from atelier_desk.tools.registry.services import Projects
+from atelier_desk.tools.registry.tool_services import Projects
 from atelier_desk.workspace.path_resolution import WorkspacePath, place
 
 STATE = "project_ops.project"

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from atelier_desk.tools.base import Tool
 from atelier_desk.tools.registry.sections import rooms
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 
 
 class BuiltinTool(Tool):

@@ -19,7 +19,7 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Outcome, Risk, Tool, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError, closest, describe_errors, validate
 from atelier_desk.tools.calls.context import Cancellation
-from atelier_desk.tools.calls.next_steps import with_next_step
+from atelier_desk.tools.calls.error_next_steps import with_next_step
 from atelier_desk.tools.calls.result_images import with_ready_pictures
 from atelier_desk.tools.calls.result_limits import capped
 from atelier_desk.tools.definition.input_schema import listed, operations_of

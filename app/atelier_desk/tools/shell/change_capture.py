@@ -14,15 +14,15 @@ from atelier_desk.domain.protected_names import ProtectedTargets
 from atelier_desk.domain.result_parts import FileChange, HeldPart
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
-from atelier_desk.tools.registry.services import ToolServices
-from atelier_desk.tools.shell import held_file_results, protected_names
+from atelier_desk.tools.registry.tool_services import ToolServices
+from atelier_desk.tools.shell import held_file_results, protected_names_in_commands
 from atelier_desk.tools.shell.command_start import CommandPlace, commands_of
 from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt
 from atelier_desk.workspace.checkpoints.command_changes import ChangedSet, CommandChanges
 from atelier_desk.workspace.checkpoints.protected_file_guard import ProtectedFiles, Settled, settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.commands.judge import Judgement
-from atelier_desk.workspace.processes import sandbox
+from atelier_desk.workspace.processes import sandbox_selection
 from atelier_desk.workspace.processes.running_commands import KeptOutput
 
 _NAMED = 20
@@ -94,9 +94,9 @@ def _protecting(
     if services.files is not None:
         settle_all(services.files)  # changes of other running programs must not be attributed to this one
     folders = [str(root) for root in place.roots]
-    allowed = allowed or protected_names.targets(judgement, cwd, folders)
-    may_change = partial(protected_names.may_change, allowed, judgement, cwd, folders)
-    mounted = box != "none" and sandbox.has_mounts()
+    allowed = allowed or protected_names_in_commands.targets(judgement, cwd, folders)
+    may_change = partial(protected_names_in_commands.may_change, allowed, judgement, cwd, folders)
+    mounted = box != "none" and sandbox_selection.has_mounts()
     return ProtectedFiles(services.files, place.roots, may_change=may_change, mounted=mounted)
 
 

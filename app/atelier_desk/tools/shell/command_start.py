@@ -18,7 +18,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import FILES
-from atelier_desk.tools.registry.services import ToolServices
+from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.tools.shell import held_file_results
 from atelier_desk.workspace import repository_inspection
 from atelier_desk.workspace.commands import git_safety, link_resolution
@@ -27,11 +27,11 @@ from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import Line, ShellWord, Simple
 from atelier_desk.workspace.path_resolution import NO_WORKSPACE
 from atelier_desk.workspace.path_restrictions import Hidden
-from atelier_desk.workspace.processes import environment, sandbox
+from atelier_desk.workspace.processes import command_environment, sandbox_selection
 from atelier_desk.workspace.processes.command_process import CHECK_S, Order
 from atelier_desk.workspace.processes.running_commands import Commands, KeptOutput, TooManyError
-from atelier_desk.workspace.processes.sandbox import Kind
-from atelier_desk.workspace.skills.find import folders_of
+from atelier_desk.workspace.processes.sandbox_selection import Kind
+from atelier_desk.workspace.skills.skill_discovery import folders_of
 
 _WORDS = """
 : . alias bg bind break builtin caller cd compgen complete compopt continue declare dirs disown enable eval exec exit
@@ -95,7 +95,7 @@ def commands_of(services: ToolServices) -> Commands:
 
 async def hidden(context: ToolContext, judgement: Judgement | None) -> Hidden:
     """Return what rules hide from a command that is started now; a program without a line has no judgement."""
-    if not context.denied or not sandbox.hides():
+    if not context.denied or not sandbox_selection.hides():
         # Where nothing can be hidden, a person was asked.
         return Hidden()
     return await in_tool_thread(context.denied.hidden, judgement, context.denied_allowed)
@@ -125,10 +125,10 @@ def boxed(
         return order
     temporary = commands.temporary(workflow_id)
     hidden = (*commands.hidden, commands.folder)
-    box = sandbox.working(
+    box = sandbox_selection.working(
         place.roots, temporary, hidden, network=kind == "network", shown=place.skills, only=only,
         read_only=(*kept_from.read_only, *read_only), masked=kept_from.masked, pinned=kept_from.pinned,
-        held=sandbox.held_in(commands.hidden), changes_repositories=changes_repositories,
+        held=sandbox_selection.held_in(commands.hidden), changes_repositories=changes_repositories,
     )  # fmt: skip
     if box is None:
         return order
@@ -154,8 +154,12 @@ def named(judgement: Judgement, place: CommandPlace) -> tuple[Path, ...] | None:
     need files beside them.
     """
     programs = [command.arguments[0] for command in judgement.line.commands] if judgement.line is not None else []
-    found = [environment.program(name, place.folder, place.root) for name in programs if name not in BUILT_IN]
-    if judgement.kind is not Does.READS or "git" in programs or not all(sandbox.is_of_system(file) for file in found):
+    found = [command_environment.program(name, place.folder, place.root) for name in programs if name not in BUILT_IN]
+    if (
+        judgement.kind is not Does.READS
+        or "git" in programs
+        or not all(sandbox_selection.is_of_system(file) for file in found)
+    ):
         return None
     # A pattern of names refers to files in its leading folder.
     starts = (
@@ -176,7 +180,7 @@ def same_with_files(judgement: Judgement) -> tuple[str, ...]:
 
 def kind_of(wanted: Kind, *, safe: bool) -> Kind:
     """Return the sandbox that a command really gets on this system."""
-    if not sandbox.available():
+    if not sandbox_selection.available():
         return "none"
     return "reading" if safe else wanted
 
@@ -217,9 +221,9 @@ async def order_of(
         if name in BUILT_IN:
             found.append(command)
             continue
-        file = environment.program(name, place.folder, place.root, system=safe or judgement.kind is Does.WRITES)
+        file = command_environment.program(name, place.folder, place.root, system=safe or judgement.kind is Does.WRITES)
         if not file and not safe:
-            file = environment.program(name, place.folder, place.root)
+            file = command_environment.program(name, place.folder, place.root)
         if not file:
             raise _not_found(name, place, safe=safe)
         words = (ShellWord(((file, False),)), *command.words[1:])
@@ -238,11 +242,11 @@ async def order_of(
         arguments = (line.commands[0].arguments[0], *found[0].arguments[1:])
         reads_git = _reads_git(judgement.commands[0])
         environ = _environment(place, safe=safe, reads_git=reads_git)
-        box = sandbox.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
+        box = sandbox_selection.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
         return Order(program, arguments, place.folder, environ, interactive=interactive, sandbox=box)
     reads_git = all(_reads_git(judged) for judged in judgement.commands if judged.command.arguments[0] == "git")
     rendered = Line(tuple(found), line.operators).rendered
-    box = sandbox.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
+    box = sandbox_selection.reading(*place.roots, hidden=data, shown=shown, masked=masked) if safe else None
     return replace(_in_shell(rendered, place, safe=safe, reads_git=reads_git), interactive=interactive, sandbox=box)
 
 
@@ -258,7 +262,7 @@ def _words(arguments: tuple[str, ...], command: Simple) -> tuple[ShellWord, ...]
 
 
 def _not_found(name: str, place: CommandPlace, *, safe: bool) -> ToolError:
-    if safe and environment.program(name, place.folder, place.root):
+    if safe and command_environment.program(name, place.folder, place.root):
         return ToolError(
             f"{name} is not in the system's folders, so it is not run without asking. Use another tool.",
             code="not_found",
@@ -281,14 +285,14 @@ def environment_of(place: CommandPlace) -> dict[str, str]:
 
 def _environment(place: CommandPlace, *, safe: bool, reads_git: bool) -> dict[str, str]:
     variables = {
-        **environment.environment(place.root),
+        **command_environment.environment(place.root),
         **(git_safety.ENVIRONMENT if reads_git else git_safety.OPEN_ENVIRONMENT),
     }
-    return {**variables, "PATH": environment.system_path(place.root)} if safe else variables
+    return {**variables, "PATH": command_environment.system_path(place.root)} if safe else variables
 
 
 def _in_shell(text: str, place: CommandPlace, *, safe: bool, reads_git: bool) -> Order:
-    shell = environment.program("bash", place.folder, place.root, system=True) or environment.program(
+    shell = command_environment.program("bash", place.folder, place.root, system=True) or command_environment.program(
         "bash", place.folder, place.root
     )
     if not shell:

@@ -13,7 +13,7 @@ from pydantic import Field, field_validator
 from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import is_storable_name, name_on_disk, readable_name
+from atelier_desk.support.visible_and_shortened_text import is_storable_name, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.call_description import Call, SubjectKind
 from atelier_desk.tools.definition.input_schema import PathText

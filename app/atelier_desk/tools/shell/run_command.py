@@ -18,12 +18,12 @@ from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import SHELL
 from atelier_desk.tools.shell import change_capture, command_start
-from atelier_desk.tools.shell.risk import risk_of
+from atelier_desk.tools.shell.command_risk import risk_of
 from atelier_desk.workspace.commands.judge import File, Judgement, judge
 from atelier_desk.workspace.commands.judge import Kind as Does
 from atelier_desk.workspace.commands.parsing import LONGEST
-from atelier_desk.workspace.processes.output import MOST_BYTES, MOST_LINES
-from atelier_desk.workspace.processes.sandbox import Kind
+from atelier_desk.workspace.processes.command_output import MOST_BYTES, MOST_LINES
+from atelier_desk.workspace.processes.sandbox_selection import Kind
 
 
 class RunCommandInput(Input):

@@ -20,7 +20,7 @@ from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.registry.sections import FILES
 from atelier_desk.tools.shell import command_start
-from atelier_desk.tools.shell.fixed_command import FixedCommand
+from atelier_desk.tools.shell.fixed_command_tool_base import FixedCommand
 from atelier_desk.tools.shell.project_manifests import manifest
 
 _SCRIPT_S = 600.0

@@ -16,7 +16,7 @@ from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.projects.project_tool_base import sees
 from atelier_desk.tools.registry.builtin import builtin
-from atelier_desk.tools.registry.services import Projects
+from atelier_desk.tools.registry.tool_services import Projects
 from atelier_desk.tools.web.fetch import DEPTH, source
 from atelier_desk.tools.web.web_tool_base import PageUrl, WebTool, host_of, own_network
 from atelier_desk.web.page_fetcher import CRAWL_S, Crawl

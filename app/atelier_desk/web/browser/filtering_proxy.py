@@ -16,7 +16,7 @@ import httpcore
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.address import Address, read
-from atelier_desk.web.dialing import Dialer
+from atelier_desk.web.checked_connections import Dialer
 
 BYTES = 40 * 1024 * 1024
 """Bytes received in total for one page."""

@@ -14,7 +14,7 @@ from atelier_desk.web.browser.browser_discovery import Installed, is_root
 from atelier_desk.web.browser.devtools import BrowserGone, CommandRefused, Devtools
 from atelier_desk.web.browser.filtering_proxy import Gate
 from atelier_desk.web.browser.process import last_line, running
-from atelier_desk.web.dialing import Dialer
+from atelier_desk.web.checked_connections import Dialer
 
 START_S = 15.0
 QUIET_S = 15.0

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.support.readable_text import is_storable_name, readable_name
+from atelier_desk.support.visible_and_shortened_text import is_storable_name, readable_name
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles
 from atelier_desk.workspace.confined_root import FoundFile
 from atelier_desk.workspace.diffs import file_change

@@ -7,7 +7,7 @@ from pathlib import Path
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.file_change import Change
 from atelier_desk.domain.held_file import HeldFile
-from atelier_desk.support.readable_text import readable_name
+from atelier_desk.support.visible_and_shortened_text import readable_name
 from atelier_desk.workspace.checkpoints.held_files import in_the_way
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE, Author, WorkspaceFiles
 from atelier_desk.workspace.confined_root import ConfinedRoot

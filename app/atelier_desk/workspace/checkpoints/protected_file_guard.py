@@ -26,7 +26,7 @@ from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import AtelierError, ToolError
 from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.domain.protected_names import DEPENDENCIES, all_below, is_protected, may_be, may_stand_for
-from atelier_desk.support.readable_text import readable_name
+from atelier_desk.support.visible_and_shortened_text import readable_name
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.checkpoints.adopt_launcher_held_files import adopt_left
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author, WorkspaceFiles

@@ -15,7 +15,7 @@ from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.workspace.commands import git_safety
 from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
 from atelier_desk.workspace.denied_files import real, slashed
-from atelier_desk.workspace.processes import environment, git_pointer_files
+from atelier_desk.workspace.processes import command_environment, git_pointer_files
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})
 """Read-only git commands that print file contents; all accept excluded paths."""
@@ -182,7 +182,9 @@ def _paths_of(file: str, name: str, folder: Path, top: str) -> Iterator[str]:
 
 def _ask(file: str, folder: Path, *arguments: str) -> str:
     """Return git's answer about objects; empty if there is none."""
-    return (_answer(file, folder, environment.environment(folder), *arguments) or b"").decode("utf-8", "replace")
+    return (_answer(file, folder, command_environment.environment(folder), *arguments) or b"").decode(
+        "utf-8", "replace"
+    )
 
 
 def _answer(file: str, folder: str | Path, environ: Mapping[str, str], *arguments: str) -> bytes | None:
@@ -243,13 +245,13 @@ def holds(repository: str, bans: Sequence[DeniedPattern], roots: Sequence[str], 
 
 @lru_cache(maxsize=256)
 def _holds(repository: str, globs: tuple[str, ...], _state: tuple[object, ...]) -> bool:
-    file = environment.program("git", Path(repository), None, system=True) or environment.program(
+    file = command_environment.program("git", Path(repository), None, system=True) or command_environment.program(
         "git", Path(repository), None
     )
     if not file:
         return True
     wanted = pathspecs(globs, without=False)
-    environ = {**environment.environment(None), "GIT_DIR": repository, "GIT_WORK_TREE": repository}
+    environ = {**command_environment.environment(None), "GIT_DIR": repository, "GIT_WORK_TREE": repository}
     questions = (
         ("rev-list", "--all", "--reflog", "--max-count=1", "--", *wanted),
         ("ls-files", "--cached", "--", *wanted),

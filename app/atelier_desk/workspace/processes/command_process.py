@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from atelier_desk.workspace.processes.output import Output
+from atelier_desk.workspace.processes.command_output import Output
 
 SUPERVISED = sys.platform != "win32" and not getattr(sys, "frozen", False)
 """Whether a launcher is used: it needs fork and an interpreter."""

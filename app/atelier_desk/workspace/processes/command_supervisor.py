@@ -147,7 +147,7 @@ def become(order: dict[str, Any], forked: Any) -> None:
         if box and box.get("profile"):
             os.execv(SANDBOX_EXEC, ["sandbox-exec", "-p", box["profile"], order["program"], *order["arguments"][1:]])
         if box:
-            from confine import confine  # type: ignore[import-not-found]
+            from landlock_sandbox import confine  # type: ignore[import-not-found]
 
             confine(box, forked)
         os.execv(order["program"], order["arguments"])

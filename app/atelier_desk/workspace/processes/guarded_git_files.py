@@ -27,6 +27,7 @@ from typing import Any
 
 if __package__:
     from atelier_desk.workspace.processes import (  # fmt: skip
+        concurrent_command_baseline,
         git_pointer_files,
         git_referenced_files,
         git_settings_parsing,
@@ -37,11 +38,11 @@ if __package__:
         links_into_repositories,
         repository_scan,
         repository_state,
-        shared_baseline,
     )
     from atelier_desk.workspace.processes.link_safe_file_trees import Budget, Identity, Tree
     from atelier_desk.workspace.processes.repository_state import MOST_BYTES, SETTINGS, Repository
 else:
+    import concurrent_command_baseline
     import git_pointer_files
     import git_referenced_files
     import git_settings_parsing
@@ -52,7 +53,6 @@ else:
     import links_into_repositories
     import repository_scan
     import repository_state
-    import shared_baseline
     from link_safe_file_trees import Budget, Identity, Tree
     from repository_state import MOST_BYTES, SETTINGS, Repository
 
@@ -85,7 +85,9 @@ class GuardedFiles:
         self._roots = self._folders.roots
         self._may_change = may_change
         self._writable = [path for path in writable if not self._folders.root_of(path)]
-        self._baseline = shared_baseline.Baseline(os.path.join(os.path.dirname(held), "running") if held else "")
+        self._baseline = concurrent_command_baseline.Baseline(
+            os.path.join(os.path.dirname(held), "running") if held else ""
+        )
         self._git = git_settings_parsing.Git(self._roots)
         self._known: dict[Identity, Repository] = {}
         self._pointers: dict[str, tuple[Tree, Identity | None]] = {}

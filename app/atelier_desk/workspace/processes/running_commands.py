@@ -13,9 +13,9 @@ from secrets import token_hex
 from typing import Any
 
 from atelier_desk.support import background_tasks
+from atelier_desk.workspace.processes.command_output import Output
 from atelier_desk.workspace.processes.command_process import Order, Process
-from atelier_desk.workspace.processes.output import Output
-from atelier_desk.workspace.processes.sandbox import FOLDERS
+from atelier_desk.workspace.processes.sandbox_selection import FOLDERS
 
 MOST_AT_ONCE = 16
 """Maximum concurrent background commands per workflow."""

@@ -15,7 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.scenario import child, event, tree
+from tests.desktop.team.sample_team_events import child, event, tree
 
 
 async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(team: Team) -> None:

@@ -15,7 +15,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpArgument, McpPrompt
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.engine.services.skills import ListedSkill
-from atelier_desk.workspace.skills.find import FoundSkill
+from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 from atelier_desk.workspace.skills.skill_file import Text
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.list_texts import titles

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from tests.desktop.panes.activity.scenario import one_run
-from tests.desktop.team.scenario import started, tree
+from tests.desktop.panes.activity.sample_run_events import one_run
+from tests.desktop.team.sample_team_events import started, tree
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]

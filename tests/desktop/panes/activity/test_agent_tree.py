@@ -13,9 +13,9 @@ from atelier_desk.desktop.panes.activity.pane import LEAST_LOG, ActivityPane
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.panes.activity.conftest import live, quiet, titles
-from tests.desktop.panes.activity.scenario import event
-from tests.desktop.team.scenario import START, child
-from tests.desktop.team.scenario import event as team_event
+from tests.desktop.panes.activity.sample_run_events import event
+from tests.desktop.team.sample_team_events import START, child
+from tests.desktop.team.sample_team_events import event as team_event
 from tests.support.fake_bridge import FakeAtelier, settle
 from tests.support.mouse_pointer import aim, leave
 

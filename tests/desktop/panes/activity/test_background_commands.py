@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.background_command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError
-from tests.desktop.panes.activity.scenario import one_run
+from tests.desktop.panes.activity.sample_run_events import one_run
 from tests.e2e.harness import rendered
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 

@@ -9,7 +9,7 @@ from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_sum
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.presentation.rows.activity_log import ActivityLog
 from atelier_desk.support.i18n import spoken
-from tests.desktop.panes.activity.scenario import event
+from tests.desktop.panes.activity.sample_run_events import event
 
 
 def test_a_row_names_the_server_of_a_call_once() -> None:

@@ -17,8 +17,8 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.support import i18n
 from tests.desktop.panes.activity.conftest import live, quiet, titles
-from tests.desktop.panes.activity.scenario import event, one_run
-from tests.desktop.team.scenario import event as team_event
+from tests.desktop.panes.activity.sample_run_events import event, one_run
+from tests.desktop.team.sample_team_events import event as team_event
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.mouse_pointer import aim, leave
 

@@ -9,13 +9,13 @@ import pytest
 from PySide6.QtWidgets import QListWidget, QWidget
 
 from atelier_desk.desktop.panes.context.pane import ContextPane
-from tests.support import run_history
+from tests.support import sample_team_history
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture
 def atelier() -> FakeAtelier:
-    return run_history.engine()
+    return sample_team_history.engine()
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from atelier_desk.engine.services.request.sent_request_data import PartSize
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
 from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
-from tests.support import run_history
+from tests.support import sample_team_history
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 __all__ = ["atelier", "pane"]
@@ -49,7 +49,7 @@ async def test_tools_found_by_search_are_mentioned(
     pane: ContextPane, atelier: FakeAtelier, language: str, expected: str
 ) -> None:
     def request(run_id: str, seq: int) -> Any:
-        return replace(run_history.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
+        return replace(sample_team_history.request(run_id, seq), searched_tools=32, searched_tokens=12_400)
 
     atelier.set("inspector", "request", request)
     i18n.set_language(language)
@@ -83,7 +83,7 @@ async def test_a_selected_request_stays_selected(pane: ContextPane, atelier: Fak
 
 
 async def test_the_newest_request_follows_the_next_turn(pane: ContextPane, atelier: FakeAtelier) -> None:
-    atelier.set("teams", "turns", run_history.turns("root", "later"))
+    atelier.set("teams", "turns", sample_team_history.turns("root", "later"))
     atelier.set("teams", "tree", AgentNode(run_id="later", name="Ada"))
     pane.on_stream(StreamEvent(workflow_id="w1", run_id="later", chunk_type=ChunkType.USAGE))
     pane._refresh.timeout.emit()
@@ -153,7 +153,7 @@ async def test_an_empty_pane_shows_a_hint_and_a_hidden_one_loads_nothing(
 
 
 async def test_an_open_list_is_not_changed_by_new_requests(pane: ContextPane, atelier: FakeAtelier) -> None:
-    atelier.set("teams", "turns", run_history.turns("earlier", "root"))
+    atelier.set("teams", "turns", sample_team_history.turns("earlier", "root"))
     pane.reload()
     await settle()
     boxes = [named(pane, QComboBox, name) for name in ("context-turn", "context-agent")]

@@ -15,7 +15,7 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
 from atelier_desk.engine.services.request.sent_request_data import SentItem
 from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
-from tests.support import run_history
+from tests.support import sample_team_history
 from tests.support.fake_bridge import FakeAtelier, settle
 
 __all__ = ["atelier", "pane"]
@@ -38,7 +38,7 @@ TOLD = (
 )
 
 
-REQUEST = run_history.request("root", run_history.summaries()[-1].seq)
+REQUEST = sample_team_history.request("root", sample_team_history.summaries()[-1].seq)
 
 
 def asked() -> Any:

@@ -20,7 +20,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
-from tests.desktop.questions.approval_scene import LINEAGE, ApprovalEngine, asks, emit_event
+from tests.desktop.questions.approval_fixtures import LINEAGE, ApprovalEngine, asks, emit_event
 from tests.desktop.questions.conftest import START, ask
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.support.mouse_pointer import aim, leave

@@ -22,14 +22,14 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n
-from tests.desktop.team.scenario import START
-from tests.support import run_history
+from tests.desktop.team.sample_team_events import START
+from tests.support import sample_team_history
 from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture
 def atelier() -> FakeAtelier:
-    return run_history.engine()
+    return sample_team_history.engine()
 
 
 @pytest.fixture
@@ -121,7 +121,7 @@ async def test_the_list_has_the_same_spans_and_selection(pane: TimelinePane, qtb
 
 
 async def test_the_list_grows_with_the_run(pane: TimelinePane, atelier: FakeAtelier) -> None:
-    timeline = run_history.timeline(over=False)
+    timeline = sample_team_history.timeline(over=False)
     first = replace(timeline, runs=(replace(timeline.runs[0], spans=timeline.runs[0].spans[:2]), timeline.runs[1]))
     atelier.set("teams", "timeline", first)
     pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
@@ -172,7 +172,7 @@ async def test_selection_and_zoom_stay_while_the_run_continues(
     view = view_of(pane)
     qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 4))
     view.zoom_by(2)
-    atelier.set("teams", "timeline", run_history.timeline(over=False))
+    atelier.set("teams", "timeline", sample_team_history.timeline(over=False))
     pane.reload()
     await settle()
     assert view.zoom == 2
@@ -192,7 +192,7 @@ async def test_a_workflow_without_runs_shows_a_hint(
 
 
 async def test_unfinished_spans_grow_while_visible(pane: TimelinePane, atelier: FakeAtelier) -> None:
-    atelier.set("teams", "timeline", run_history.timeline(over=False))
+    atelier.set("teams", "timeline", sample_team_history.timeline(over=False))
     pane.reload()
     await settle()
     view = view_of(pane)

@@ -49,7 +49,7 @@ from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, E
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
 from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
-from tests.engine.run.reducer.event_script import question
+from tests.engine.run.reducer.sample_question import question
 from tests.support.run_events import Script, advance, agent, call, finished, interpret, reply, started
 
 

@@ -16,7 +16,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState, inherited_context
-from atelier_desk.engine.run.request import compaction, context
+from atelier_desk.engine.run.request import compaction, context_fitting
 from tests.support.run_events import Script, advance, call, finished, reply, started
 
 LONG = "a long result, word after word; " * 60
@@ -188,14 +188,14 @@ def test_pinned_messages_are_sent_completely_however_little_space_there_is(
     pinned = words(tuple(entry for entry in state.conversation if entry.pinned))
     for _ in range(50):
         try:
-            step = context.plan(state, system="s", tools=(), window=window)
-        except context.ContextOverflowError:
+            step = context_fitting.plan(state, system="s", tools=(), window=window)
+        except context_fitting.ContextOverflowError:
             break
-        if isinstance(step, context.ReadyRequest):
+        if isinstance(step, context_fitting.ReadyRequest):
             break
-        if isinstance(step, context.CutResults):
+        if isinstance(step, context_fitting.CutResults):
             body = ContextCompacted(method="cut_results", dropped=step.seqs)
-        elif isinstance(step, context.Shorten):
+        elif isinstance(step, context_fitting.Shorten):
             body = ContextCompacted(method="cut_message", dropped=(step.seq,), kept=step.unshortened)
         else:
             body = ContextCompacted(

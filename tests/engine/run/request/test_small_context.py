@@ -17,11 +17,11 @@ from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.services.agent_gallery import builtin_agents
-from atelier_desk.llm.scripted import ScriptedModel
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.llm.scripted_model import ScriptedModel
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.tool_modes import Toolset
 from tests.engine.conftest import Opener
-from tests.engine.run.request.small_windows import SMALL, on_window
+from tests.engine.run.request.small_context_models import SMALL, on_window
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
 from tests.support.run_events import Script, agent, call, finished, reply, started
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import ApprovalMode, ToolMode
 from atelier_desk.domain.mcp import McpEntry, McpKnown, McpServer
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.results import Answer
 from tests.engine.conftest import Opener
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atelier_desk.engine.services.common.unmatchable_rules import unmatchable
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 
 NEVER = """
 run_command(cat a | grep b)

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.services.request.prompt_size import PromptCost, prompt_cost
 from atelier_desk.tools.base import ToolCategory
-from atelier_desk.tools.registry.default import create_default_tool_registry
+from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 from tests.bench.bench_tool_modes import measure
 

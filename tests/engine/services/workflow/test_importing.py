@@ -23,7 +23,7 @@ from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.workflow import importing
-from atelier_desk.llm.scripted import ScriptedModel
+from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.data_folder.atomic_files import sha256
 from atelier_desk.tools.base import Input, NewArtefact, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.sections import CORE

@@ -19,7 +19,7 @@ from atelier_desk.desktop.widgets import IconButton, Pill, bind, bind_text, cont
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.desktop.widgets.line_wrapping import LONG_RUN
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import hidden_codes, visible
+from atelier_desk.support.visible_and_shortened_text import hidden_codes, visible
 
 _COPIED_MS = 1600
 _CODES = 8

@@ -37,7 +37,7 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 ENDINGS = {"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 _THUMBNAIL = 96

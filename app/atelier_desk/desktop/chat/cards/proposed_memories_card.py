@@ -19,7 +19,7 @@ from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow
 from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.domain.memory import Memory

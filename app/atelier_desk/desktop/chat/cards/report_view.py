@@ -11,7 +11,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, label
 from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import shorten, visible
+from atelier_desk.support.visible_and_shortened_text import shorten, visible
 
 LINES = 4
 """Maximum lines shown of a report, without its title."""

@@ -16,7 +16,7 @@ from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.result_parts import SourcePart
 from atelier_desk.presentation.web_source_text import words
 from atelier_desk.support.i18n import _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 320
 """Maximum width of a button's text, in logical pixels at 100 %."""

@@ -11,9 +11,9 @@ from atelier_desk.desktop.chat.cards.live_output import LiveOutput
 from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionPart, asked_state
 from atelier_desk.desktop.chat.cards.tool_result_parts import ResultParts, shown
 from atelier_desk.desktop.chat.markdown import ansi
-from atelier_desk.desktop.chat.transcript.search_target import HEAD, TranscriptPosition
 from atelier_desk.desktop.chat.transcript.tool_call_texts import WORDS, call_text, command_end, details_of
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.transcript_position import HEAD, TranscriptPosition
 from atelier_desk.desktop.questions.approval_text import rejection
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.icons import known
@@ -23,7 +23,7 @@ from atelier_desk.presentation import failure_text
 from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, Entry, QuestionRow
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import duration
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 from atelier_desk.tools.registry.sections import SHELL
 
 STOP_AFTER_MS = 1000

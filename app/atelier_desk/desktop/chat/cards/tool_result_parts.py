@@ -31,7 +31,7 @@ from atelier_desk.domain.result_parts import (
 )
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import number, size
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 20_000
 """Maximum characters shown of an opened text or diff."""

@@ -38,7 +38,7 @@ from atelier_desk.desktop.theme import Theme, theme
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.markdown.syntax_extensions import ALERTS
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

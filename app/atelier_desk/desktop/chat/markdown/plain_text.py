@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from atelier_desk.markdown.parser import Block, markdown, parse
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from atelier_desk.desktop.chat.markdown.plain_text import plain_text
-from atelier_desk.desktop.chat.transcript.search_target import CALL, HEAD, QUESTION, TEXT, THOUGHTS, TranscriptPosition
 from atelier_desk.desktop.chat.transcript.tool_call_texts import call_text, details_of
+from atelier_desk.desktop.chat.transcript.transcript_position import (
+    CALL,
+    HEAD,
+    QUESTION,
+    TEXT,
+    THOUGHTS,
+    TranscriptPosition,
+)
 from atelier_desk.presentation.rows.transcript_entries import Entry
 
 _MARKS = str.maketrans("", "", "*_`~\\")

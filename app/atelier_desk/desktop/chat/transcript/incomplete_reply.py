@@ -11,7 +11,7 @@ from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import unfinished_text
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 
 class UnfinishedCard(HeadedCard):

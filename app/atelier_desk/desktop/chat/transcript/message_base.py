@@ -7,8 +7,8 @@ from PySide6.QtGui import QContextMenuEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
-from atelier_desk.desktop.chat.transcript.search_target import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.transcript_position import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.presentation.rows.transcript_entries import Entry
 

@@ -41,7 +41,7 @@ from atelier_desk.desktop.widgets import IconButton, bind_text
 from atelier_desk.desktop.widgets.line_wrapping import LONG_RUN
 from atelier_desk.desktop.widgets.untrusted_links import follow
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.markdown.parser import Block

@@ -25,11 +25,11 @@ from atelier_desk.desktop.chat.transcript.message_attachments import AttachedChi
 from atelier_desk.desktop.chat.transcript.message_base import BodyMessage, MessageWidget
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
-from atelier_desk.desktop.chat.transcript.search_target import CALL, HEAD, QUESTION, THOUGHTS, TranscriptPosition
 from atelier_desk.desktop.chat.transcript.sent_message_editor import BubbleEditor
 from atelier_desk.desktop.chat.transcript.spacing import INSIDE, NEAR, TURN
 from atelier_desk.desktop.chat.transcript.sub_agent_message import AgentMessage
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
+from atelier_desk.desktop.chat.transcript.transcript_position import CALL, HEAD, QUESTION, THOUGHTS, TranscriptPosition
 from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, bind, bind_text, control

@@ -11,7 +11,7 @@ from atelier_desk.presentation import failure_text
 from atelier_desk.presentation.rows.transcript_entries import UNDER_WAY, Call, QuestionRow
 from atelier_desk.support.i18n import _
 from atelier_desk.support.number_format import duration
-from atelier_desk.support.readable_text import shorten, visible, visible_json
+from atelier_desk.support.visible_and_shortened_text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.registry.sections import SHELL
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QFrame, QWidget
 
 from atelier_desk.desktop.chat.transcript.item_heights import Heights
-from atelier_desk.desktop.chat.transcript.search_target import TranscriptPosition
+from atelier_desk.desktop.chat.transcript.transcript_position import TranscriptPosition
 from atelier_desk.desktop.chat.transcript.waiting_indicator import ThinkingLine
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN

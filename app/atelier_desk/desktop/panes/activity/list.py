@@ -26,7 +26,7 @@ from atelier_desk.presentation.run_notices import COMPACTIONS, LIMITS, notice_ki
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
-from atelier_desk.support.readable_text import shorten, visible, visible_json
+from atelier_desk.support.visible_and_shortened_text import shorten, visible, visible_json
 from atelier_desk.tools.definition.call_description import summary_of
 
 _Index = QModelIndex | QPersistentModelIndex

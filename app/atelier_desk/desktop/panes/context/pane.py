@@ -48,7 +48,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import percent
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -42,7 +42,7 @@ from atelier_desk.domain.held_file import HeldFile
 from atelier_desk.presentation.file_change_text import held_file_text, path_text, undo_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMark
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text, control, fill, label
 from atelier_desk.presentation.file_change_text import mark_text
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.workspace.checkpoints.taint_marks import TaintMark
+from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMark
 
 ROWS = 4
 """Number of visible files; others scroll."""

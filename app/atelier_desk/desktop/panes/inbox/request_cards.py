@@ -18,7 +18,7 @@ from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
-from atelier_desk.desktop.questions.approval_frame import LEAST_WIDTH
+from atelier_desk.desktop.questions.approval_card_base import LEAST_WIDTH
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
 from atelier_desk.desktop.widgets import (
@@ -38,7 +38,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import Text, made
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten, visible
+from atelier_desk.support.visible_and_shortened_text import shorten, visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

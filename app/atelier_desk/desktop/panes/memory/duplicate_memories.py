@@ -15,7 +15,7 @@ from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, control, fill, fit_window, label
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

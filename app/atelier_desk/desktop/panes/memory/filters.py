@@ -13,7 +13,7 @@ from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 ANY: dict[str, object] = {"type": None, "scope": MemoryScope.BOTH, "tag": ""}
 """The default choice of each menu, which filters nothing; it comes first."""

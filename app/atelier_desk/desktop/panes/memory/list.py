@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 _Index = QModelIndex | QPersistentModelIndex
 MemoryRole = Qt.ItemDataRole.UserRole + 1

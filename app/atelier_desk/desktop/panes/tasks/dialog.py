@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinB
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.support.i18n import _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 MINUTE_MS = 60_000
 MOST_MINUTES = 1_000_000.0

@@ -28,7 +28,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 TaskRole = Qt.ItemDataRole.UserRole + 1
 """Model role of the ``TaskRow``."""

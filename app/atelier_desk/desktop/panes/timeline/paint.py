@@ -16,7 +16,7 @@ from atelier_desk.desktop.team.agent_state_labels import STATE_ICONS
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
 from atelier_desk.support.number_format import NARROW
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team.display_data import TimelineRun

@@ -30,7 +30,7 @@ from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.team.display_data import Span, Timeline, TimelineRun

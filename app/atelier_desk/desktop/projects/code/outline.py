@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.project import Entity, EntityKind
 from atelier_desk.presentation.project_text import describe, kind_word, place_word, title_word
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 OUTLINED = (EntityKind.SCOPE, EntityKind.SECTION, EntityKind.PAGE)
 ROWS = 5

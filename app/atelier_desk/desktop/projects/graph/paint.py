@@ -15,7 +15,7 @@ from atelier_desk.desktop.projects.graph.layout import Bools, Floats, Ints
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS, GraphModel
 from atelier_desk.desktop.theme import icons, theme
 from atelier_desk.desktop.theme.design_tokens import blend
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 RADIUS: Final = (2.4, 12.0)
 """Minimum and maximum radius of a node with one edge, in pixels at 100 %."""

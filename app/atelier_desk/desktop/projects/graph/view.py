@@ -25,7 +25,7 @@ from atelier_desk.desktop.widgets import bind, bind_text
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.project_text import describe
 from atelier_desk.support.i18n import N_, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 ZOOM = 1.25
 """Zoom factor per wheel step or key press."""

@@ -30,7 +30,7 @@ from atelier_desk.domain.permission import Action
 from atelier_desk.presentation.mcp_server_text import STATES, rejected_text
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import visible
+from atelier_desk.support.visible_and_shortened_text import visible
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -25,7 +25,7 @@ from atelier_desk.domain.settings import EmbedderSettings, Settings
 from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.llm.registry import provider_types
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.domain.stream.event import Topic

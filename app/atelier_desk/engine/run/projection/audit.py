@@ -9,7 +9,7 @@ from atelier_desk.domain.audit import AuditDecision, AuditEntry, cut, detail_of,
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.events.run import ApprovalDecided, ToolCallStarted
 from atelier_desk.domain.permission import Action
-from atelier_desk.engine.run.projection.projector_registry import Projection, ProjectionInput
+from atelier_desk.engine.run.projection.projection_base import Projection, ProjectionInput
 from atelier_desk.llm.secrets import redact
 
 _DECISIONS = {

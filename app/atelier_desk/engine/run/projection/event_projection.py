@@ -44,8 +44,8 @@ from atelier_desk.domain.model_messages import LOADING, Usage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
-from atelier_desk.engine.run.projection import approval_team_projection, audit, user_message_queue
-from atelier_desk.engine.run.projection.projector_registry import (
+from atelier_desk.engine.run.projection import approval_sub_agent_projection, audit, user_message_queue
+from atelier_desk.engine.run.projection.projection_base import (
     Projection,
     ProjectionInput,
     RunTotals,
@@ -64,7 +64,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.presentation.run_notices import FIX_ANSWER, PICTURES_LEFT_OUT, PICTURES_REFUSED, TOOLS_REFUSED
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 
-__all__ = ["Projection", "RunTotals", "approval_team_projection", "project", "project_task"]
+__all__ = ["Projection", "RunTotals", "approval_sub_agent_projection", "project", "project_task"]
 
 
 def project(event: RunEvent, before: RunState | None, after: RunState, totals: RunTotals) -> Projection:

@@ -13,7 +13,7 @@ from atelier_desk.domain.events.run import QueueChanged, UserMessage
 from atelier_desk.domain.model_messages import TextFile
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.workflow import QUEUED, Message, MessageRole
-from atelier_desk.engine.run.projection.projector_registry import Projection, ProjectionInput, message
+from atelier_desk.engine.run.projection.projection_base import Projection, ProjectionInput, message
 from atelier_desk.engine.run.reducer.state import RunState
 
 

@@ -40,9 +40,9 @@ from atelier_desk.domain.model_messages import (
     ToolCallDelta,
     Usage,
 )
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.payloads import Reasoning, Token
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
@@ -52,9 +52,9 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request import context, prompt_texts, tool_search
+from atelier_desk.engine.run.request import context_fitting, prompt_texts, tool_search
 from atelier_desk.engine.run.request.pictures import with_pictures
-from atelier_desk.engine.run.request.repetition import Repetition
+from atelier_desk.engine.run.request.repetition_detection import Repetition
 from atelier_desk.engine.run.request.reply_processing import (
     Length,
     ReceivedReply,
@@ -208,7 +208,7 @@ class ModelCall:
         usage = Usage(tokens_input=self._estimated, tokens_output=written, estimated=True)
         return priced(usage, self._info)
 
-    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context.ReadyRequest:
+    async def _fit(self, opened: OpenModel, *, with_tools: bool) -> context_fitting.ReadyRequest:
         """Compact until the request fits; each compaction is committed before the next is planned."""
         state = self._handle.current
         guided = opened.dialect is ToolDialect.GUIDED
@@ -234,7 +234,7 @@ class ModelCall:
             state = self._handle.current
             window = min(opened.window, state.window or opened.window)
             factor = self._env.calibrations[state.agent.model].factor
-            step = context.plan(
+            step = context_fitting.plan(
                 state,
                 system=system,
                 tools=tools,
@@ -244,14 +244,14 @@ class ModelCall:
                 sees=self._sees,
                 blind=self._blind,
             )
-            if isinstance(step, context.ReadyRequest):
+            if isinstance(step, context_fitting.ReadyRequest):
                 self._based_on = state.last_seq
                 return step
-            if isinstance(step, context.CutResults):
+            if isinstance(step, context_fitting.CutResults):
                 await self._env.journal.append(
                     self._handle, ContextCompacted(method="cut_results", dropped=step.seqs, tokens_before=step.tokens)
                 )
-            elif isinstance(step, context.Shorten):
+            elif isinstance(step, context_fitting.Shorten):
                 shorter = ContextCompacted(
                     method="cut_message", dropped=(step.seq,), kept=step.unshortened, tokens_before=step.tokens
                 )
@@ -259,7 +259,9 @@ class ModelCall:
             else:
                 await self._summarise(opened, step, window, factor)
 
-    async def _reserved(self, opened: OpenModel, ready: context.ReadyRequest) -> context.ReadyRequest | None:
+    async def _reserved(
+        self, opened: OpenModel, ready: context_fitting.ReadyRequest
+    ) -> context_fitting.ReadyRequest | None:
         """Limit the reply to what the run's limits allow; without room, pause the run at the limit and return None.
 
         A final answer that the user requested at a limit may exceed the run's limits, but never the monthly one.
@@ -305,7 +307,7 @@ class ModelCall:
         if self._hold.key is None:
             self._env.month.free(self._hold)
 
-    async def _summarise(self, opened: OpenModel, step: context.Summarise, window: int, factor: float) -> None:
+    async def _summarise(self, opened: OpenModel, step: context_fitting.Summarise, window: int, factor: float) -> None:
         summary, usage = "", Usage()
         # A summary counts like a reply; without room for it the digest, which is free, is used.
         await self._env.month.prepare()
@@ -326,7 +328,10 @@ class ModelCall:
             # Meanwhile something may have been pinned, or an older compaction undone, which renumbers entries.
             numbered = zip(now.numbers, now.conversation, strict=True)
             dropped = {number: entry for number, entry in numbered if entry.origin in chosen and not entry.held}
-            saved = sum(context.entry_tokens(entry, factor) for entry in dropped.values()) - estimate(summary) * factor
+            saved = (
+                sum(context_fitting.entry_tokens(entry, factor) for entry in dropped.values())
+                - estimate(summary) * factor
+            )
             return [
                 ContextCompacted(
                     method="summary" if by_model else "digest",
@@ -456,7 +461,9 @@ class ModelCall:
             spent=self._env.sent.record(provider, state.agent.model, usage, state) if usage.cost else None,
         )
 
-    async def _commit(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply, duration_ms: int) -> None:
+    async def _commit(
+        self, opened: OpenModel, ready: context_fitting.ReadyRequest, reply: ChatReply, duration_ms: int
+    ) -> None:
         sent = opened.info.provider != DIRECT_CALL  # a direct call sends nothing anywhere
         most, called = ready.request.max_tokens, self._called
         usage = counted(reply, tokens_input=ready.tokens, most_output=most, called=called) if sent else Usage()
@@ -499,7 +506,9 @@ class ModelCall:
         if reply.tool_calls and self._native_tools and opened.info.supports_tools is None:
             await self._remember(supports_tools=True)
 
-    async def _without_native_tools(self, opened: OpenModel, ready: context.ReadyRequest, reply: ChatReply) -> None:
+    async def _without_native_tools(
+        self, opened: OpenModel, ready: context_fitting.ReadyRequest, reply: ChatReply
+    ) -> None:
         """Ask again in the dialect that needs no definitions, now and in later runs. The reply is kept as cut off: it
         was paid for.
         """
@@ -575,7 +584,7 @@ class ModelCall:
         Returns whether it is retried; its success shows what the refusal was about.
         """
         state = self._handle.current
-        newest = context.newest_pictures(state, sees=self._sees, blind=self._blind)
+        newest = context_fitting.newest_pictures(state, sees=self._sees, blind=self._blind)
         if self._pictured and not state.left_out and newest is not None:
             detail = redact(str(error.params.get("detail") or ""))
             names = tuple(image.name for image in newest.images if image.name)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from atelier_desk.domain.model_messages import ToolSpec
-from atelier_desk.domain.prompt_frame import PromptFrame
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import visible

@@ -20,8 +20,8 @@ from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import tool_definitions
 from atelier_desk.mcp.config_import.found_server import is_secret
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.domain.permission import PermissionRule

@@ -11,8 +11,8 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate, RejectedKind
 from atelier_desk.mcp import results
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection

@@ -9,8 +9,8 @@ from atelier_desk.domain.mcp import McpKnown
 from atelier_desk.engine.services.common.mcp_config_checks import icon_text, title_of
 from atelier_desk.engine.services.common.mcp_resources_prompts import listed
 from atelier_desk.llm.secrets import redact
-from atelier_desk.support.readable_text import shorten
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 if TYPE_CHECKING:
     from atelier_desk.mcp.connection import Connection

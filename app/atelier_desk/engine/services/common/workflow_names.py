@@ -10,7 +10,7 @@ from itertools import count, islice
 
 from atelier_desk.domain import limits
 from atelier_desk.support.i18n import DOMAIN, LANGUAGES, N_, _, catalogue_dir
-from atelier_desk.support.readable_text import shorten
+from atelier_desk.support.visible_and_shortened_text import shorten
 
 UNTITLED = N_("New workflow")
 NAME_LENGTH = 60

@@ -18,7 +18,7 @@ from typing import IO, Any, NamedTuple
 
 from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.plain_files import open_plain
+from atelier_desk.support.regular_files import open_plain
 
 FILE_MOST = 2 * 1024**3
 """Maximum uncompressed bytes of JSON per file."""

@@ -43,16 +43,16 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.permission import RuleScope, snapshot
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.question import QuestionStatus, UserQuestion
 from atelier_desk.domain.skill import Invocation, SkillUse
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, Report, Run, RunStatus, ToolExecution, WorkflowStatus
 from atelier_desk.engine.costs.usage_totals import usage_not_in
 from atelier_desk.engine.importing.imported_data_restrictions import asking_choices, asking_mode
 from atelier_desk.engine.journal.id_remap import made_by, renamed
 from atelier_desk.engine.run.projection.event_projection import project
-from atelier_desk.engine.run.projection.projector_registry import RunTotals
+from atelier_desk.engine.run.projection.projection_base import RunTotals
 from atelier_desk.engine.run.reducer.next_step import Wait, next_step
 from atelier_desk.engine.run.reducer.reduce import fold, reduce
 from atelier_desk.engine.run.reducer.state import RunState

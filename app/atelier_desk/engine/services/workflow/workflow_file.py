@@ -13,9 +13,9 @@ from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.base_model import Model, Timestamp, utc_now
 from atelier_desk.domain.events.run import RunEvent
 from atelier_desk.domain.memory import Memory
-from atelier_desk.domain.prompt_frame import PromptFrame
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.result_parts import ResultPart, SourcePart
+from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Message, MessageRole, Report, Run, ToolExecution, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry

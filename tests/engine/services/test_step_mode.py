@@ -1,0 +1,56 @@
+"""The pending step of a stepping run, as shown to people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.workflow import RunMode
+from atelier_desk.engine.atelier import Atelier
+from atelier_desk.engine.services.step_mode import WaitingStep
+from atelier_desk.llm.scripted_model import ScriptedModel
+from tests.support.run_events import agent
+
+SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
+
+
+async def test_the_next_step_is_named_even_after_a_restart(tmp_path: Path) -> None:
+    model = ScriptedModel([[SUM], "It is 42."])
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        made = await engine.workflows.create("First")
+        run_id = await engine.runs.send(made.id, "hello", agent=agent(), mode=RunMode.STEPPING)
+        await engine.runs.wait(run_id)
+        assert await engine.stepping.waiting(made.id) == (WaitingStep(run_id, run_id, "Tester", 0),)
+        await engine.runs.steering.step(run_id)
+        await engine.runs.wait(run_id)
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        assert await engine.stepping.waiting(made.id) == (
+            WaitingStep(run_id, run_id, "Tester", 0, ("CalculatorTool",), ("Calculator",)),
+        )
+
+
+async def test_nothing_is_pending_in_an_idle_or_another_workflow(tmp_path: Path) -> None:
+    model = ScriptedModel(["Hello."])
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        made, other = await engine.workflows.create("First"), await engine.workflows.create("Second")
+        run_id = await engine.runs.send(made.id, "hello", agent=agent(), mode=RunMode.STEPPING)
+        await engine.runs.wait(run_id)
+        assert await engine.stepping.waiting(other.id) == ()
+        assert await engine.stepping.from_pause(run_id) is False
+        await engine.runs.steering.resume(run_id, mode=RunMode.AUTO)
+        await engine.runs.wait(run_id)
+        assert await engine.stepping.waiting(made.id) == ()
+
+
+async def test_a_paused_run_can_be_stepped(tmp_path: Path) -> None:
+    model = ScriptedModel([[SUM], "It is 42."])
+    async with Atelier.open(tmp_path, model_factory=lambda _agent: model) as engine:
+        made = await engine.workflows.create("First")
+        run_id = await engine.runs.send(made.id, "hello", agent=agent())
+        await engine.runs.steering.pause(run_id)
+        await engine.runs.wait(run_id)
+        assert await engine.stepping.waiting(made.id) == ()
+        assert await engine.stepping.from_pause(run_id) is True
+        await engine.runs.wait(run_id)
+        waiting = await engine.stepping.waiting(made.id)
+        assert [step.run_id for step in waiting] == [run_id]
