@@ -42,8 +42,8 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.search_terms import content_text
 from atelier_desk.storage.store import Store
-from tests.bench import conversations
-from tests.bench.conversations import Asked
+from tests.bench import memory_conversations
+from tests.bench.memory_conversations import Asked
 
 ROOT = Path(__file__).resolve().parents[2]
 PEERS = ROOT / ".venv-peers" / "bin" / "python"
@@ -391,7 +391,7 @@ class Systems:
 async def quality(peers: Path | None) -> dict[str, Any]:
     """Both sets: ours against only words, only vectors, SQLite's full text and LanceDB."""
     embedder = BuiltinEmbedder()
-    turns, asked = conversations.read()
+    turns, asked = memory_conversations.read()
     known = [each for each in asked if each.evidence]
     result: dict[str, Any] = {}
     async with Systems.open(turns, embedder) as systems:
