@@ -131,6 +131,8 @@ async def _alone(run: Run, table: Table[Any]) -> list[Damage]:
             found += [of_row(table.name, row) for row in rows if not table.is_intact(row)]
             after = rows[-1]["id"]
     except StorageError as error:
+        if "does not exist" in str(error):
+            return found  # a table of a later version, in a folder about to be migrated
         if error.code != CODE:
             raise
         found.append(of_row(table.name, {"id": "?"}))
