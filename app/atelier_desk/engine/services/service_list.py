@@ -93,6 +93,7 @@ MODULES: dict[str, str] = {
     "inspector": "sent_request_inspector",
     "keys": "api_key_storage",
     "messages": "message_pins_and_branches",
+    "stepping": "step_mode",
 }
 """Modules of services whose short name does not say what is inside."""
 
