@@ -81,7 +81,7 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
     assert (result.status, result.out) == (0, "then not\n")
     assert "was not allowed: nobody is there to ask" in result_of(model)
     assert "by the user" not in result_of(model)
-    assert "rejected (nobody was available to ask)" in result.err
+    assert "rejected (there was nobody to ask)" in result.err
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
     [
         ("user", "", False, "rejected (by the user)"),
         ("user", "Too dear.", False, "rejected (by the user): Too dear."),
-        ("user", NOBODY_TO_ASK, False, "rejected (nobody was available to ask)"),
+        ("user", NOBODY_TO_ASK, False, "rejected (there was nobody to ask)"),
         ("timeout", "Nobody decided.", False, "rejected (no decision was made in time)"),
         ("user", "", True, "rejected (by the user), with other arguments"),
     ],

@@ -76,7 +76,7 @@ def test_a_complete_reply_shows_no_notice(cli: Cli) -> None:
 
 def test_in_a_chat_the_next_message_continues(cli: Cli) -> None:
     result = cli("chat", steps=[CUT, " three."], typed="count\nContinue exactly where you stopped.\n")
-    assert "To continue, write: Continue exactly where you stopped." in result.err
+    assert "To continue, type: Continue exactly where you stopped." in result.err
     assert "atelier run" not in result.err
     assert result.out == "One, two,\n three.\n"
 

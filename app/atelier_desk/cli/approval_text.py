@@ -104,7 +104,7 @@ def outcome(asked: ApprovalRequest) -> str:
 def decision(status: str, decided_by: str, note: str = "", edited: bool = False) -> str:
     """A state and the reason for it; only a person's reason: the program's are for agents."""
     text = _(STATES[status]) if status in STATES else status
-    decider = N_("nobody was available to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
+    decider = N_("there was nobody to ask") if note == NOBODY_TO_ASK else DECIDERS.get(decided_by, "")
     if decider:
         text += f" ({_(decider)})"
     if edited:

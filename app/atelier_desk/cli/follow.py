@@ -242,7 +242,7 @@ class Follower:
             return
         words = continue_text(finish)
         if self._talking:
-            self._out.note(_("To continue, write: {text}", text=words), "warn")
+            self._out.note(_("To continue, type: {text}", text=words), "warn")
         else:
             command = f'atelier run --workflow {self._workflow_id} "{words}"'
             self._out.note(_("To continue: {command}", command=command), "warn")

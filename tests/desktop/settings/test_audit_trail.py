@@ -253,7 +253,7 @@ async def test_the_safe_commands_are_listed_searched_and_explained(trail: Trail,
     find("safe-filter").setText("lists commits oneline")
     assert shown() == ["git log"]
     assert table.item(0, 2).text() == "Only reads"
-    assert find("safe-options").text().startswith("git log · With these options: -")
+    assert find("safe-options").text().startswith("git log · allowed options: -")
     assert "--oneline" in find("safe-options").text()
     find("safe-filter").setText("curl")
     assert shown() == []

@@ -101,7 +101,10 @@ def _register_add(group: AddCommands) -> None:
         "--client-secret", metavar="SECRET", default="", help=_("secret of that client; stored in the keyring")
     )
     added.add_argument(
-        "--scopes", metavar="'A B'", default="", help=_("scopes to request at sign-in; default: those the server names")
+        "--scopes",
+        metavar="'A B'",
+        default="",
+        help=_("scopes to request at sign-in; default: those that the server asks for"),
     )
     added.add_argument(
         "--folder", metavar="DIR", default="", help=_("folder the program starts in; default: your home folder")

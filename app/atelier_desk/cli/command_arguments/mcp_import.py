@@ -23,7 +23,7 @@ def register(group: AddCommands) -> None:
         ),
     )
     read.add_argument("--workspace", metavar="DIR", action="append", help=_("also look in this folder (repeatable)"))
-    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these servers; without names, all"))
+    read.add_argument("--add", metavar="NAME", nargs="*", help=_("add these servers, or all if no name is given"))
     read.add_argument(
         "--value", metavar="NAME=VALUE", action="append", help=_("a value that a server needs (repeatable)")
     )

@@ -29,7 +29,7 @@ def register(add: AddCommands) -> None:
     search.add_argument("query", metavar="TEXT")
     _filters(search)
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("minimum relevance, 0 to 1"))
-    proposed = group.command("proposed", _("list the memories that agents propose for all workflows"))
+    proposed = group.command("proposed", _("list the memories that agents propose to share with all workflows"))
     add_id(proposed, "--workflow", "workflow", help=_("only this workflow"))
     limit(proposed, 20)
     ask = group.command("ask", _("let the model propose memories from a workflow's last turn"))

@@ -149,7 +149,8 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
             continue
         done.append({"id": each.id, "path": each.path, "error": ""})
         print_note(out, _("Kept: {path}", path=each.path) if kept else _("Discarded: {path}", path=each.path))
-    problems = (Note(_("Not undone: {reason}", reason=each["error"]), "warn") for each in failed)
+    not_done = N_("Not kept: {reason}") if kept else N_("Not discarded: {reason}")
+    problems = (Note(_(not_done, reason=each["error"]), "warn") for each in failed)
     return Result([*done, *failed], problems, status=FAILED if failed else OK)
 
 

@@ -85,7 +85,7 @@ class SafeCommands(QWidget):
             self.options.setText(_("No matching commands. Commands not listed here need approval."))
             return
         one = self.shown[row]
-        known = _("With these options: {options}", options=one.options) if one.options else _("Without options.")
+        known = _("allowed options: {options}", options=one.options) if one.options else _("no options allowed")
         self.options.setText(f"{one.name} · {known}")
 
     def _fit(self) -> None:

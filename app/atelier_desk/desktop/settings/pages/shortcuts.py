@@ -27,7 +27,7 @@ FIXED = (
     (N_("Answer a question: later"), "Esc"),
     (N_("Tasks: rename"), "F2"),
     (N_("Tasks: mark as done or not done"), "Space"),
-    (N_("Tasks: move"), "Alt+Up"),
+    (N_("Tasks: move up or down"), "Alt+Up"),
     (N_("Tasks, memories, reports: delete"), "Del"),
     (N_("Reports: save"), "Ctrl+S"),
 )
