@@ -78,6 +78,9 @@ class Team:
         await settle()
 
     async def send_event(self, number: int, kind: str, run_id: str = "ada", /, **data: Any) -> None:
+        """Feed one event; a commit that changes an approval reports that too."""
+        if approval_id := data.get("validation_id"):
+            self.bridge.changed.emit("approval", approval_id)
         await self.feed(event(number, kind, run_id, **data))
 
     def find(self, kind: type[Any], name: str) -> Any:
