@@ -17,14 +17,14 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def notices() -> Iterator[ModuleType]:
-    spec = importlib.util.spec_from_file_location("notices", ROOT / "packaging" / "notices.py")
+    spec = importlib.util.spec_from_file_location("third_party_notices", ROOT / "packaging" / "third_party_notices.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules["notices"] = module
+    sys.modules["third_party_notices"] = module
     spec.loader.exec_module(module)
     yield module
-    del sys.modules["notices"]
+    del sys.modules["third_party_notices"]
 
 
 @pytest.mark.parametrize(
