@@ -51,7 +51,8 @@ TEMPLATES: dict[str, str] = {
         "{provider} cannot be reached: there is no network route to {host} ({detail}). Is this computer online?"
     ),
     "unreachable": N_(
-        "{provider} does not answer at {url} ({detail}). Check that the server is running and that the address is correct."
+        "{provider} does not answer at {url} ({detail}). Check that the server is running and that the "
+        "address is correct."
     ),
     "tls": N_(
         "{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."
