@@ -105,7 +105,7 @@ def test_the_list_is_searched_by_name_and_message_text(open_app: OpenApp) -> Non
     app.find("search-field", QLineEdit).clear()
     app.until_row("workflow-list", "Pears")
     app.type("search-field", "ferry")
-    app.until_row("workflow-list", "Apples: The ferry leaves at nine.")
+    app.until_row("workflow-list", "The ferry leaves at nine.")
     app.press("search-field", Qt.Key.Key_Down)
     app.press("workflow-list", Qt.Key.Key_Return)
     app.until_reply("The ferry leaves at nine.")

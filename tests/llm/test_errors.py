@@ -185,8 +185,8 @@ def test_a_missing_model_and_a_wrong_address_are_distinguished() -> None:
     assert "big-model" in str(
         error(404, {"error": {"message": "The model `big-model` does not exist", "code": "model_not_found"}})
     )
-    assert "base URL" in str(error(404, b"404 page not found"))
-    assert "base URL" in str(error(501, b"Not Implemented"))
+    assert "Check the address" in str(error(404, b"404 page not found"))
+    assert "Check the address" in str(error(501, b"Not Implemented"))
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ TEMPLATES: dict[str, str] = {
     ),
     "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
     "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
-    "address": N_("{provider} has no such page: {url} ({detail}). Check the base URL of the provider."),
+    "address": N_("{provider} has no such page: {url} ({detail}). Check the address of the provider."),
     "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
     "rate_limited_until": N_("{provider} limits the number of requests ({detail}). Try again after {moment}."),
@@ -45,14 +45,14 @@ TEMPLATES: dict[str, str] = {
     "timeout": N_("{provider} did not answer in time ({detail})."),
     "offline": N_(
         "{provider} cannot be reached: {host} is not found ({detail}). Is this computer online? If it is, check the "
-        "base URL."
+        "address."
     ),
     "no_network": N_(
         "{provider} cannot be reached: there is no network route to {host} ({detail}). Is this computer online?"
     ),
     "unreachable": N_(
-        "{provider} does not answer at {url} ({detail}). Check that the server is running and that the base "
-        "URL is correct."
+        "{provider} does not answer at {url} ({detail}). Check that the server is running and that the "
+        "address is correct."
     ),
     "tls": N_(
         "{provider} does not speak TLS at {url} ({detail}). Try the same address with http:// instead of https://."
@@ -88,7 +88,7 @@ TEMPLATES: dict[str, str] = {
     ),
     "redirect": N_("{provider} redirects requests for {url} to {location}. Enter that address instead."),
     "web_page": N_(
-        "{provider} answers with a web page at {url}: this is not the address of a model server. Check the base URL."
+        "{provider} answers with a web page at {url}: this is not the address of a model server. Check the address."
     ),
     "server_error": N_("{provider} had an internal error ({detail})."),
     "bad_response": N_("{provider} sent an invalid answer ({detail})."),

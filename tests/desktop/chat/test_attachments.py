@@ -489,3 +489,7 @@ def test_chips_of_every_kind_have_a_text(qtbot: QtBot) -> None:
     assert chips.buttons[0].text().endswith("…")
     chips.natural_width(2_000)
     assert chips.buttons[0].text() == "a && b.txt · 2\u202fkB · excerpt: 500 of 2,000 characters"
+    for entry in entries:
+        alone = AttachedChips([entry], TranscriptHost(), frame)
+        alone.fit(alone.natural_width(2_000))
+        assert not alone.buttons[0].text().endswith("…"), "complete in a bubble as wide as the chip"

@@ -70,6 +70,15 @@ def test_the_one_column_view_marks_changed_words_and_colours_syntax(view: DiffVi
     assert colours(view.inline, 4)["two"] == tokens.ok_text
 
 
+def test_the_heading_of_a_deleted_or_new_file_names_its_first_line(view: DiffView) -> None:
+    for diff in ("@@ -1 +0,0 @@\n-old", "@@ -0,0 +1 @@\n+new"):
+        view.show_diff(diff)
+        view.set_mode("inline")
+        assert view.text.split("\n")[0] == "Line 1"
+        view.set_mode("side")
+        assert [text.toPlainText().split("\n")[0] for text in (view.left, view.right)] == ["Line 1", "Line 1"]
+
+
 def test_side_by_side_matching_lines_are_level(view: DiffView, qtbot: QtBot) -> None:
     view.set_mode("side")
     assert (view.side_by_side, view.inline.isVisible(), view.left.isVisible()) == (True, False, True)

@@ -359,6 +359,18 @@ async def test_the_buttons_stay_visible_however_long_the_content(scene: MakeScen
         assert s.find(name).width() >= s.find(name).minimumSizeHint().width(), name
 
 
+async def test_the_wider_yes_says_everything_in_a_narrow_french_card(scene: MakeScene) -> None:
+    set_language("fr")
+    theme().set_scale(150)
+    s = scene(asks(tool="edit_file", section="file_ops", operation="", lineage=LINEAGE, agent_name="Accountant"), 360)
+    await settle(30)
+    button = s.find("approval-run")
+    assert " ".join(button.text().split("\n")) == button.accessibleName()
+    assert button.text().count("\n") == 1
+    assert button.width() >= button.sizeHint().width()
+    assert button.height() >= button.sizeHint().height() > s.find("approval-reject").height()
+
+
 async def test_no_scroll_bar_appears_and_disappears_endlessly(scene: MakeScene) -> None:
     """With on-demand scroll bars Qt resizes endlessly at some widths, until the stack overflows.
 

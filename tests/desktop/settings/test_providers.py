@@ -6,17 +6,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
+from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.errors import ConflictError
-from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig, ProviderHealth
+from atelier_desk.domain.provider import KeyPlace, KeyState, ModelInfo, ProviderConfig, ProviderHealth
 from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
@@ -129,6 +129,42 @@ async def test_a_missing_key_is_never_shown_as_saved(page: Any, find: Find, atel
         assert find("provider-key").placeholderText() == hint
         assert page.window().focusWidget() is find("provider-key")
         assert find("provider-forget-key").isHidden() is not can_forget
+
+
+def in_view(page: Any, widget: QWidget) -> bool:
+    """Whether a widget is completely in the visible part of its page."""
+    return bool(
+        page.area.viewport().rect().contains(QRect(widget.mapTo(page.area.viewport(), QPoint()), widget.size()))
+    )
+
+
+async def test_the_key_field_that_an_error_card_opens_is_in_view_in_a_low_window(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
+    page.window().resize(900, 420)
+    atelier.set("providers", "list", [ProviderConfig(name=f"Server {number}", kind="mistral") for number in range(4)])
+    page.show_item("Server 2")
+    await settle()
+    qtbot.waitUntil(lambda: in_view(page, find("provider-key")))
+    page.busy.note("Server 2 needs its API key again. " * 12, "warn")
+    qtbot.waitUntil(lambda: page.busy.height() > 30 and in_view(page, find("provider-key")))
+
+
+async def test_the_offer_to_use_a_new_provider_is_in_view_after_saving(
+    page: Any, find: Find, atelier: Engine, qtbot: QtBot
+) -> None:
+    page.window().resize(900, 420)
+    agents = [Agent(id="a", config=AgentConfig(name="Assistant", provider="local", model="starter"))]
+    atelier.set("agents", "of_default_model", agents)
+    page.begin("mistral", "Mistral", "https://api.mistral.ai/v1")
+    atelier.set("providers", "models", [ModelInfo(provider="Mistral", name="large")])
+    names = ("Mistral", "One", "Two", "Three")
+    atelier.set("providers", "list", [ProviderConfig(name=name, kind="mistral") for name in names])
+    page.area.verticalScrollBar().setValue(0)
+    find("provider-save").click()
+    await settle()
+    assert find("provider-use").text() == "Use large for Assistant"
+    qtbot.waitUntil(lambda: in_view(page, find("provider-use")))
 
 
 async def test_the_heading_of_a_new_provider_follows_the_language(page: Any) -> None:

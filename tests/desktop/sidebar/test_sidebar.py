@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.sidebar.list_model import group_of, state_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
+from atelier_desk.desktop.widgets.date_format import short_day
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.workflows import Listing
@@ -195,7 +196,12 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_match(qt
     model = column.sidebar.model
     assert rows(model) == ["Workflows", "a", "Messages", "m1", "m2"]
     assert {each.id for each in model.workflows} == {"p", "a", "b", "c", "d"}  # the palette still has all of them
-    assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == "Herons: …a heron stands still x y …"
+    assert model.index(3).data(Qt.ItemDataRole.AccessibleTextRole) == (
+        f"Herons, {short_day(utc_now())}, …a heron stands still x y …"
+    )
+    painted = [column.sidebar.list.list_row(model.index(number)) for number in (1, 3)]
+    assert [row.needle for row in painted] == ["heron", "heron"]  # bold in titles and excerpts
+    assert (painted[1].end, painted[1].lines) == (short_day(utc_now()), ("…a heron stands still x y …",))
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
     qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Return)

@@ -219,6 +219,24 @@ def test_searched_text_is_bold(
     assert found == bold
 
 
+def test_a_narrow_excerpt_shown_from_its_beginning_has_no_ellipsis_there(
+    listed: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted: list[str] = []
+    draw = row_paint._draw_formed
+    monkeypatch.setattr(
+        row_paint,
+        "_draw_formed",
+        lambda painter, place, text, *more: (painted.append(text), draw(painter, place, text, *more)),
+    )
+    for excerpt, beginning in (("Remember the harbour in spring", "Remember"), ("x" * 30 + " harbour", "…x")):
+        view = listed(ListRow("Title", lines=(excerpt,), needle="harbour"))
+        view.resize(150, view.height())
+        painted.clear()
+        picture(view, 0)
+        assert painted[0].startswith(beginning)
+
+
 def test_a_title_that_does_not_fit_is_elided_at_its_end_and_a_name_in_its_middle(
     listed: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -122,7 +122,8 @@ class DiffText(CodeText):
         row = self._rows[place]
         if row.kind != "hunk":
             return row.text
-        line = row.new if "new" in self._columns else row.old
+        shown = row.new if "new" in self._columns else row.old
+        line = shown or row.old or row.new  # 0 on the side of an empty file
         return _("Line {number}", number=line) + (f" · {row.text}" if row.text else "")
 
     @property

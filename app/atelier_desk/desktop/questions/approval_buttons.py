@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QFontMetrics, QKeyEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from atelier_desk.desktop.questions import approval_text as wording
@@ -110,8 +110,8 @@ class ApprovalButtons(QWidget):
         full = self._width - theme().px(PADDING)
         for button, text in self._texts.items():
             shown = visible(text)
-            # What is allowed for how long stays readable: another line, and only a text wider than that is shortened.
-            cut = button.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideMiddle, full) if full > 0 else shown
+            # What is allowed for how long stays readable: a row of its own, then two lines, then shortened lines.
+            cut = _fitted(shown, button.fontMetrics(), full) if full > 0 else shown
             if button.text() != cut:
                 button.setText(cut)
             if button is self.run:
@@ -125,6 +125,16 @@ class ApprovalButtons(QWidget):
             and self.unsettled > 0
             and _presses(event)
         )
+
+
+def _fitted(text: str, metrics: QFontMetrics, width: int) -> str:
+    """A text in one line of ``width`` pixels, or in two balanced ones, each shortened in the middle if needed."""
+    lines = [text]
+    words = text.split(" ")
+    if metrics.horizontalAdvance(text) > width and len(words) > 1:
+        halves = [(" ".join(words[:i]), " ".join(words[i:])) for i in range(1, len(words))]
+        lines = list(min(halves, key=lambda pair: max(map(metrics.horizontalAdvance, pair))))
+    return "\n".join(metrics.elidedText(line, Qt.TextElideMode.ElideMiddle, width) for line in lines)
 
 
 def _presses(event: QKeyEvent) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Unpack
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.pane_base import toast
@@ -29,6 +30,7 @@ from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import Item
+from atelier_desk.desktop.widgets.focus_in_view import FocusInView
 from atelier_desk.desktop.widgets.language_theme_bindings import BoundText, Text
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
@@ -74,6 +76,7 @@ class SettingsPage(QWidget):
         self.area.setFrameShape(QFrame.Shape.NoFrame)
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        FocusInView(self.area)
         self._outer = fill(QVBoxLayout(self), (self.area, 1), margins=(0, 0, 0, 0), spacing=0)
         content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
@@ -275,8 +278,14 @@ class SettingsPage(QWidget):
             self.reload()
 
     def reveal(self, widget: QWidget) -> None:
-        """Scroll to a widget of this page."""
-        self.area.ensureWidgetVisible(widget, 24, 48)
+        """Scroll to a widget of this page, again once parts that have just appeared have their places."""
+
+        def scroll() -> None:
+            if isValid(widget):
+                self.area.ensureWidgetVisible(widget, 24, 48)
+
+        scroll()
+        QTimer.singleShot(0, self, scroll)
 
     def _restyle(self) -> None:
         for field in self._fields:

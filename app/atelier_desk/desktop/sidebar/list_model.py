@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QAbstractListModel, QMimeData, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from atelier_desk.desktop.chat.markdown.plain_text import excerpt_line
-from atelier_desk.desktop.widgets.date_format import locale
+from atelier_desk.desktop.widgets.date_format import locale, short_day
 from atelier_desk.desktop.widgets.hover_freeze import moved
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import _, ngettext
@@ -53,11 +53,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class SearchMatch:
-    """Search results: workflows by title, messages by text; ``cut``: there are more messages than loaded."""
+    """Search results for ``needle``: workflows by title, messages by text; ``cut``: not all messages are loaded."""
 
     titles: Sequence[Workflow] = ()
     messages: Sequence[SearchHit] = ()
     cut: bool = False
+    needle: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,9 +197,10 @@ class WorkflowModel(QAbstractListModel):
     def show(self, shown: ListState) -> None:
         """Replace everything; changed rows are updated in place, so that selection and editor stay."""
         rows = rows_of(shown, self._today())
+        sought = shown.found is not None and shown.found != self._shown.found
         self._shown = shown
         if [_identity(row) for row in rows] == [_identity(row) for row in self._rows]:
-            changed = [i for i, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if old != new]
+            changed = [i for i, (old, new) in enumerate(zip(self._rows, rows, strict=True)) if sought or old != new]
             self._rows = rows
             for i in changed:
                 self.dataChanged.emit(self.index(i), self.index(i))
@@ -331,7 +333,7 @@ def _spoken(row: Row) -> str:
         state = state_text(row.workflow, row.workflow.unread)
         return f"{row.workflow.name}, {state}" if state else row.workflow.name
     if row.hit is not None:
-        return _("{name}: {text}", name=row.hit.workflow_name, text=excerpt_text(row.hit))
+        return ", ".join((row.hit.workflow_name, short_day(row.hit.at), excerpt_text(row.hit)))
     if not row.fold:
         return row.heading
     count = ngettext("{n} workflow", "{n} workflows", row.count)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from atelier_desk.desktop.sidebar.list_model import ARCHIVE, ROW, Index, ListState, Row, WorkflowModel, excerpt_text
 from atelier_desk.desktop.theme import mark
+from atelier_desk.desktop.widgets.date_format import short_day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate
 from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
 from atelier_desk.domain import limits
@@ -134,6 +135,8 @@ class WorkflowListView(QListView):
         The workflow in view is marked regardless of the selection; with several selected, each has a check mark.
         """
         row: Row = index.data(ROW)
+        found = self.rows.shown.found
+        needle = found.needle if found is not None else ""
         if row.fold:
             icon = "archive" if row.fold == ARCHIVE else "folder" if row.closed else "folder-open"
             arrow = "chevron-right" if row.closed else "chevron-down"
@@ -142,7 +145,14 @@ class WorkflowListView(QListView):
                 row.heading, end=str(row.count), icon=icon, weight=500, marks=(arrow,), marked=False, framed=framed
             )
         if row.hit is not None:
-            return ListRow(row.hit.workflow_name, facts=excerpt_text(row.hit), weight=500, marked=False)
+            return ListRow(
+                row.hit.workflow_name,
+                end=short_day(row.hit.at),
+                lines=(excerpt_text(row.hit),),
+                needle=needle,
+                weight=500,
+                marked=False,
+            )
         workflow = row.workflow
         if workflow is None:
             return ListRow(heading=row.heading)
@@ -151,6 +161,7 @@ class WorkflowListView(QListView):
         waiting = workflow.pending_questions + workflow.pending_approvals
         return ListRow(
             workflow.name,
+            needle=needle,
             icon="check" if ticked else "pin" if workflow.pinned else "message-square",
             role="accent" if ticked or shown else "muted",
             colour="muted" if workflow.archived and not shown else "text",

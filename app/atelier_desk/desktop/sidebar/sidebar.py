@@ -174,14 +174,12 @@ class Sidebar(QWidget):
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
-        self._show(
-            replace(self.model.shown, found=SearchMatch(titles, before.messages if before is not None else ())),
-            searching=True,
-        )
+        earlier = before.messages if before is not None else ()
+        self._show(replace(self.model.shown, found=SearchMatch(titles, earlier, needle=needle)), searching=True)
         hits = await workflows.search(needle, self._hits) if len(needle) >= MIN_SEARCH_LENGTH else []
         self._more |= self._hits <= len(hits) < LIST_MAX
         messages = [each for each in hits if each.kind == "message"]
-        self._show(replace(self.model.shown, found=SearchMatch(titles, messages, cut=len(hits) >= LIST_MAX)))
+        self._show(replace(self.model.shown, found=SearchMatch(titles, messages, len(hits) >= LIST_MAX, needle)))
 
     def _show(self, shown: ListState, *, searching: bool = False) -> None:
         self._latest, view = shown, self.list

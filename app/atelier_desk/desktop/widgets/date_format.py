@@ -7,9 +7,10 @@ from datetime import date, datetime
 from PySide6.QtCore import QDate, QLocale
 
 from atelier_desk.support.i18n import language
+from atelier_desk.support.number_format import day as short_date
 from atelier_desk.support.number_format import moment
 
-__all__ = ["day", "locale", "moment", "short_moment"]
+__all__ = ["day", "locale", "moment", "short_day", "short_moment"]
 
 
 def locale() -> QLocale:
@@ -24,5 +25,14 @@ def day(value: date) -> str:
 
 def short_moment(value: datetime) -> str:
     """The time if today, else date and time."""
+    return _time_today(value) or moment(value)
+
+
+def short_day(value: datetime) -> str:
+    """The time if today, else only the date, where there is no room for both."""
+    return _time_today(value) or short_date(value.astimezone())
+
+
+def _time_today(value: datetime) -> str:
     local = value.astimezone()
-    return local.strftime("%H:%M") if local.date() == datetime.now().astimezone().date() else moment(value)
+    return local.strftime("%H:%M") if local.date() == datetime.now().astimezone().date() else ""

@@ -50,7 +50,8 @@ def draw_marked(painter: QPainter, line: QRect, text: str, needle: str, shape: F
     metrics = shape.metrics
     found = word_places(text, needle)
     if found and metrics.horizontalAdvance(text[: found[0][1]]) > line.width() - 40:
-        text = "…" + text[max(0, found[0][0] - BEFORE) :]
+        start = max(0, found[0][0] - BEFORE)
+        text = ("…" if start else "") + text[start:]
         found = word_places(text, needle)
     shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, line.width())
     form = QTextCharFormat()

@@ -81,7 +81,7 @@ def checked_base_url(url: str) -> str:
     if not usable or not clean:
         raise UsageError(
             N_(
-                "The base URL must look like https://host:port/path, without a user name, password or query; "
+                "The address must look like https://host:port/path, without a user name, password or query; "
                 "the key and the API version have their own fields."
             ),
             code="base_url",

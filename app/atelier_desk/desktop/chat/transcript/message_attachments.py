@@ -32,6 +32,9 @@ _HIGH = 110
 _WIDE = 220
 """Maximum width of a chip's name in pixels at 100 %."""
 
+_SPARE = 8
+"""Pixels at 100 % between the icon and the text of a chip."""
+
 
 class AttachedChips(QWidget):
     """``attached-chips``: one button per attachment."""
@@ -65,6 +68,7 @@ class AttachedChips(QWidget):
         """The preferred width, at most ``most`` pixels."""
         self._write(most)
         needed = sum(button.sizeHint().width() for button in self.buttons) + 4 * (len(self.buttons) - 1)
+        needed += theme().px(_SPARE)
         return min(most, needed)
 
     def fit(self, width: int) -> int:
@@ -81,7 +85,7 @@ class AttachedChips(QWidget):
                 button.setText("")
                 around = button.sizeHint().width()
                 shown = button.fontMetrics().elidedText(
-                    words, Qt.TextElideMode.ElideRight, width - around - theme().px(8)
+                    words, Qt.TextElideMode.ElideRight, width - around - theme().px(_SPARE)
                 )
                 button.setText(shown.replace("&", "&&"))
 

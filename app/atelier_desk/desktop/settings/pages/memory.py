@@ -51,10 +51,10 @@ REMEMBERED = Section(
     N_("What agents remember"),
     Toggle(
         "memories_ask",
-        N_("Ask me at the end of a run"),
+        N_("Ask before keeping a memory"),
         N_(
             "A memory that an agent proposes for all workflows applies only to its own workflow until you "
-            "approve it in the card shown at the end of the run."
+            "approve it in the card that appears at once."
         ),
         "memory-ask",
     ),

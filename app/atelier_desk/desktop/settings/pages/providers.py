@@ -135,6 +135,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self.key_note = KeyNote(self.bridge, "provider", self)
         self.key_note.variable_requested.connect(self.form.env.setFocus)
         self._users: list[Agent] = []
+        self._just_saved = False
+        """A new provider was saved, and the offer to use it has not been shown yet."""
         self.use_model = self.button(
             "provider-use", self._use_words, self._use_model, name=lambda: self._use_words() or _("Model")
         )
@@ -294,6 +296,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         there = info is not None and used is not None and (used.provider, used.model) != (info.provider, info.name)
         bind_text(self.use_model)
         self.use_model.setVisible(there)
+        if there and self._just_saved:
+            self.reveal(self.use_model)
+            self._just_saved = False
 
     def _use_model(self) -> None:
         info, words = self._proposed(), self._use_words()
@@ -338,6 +343,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         super().changed()
 
     def show_stored(self) -> None:
+        self._just_saved = False
         self.use_found.hide()
         super().show_stored()
 
@@ -390,6 +396,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if not self.adding and config.name != self.chosen:
             await self.bridge.engine.providers.rename(self.chosen, config.name)
         await self.bridge.engine.providers.save(config, new=self.adding)
+        self._just_saved = self.adding
         persistent = await self.bridge.engine.providers.set_key(config.name, key) if key else True
         persistent = (
             await self.bridge.engine.providers.set_headers(config.name, secrets) if secrets else True
