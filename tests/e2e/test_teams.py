@@ -284,9 +284,9 @@ def test_a_team_goes_step_by_step(open_app: OpenApp, server: ModelServer) -> Non
     app.wait_done()
     assert announced == [
         "Next: Ada calls its model.",
-        "Next: Ada runs Sub-agent.",
+        "Next: Ada runs “Sub-agent”.",
         "Next: Eve calls its model.",
-        "Next: Eve runs Calculator.",
+        "Next: Eve runs “Calculator”.",
         "Next: Eve calls its model.",
         "Next: Ada calls its model.",
     ]
