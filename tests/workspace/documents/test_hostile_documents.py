@@ -185,10 +185,12 @@ def test_nested_content_is_read_once(what: str) -> None:
 
 
 def test_an_unclosed_rtf_picture_is_read_quickly() -> None:
-    data = b"{\\rtf1 " + (b"abcdef 12345 " * 39 + b"z") * 20_000
+    data = b"{\\rtf1 " + (b"abcdef 12345 " * 39 + b"z") * 8_000
     began = time.process_time()
     assert tried("a.rtf", data).startswith("abcdef 12345")
-    assert time.process_time() - began < 10  # a minute, when the same characters are scanned again from each of them
+    assert (
+        time.process_time() - began < 6
+    )  # ten seconds or more, when the same characters are scanned again from each of them
 
 
 def test_running_out_of_memory_ends_only_the_worker_process() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.time_format import duration
@@ -145,7 +146,7 @@ class Busy(QWidget):
         self.stop.hide()
 
     def _done(self, task: asyncio.Task[object]) -> None:
-        if task is not self._task:
+        if task is not self._task or not isValid(self):  # closed with its window while the task was cancelled
             return
         self._task = None
         if task.cancelled():

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, read_text
@@ -158,6 +159,8 @@ class ChatImportDialog(QDialog):
             self.busy.set_progress(self._read[0] * 1000 // self._read[1], 1000)
 
     def _ended(self) -> None:
+        if not isValid(self):
+            return
         self._timer.stop()
         self._enable()
         (self.list if self._preview is not None else self.close_).setFocus()

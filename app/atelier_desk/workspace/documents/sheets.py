@@ -8,8 +8,6 @@ from datetime import date, datetime, time
 from io import BytesIO
 from typing import Any
 
-from openpyxl import load_workbook
-
 from atelier_desk.workspace.documents.markdown_output import COLUMNS, Lines, heading, table
 from atelier_desk.workspace.documents.xml_archive import opened
 
@@ -18,6 +16,8 @@ def lines(data: bytes) -> Lines:
     """Yield lines for ``gathered``. A cell is its last computed value, or its formula if it was never computed."""
     opened(data).close()
     sys.modules.setdefault("numpy", None)  # type: ignore[arg-type]  # not needed, and would exceed the memory limit
+    from openpyxl import load_workbook
+
     values, formulas = (
         load_workbook(BytesIO(data), read_only=True, data_only=each, keep_links=False) for each in (True, False)
     )
