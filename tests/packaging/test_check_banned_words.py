@@ -51,7 +51,3 @@ def test_an_exception_covers_one_module_and_is_reported_when_unneeded(
         "new.py:1",
         "packaging/banned_names.txt",
     ]
-
-
-def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
-    assert load("check_banned_words").problems() == []

@@ -87,7 +87,3 @@ def test_unlisted_cases_and_unneeded_entries_are_reported(
     assert [each.partition(": ")[0] for each in module.problems(tmp_path)] == [
         "engine/a.py:5", "engine/a.py:2", "cli", "web", "engine/gone.py:f", "engine/gone.py:P",
     ]  # fmt: skip
-
-
-def test_the_program_passes(load: Load) -> None:
-    assert load("check_forwarding").problems() == []

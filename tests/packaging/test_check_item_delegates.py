@@ -35,7 +35,3 @@ def test_an_unlisted_module_and_an_unneeded_entry_are_reported(
         tmp_path, {"desktop/listed.py": "so", "desktop/plain.py": "so", "desktop/gone.py": "so"}
     )
     assert [each.partition(": ")[0] for each in found] == ["desktop/new.py:2", "desktop/gone.py", "desktop/plain.py"]
-
-
-def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
-    assert load("check_item_delegates").problems() == []

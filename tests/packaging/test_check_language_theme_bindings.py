@@ -38,7 +38,3 @@ def test_a_package_over_its_allowance_and_an_unneeded_allowance_are_reported(
     assert [each.partition(": ")[0] for each in problems(tmp_path, {"old/": (1, "so"), "panes/": (1, "so")})] == [
         "desktop/old/"
     ]
-
-
-def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
-    assert load("check_language_theme_bindings").problems() == []

@@ -49,7 +49,3 @@ def test_unlisted_places_tips_and_unneeded_entries_are_reported(
     found = load("check_plain_text_widgets").problems(tmp_path, {"listed.py": "so", "gone.py": "so"})
     places = [each.partition(": ")[0] for each in found]
     assert places == ["desktop/listed.py:2", "desktop/new.py:1", "desktop/gone.py"]
-
-
-def test_the_program_passes(load: Callable[[str], ModuleType]) -> None:
-    assert load("check_plain_text_widgets").problems() == []
