@@ -125,10 +125,10 @@ $(PEERS)/.ready: tests/bench/peers/requirements.txt tests/bench/peers/constraint
 # once: more than one only shows that they work.
 bench: setup peers
 	@mkdir -p $(OUT)/bench
-	@ls tests/bench/bench_*.py | xargs -n 1 basename -s .py | xargs -P $(or $(JOBS),1) -I {} sh -c '\
-	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m tests.bench.{} $(if $(QUICK),--quick) \
-	    --json $(OUT)/bench/{}.json > $(OUT)/bench/{}.txt 2>&1; \
-	  status=$$?; echo "== {}"; cat $(OUT)/bench/{}.txt; exit $$status'
+	@ls tests/bench/bench_*.py | xargs -P $(or $(JOBS),1) -n 1 sh -c 'name=$$(basename "$$0" .py); \
+	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) \
+	    --json "$(OUT)/bench/$$name.json" > "$(OUT)/bench/$$name.txt" 2>&1; \
+	  status=$$?; echo "== $$name"; cat "$(OUT)/bench/$$name.txt"; exit $$status'
 
 # Build a data folder like after a year of use, through the engine: takes hours and about 2 GB below OUT. `bench` runs
 # a shorter form.
