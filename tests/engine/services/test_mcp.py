@@ -437,7 +437,7 @@ async def test_the_parts_of_an_address_are_completed_with_the_servers_suggestion
         (found,) = await atelier.attachments.find("file of a repo")
         assert (found.needs, found.may) == (("owner", "path", "rev"), ("rev",))
         uri = known.uri
-        with pytest.raises(UsageError, match="plain needs path"):
+        with pytest.raises(UsageError, match="plain needs values for: path"):
             await atelier.mcp.content.fill("plain", uri, {"owner": "ada", "path": " "})
         with pytest.raises(UsageError, match="has no part x"):
             await atelier.mcp.content.fill("plain", uri, {"x": "1"})
