@@ -6,6 +6,7 @@ import asyncio
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -300,7 +301,8 @@ async def test_what_a_killed_backup_left_is_deleted_at_the_next_start(
     folder = datadir.backups if where == "backups" else tmp_path / "elsewhere"
     ended = await asyncio.to_thread(run, "backup-until-killed", datadir.root, folder / "mine.zip", share)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
-    assert [path.name for path in folder.iterdir()] == [".mine.zip.tmp"], "an unverified file is not called a backup"
+    [left] = folder.iterdir()
+    assert re.fullmatch(r"\.mine\.zip\..+\.tmp", left.name), "an unverified file is not called a backup"
     async with await Store.open(datadir.database):
         assert not list(folder.iterdir())
         assert not list(datadir.root.glob("*ing-*"))
@@ -378,7 +380,19 @@ async def test_a_disk_that_fills_up_during_a_backup_says_what_the_backup_needs(
     assert (caught.value.code, caught.value.params["path"]) == ("disk_full", tmp_path / "one.zip")
     assert caught.value.params["free_mb"] == 4, "the unfinished file is deleted"
     assert caught.value.params["needed_mb"] == (3_000_000 + MIN_FREE_BYTES) // 1_000_000
-    assert not (tmp_path / ".one.zip.tmp").exists()
+    assert not list(tmp_path.glob(".one.zip.*"))
+
+
+async def test_backups_with_one_target_at_once_do_not_write_into_one_file(datadir: DataDir, tmp_path: Path) -> None:
+    target = tmp_path / "one.zip"
+    async with await Store.open(datadir.database) as store:
+        done = await asyncio.gather(
+            *(backup.create(store, datadir, target) for _number in range(3)), return_exceptions=True
+        )
+        assert any(isinstance(each, BackupInfo) for each in done)
+        assert all(isinstance(each, BackupInfo | ConflictError) for each in done), done
+        await verify(target, datadir.root)
+    assert not list(tmp_path.glob(".one.zip.*"))
 
 
 async def test_what_a_killed_verification_unpacked_is_deleted_at_the_next_start(datadir: DataDir) -> None:

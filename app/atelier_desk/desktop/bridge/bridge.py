@@ -4,7 +4,7 @@
 one pending wake-up signal; they are drained at 30 Hz and coalesced, so a thousand tokens become thirty events per
 streaming run.
 
-asyncio and logging are imported on first use: the window is painted before that.
+The classes of stream events are imported on first use: the window is painted before that.
 """
 
 from __future__ import annotations

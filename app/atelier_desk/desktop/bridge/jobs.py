@@ -1,7 +1,4 @@
-"""Background jobs of the window: kept alive, cancelled with their owner, errors reported.
-
-asyncio and logging are imported on first use: the window is painted before that.
-"""
+"""Background jobs of the window: kept alive, cancelled with their owner, errors reported."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
@@ -29,8 +30,9 @@ async def until_verified(target: Path, root: Path, now: datetime) -> AsyncIterat
     Raises:
         StorageError: as in the block, about ``target``; or a file cannot be written or renamed.
     """
-    file = target.with_name(f".{target.name}{SUFFIX}")
-    note = root / f"{NOTE}{stamp_of(now)}"
+    unique = f"{stamp_of(now)}-{secrets.token_hex(4)}"  # two backups with one target must not write into one file
+    file = target.with_name(f".{target.name}.{unique}{SUFFIX}")
+    note = root / f"{NOTE}{unique}"
     named = False
     try:
         await shielded(_note, note, file)
