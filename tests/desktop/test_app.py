@@ -199,6 +199,26 @@ def test_pydantic_is_fully_imported_before_a_second_thread_imports_it(tmp_path: 
     assert done.stdout.split() == ["whole"], done.stderr
 
 
+def test_the_first_paint_makes_no_classes_of_qt_that_it_does_not_show(tmp_path: Path) -> None:
+    """Qt's binding makes a class with its enums when it is imported: those of QStyle take 2 % of this time."""
+    program = (
+        "import os, sys\n"
+        "from atelier_desk.desktop import app\n"
+        "from PySide6 import QtWidgets\n"
+        "def painted():\n"
+        "    made = {'QStyle', 'QStylePainter', 'QComboBox', 'QSpinBox', 'QAbstractItemView'} & {*vars(QtWidgets)}\n"
+        "    loaded = {'html', 'pydantic', 'atelier_desk.engine.atelier'} & {*sys.modules}\n"
+        "    print('painted', *made, *loaded, flush=True)\n"
+        "    os._exit(0)\n"
+        "from pathlib import Path\n"
+        "app.main(Path(sys.argv[1]), [], painted=painted)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.split() == ["painted"], done.stderr
+
+
 def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
     qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

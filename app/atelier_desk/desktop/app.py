@@ -20,7 +20,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge.bridge import Bridge, Opener
-from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
 from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.system.crash_handler import CrashHandler
@@ -250,6 +249,8 @@ class Program(QObject):
     @staticmethod
     async def _clear_left() -> None:
         """Delete browser files left by a killed program, and return the memory used for starting up."""
+        from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
+
         await asyncio.to_thread(clear_left)
         await asyncio.to_thread(malloc_tuning.trim)
 

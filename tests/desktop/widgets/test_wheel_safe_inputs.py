@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QPushButton,
     QScrollArea,
     QStyleOptionComboBox,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
@@ -24,7 +23,7 @@ from pytestqt.qtbot import QtBot
 import atelier_desk.desktop
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import bind_text
-from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox, SearchField, Slider, SpinBox
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox, Slider, SpinBox
 from tests.support.mouse_wheel import turn_over, value
 
 PLAIN = {
@@ -134,18 +133,6 @@ def test_every_input_of_the_window_is_of_these_classes() -> None:
             named = [node.func] if isinstance(node, ast.Call) else node.bases if isinstance(node, ast.ClassDef) else []
             found += [f"{path.name}: {each.id}" for each in named if isinstance(each, ast.Name) and each.id in PLAIN]
     assert found == []
-
-
-def test_the_magnifier_of_a_search_field_grows_with_its_text(qtbot: QtBot) -> None:
-    field = SearchField()
-    qtbot.addWidget(field)
-    lens = field.findChild(QToolButton)
-    assert lens is not None
-    assert lens.iconSize().width() == 16
-    theme().set_scale(200)
-    assert lens.iconSize().width() == 32
-    assert field.textMargins().left() >= 32, "the text begins after it"
-    theme().set_scale(100)
 
 
 def test_a_combo_box_is_named_by_a_label_for_screen_readers_of_linux(qtbot: QtBot) -> None:

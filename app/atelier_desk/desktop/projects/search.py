@@ -17,8 +17,9 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import made
+from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.desktop.widgets.search_result_list import SearchList
-from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, SearchField
+from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.project import Entity, EntityKind, Project, ProjectHit
 from atelier_desk.presentation.project_text import KIND_WORDS, place_word
 from atelier_desk.support.i18n import N_, _, ngettext

@@ -34,7 +34,7 @@ from atelier_desk.desktop.widgets.focus_in_view import FocusInView
 from atelier_desk.desktop.widgets.language_theme_bindings import BoundText, Text
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
-from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
+from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:

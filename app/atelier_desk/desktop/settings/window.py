@@ -26,8 +26,8 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter_key import EnterPresses
+from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.desktop.widgets.text_matching import plain
-from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
 from atelier_desk.support.i18n import N_, _, in_every_language, ngettext
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate
-from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
+from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.support.i18n import N_, _
 

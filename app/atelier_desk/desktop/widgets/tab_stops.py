@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from PySide6 import QtWidgets
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QAbstractItemView, QToolButton, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 
 def tab_stops(within: QWidget) -> list[QWidget]:
@@ -37,4 +38,4 @@ def entrance(part: QWidget) -> QWidget:
     stops = [
         each for each in usable if each.focusPolicy() & Qt.FocusPolicy.TabFocus and not isinstance(each, QToolButton)
     ]
-    return next((each for each in stops if isinstance(each, QAbstractItemView)), stops[0] if stops else part)
+    return next((each for each in stops if isinstance(each, QtWidgets.QAbstractItemView)), stops[0] if stops else part)

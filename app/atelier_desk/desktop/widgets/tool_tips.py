@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import escape
 
 from PySide6.QtGui import Qt
 
@@ -27,4 +26,4 @@ def plain_tip(text: str) -> str:
 
 def wrapped_tip(*lines: str) -> str:
     """A tool tip as HTML, with these texts, a line each: Qt wraps long lines of HTML only."""
-    return f"<p>{'<br>'.join(escape(visible(each)) for each in lines)}</p>"
+    return Qt.convertFromPlainText("\n".join(visible(each) for each in lines), Qt.WhiteSpaceMode.WhiteSpaceNormal)

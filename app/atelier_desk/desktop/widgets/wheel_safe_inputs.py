@@ -1,4 +1,4 @@
-"""Combo boxes, spin boxes, sliders and search fields in which the wheel changes only the focused one.
+"""Combo boxes, spin boxes and sliders in which the wheel changes only the focused one.
 
 Qt's own take the focus when the wheel turns over them and change their value at once: scrolling a page past one would
 change it unnoticed. These pass the wheel on until they are clicked or reached by keyboard. Every input of the window
@@ -8,12 +8,11 @@ is one of these.
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QPaintEvent, QResizeEvent, QShowEvent, QWheelEvent
+from PySide6.QtGui import QPaintEvent, QShowEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
     QLabel,
-    QLineEdit,
     QSlider,
     QSpinBox,
     QStyledItemDelegate,
@@ -22,13 +21,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, PlainLabel
+from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.date_format import locale
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
-from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import visible
 
 
@@ -123,24 +120,3 @@ class DoubleSpinBox(_Steady, QDoubleSpinBox):
 
 class Slider(_Steady, QSlider):
     """A slider."""
-
-
-class SearchField(QLineEdit):
-    """A line edit with a magnifier that scales with the text; Qt draws icons of fields in one size."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        mark(self, "search")
-        self._lens = IconButton("search", N_("Search"), self)
-        self._lens.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._lens.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        bind(self._place)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place()
-
-    def _place(self) -> None:
-        wide = theme().px(26)
-        self._lens.setGeometry(0, 0, wide, self.height())
-        self.setTextMargins(wide - 4, 0, 0, 0)

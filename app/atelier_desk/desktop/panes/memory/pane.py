@@ -18,7 +18,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, bind_text, control, fill, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
-from atelier_desk.desktop.widgets.wheel_safe_inputs import SearchField
+from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.domain import limits
 from atelier_desk.domain.memory import REEMBED, Memory, MemoryHit
 from atelier_desk.support.i18n import N_, _, ngettext
