@@ -36,7 +36,7 @@ def register(add: AddCommands) -> None:
     load.add_argument("file")
     flag(load, "--dry-run", _("only preview the result"))
     for command in (new, load):
-        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (default: always)"))
+        command.add_argument("--scope", choices=SCOPES, default="always", help=_("scope of the rule (default: always)"))
         add_id(command, "--workflow", "workflow", help=_("with --scope workflow: the workflow"))
         command.add_argument(
             "--folder",

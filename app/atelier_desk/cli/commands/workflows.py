@@ -56,7 +56,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return Result(
         [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits],
         () if hits else Note(_("No results in messages, tool calls, reports and memories")),
-        Table((_("what"), _("workflow id"), _("workflow"), _("text")), rows),
+        Table((_("item"), _("workflow id"), _("workflow"), _("text")), rows),
     )
 
 
