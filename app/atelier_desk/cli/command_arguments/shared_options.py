@@ -74,8 +74,8 @@ def add_model_options(who: argparse._ActionsContainer) -> None:
         metavar="NAME",
         help=_("the agent to use from now on (default: the workflow's, else the default agent)"),
     )
-    who.add_argument("--provider", metavar="P", help=_("a provider other than the agent's, from now on"))
-    who.add_argument("--model", metavar="M", help=_("a model other than the agent's, from now on"))
+    who.add_argument("--provider", metavar="P", help=_("the provider to use from now on instead of the agent's"))
+    who.add_argument("--model", metavar="M", help=_("the model to use from now on instead of the agent's"))
     who.add_argument(
         "--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that")
     )

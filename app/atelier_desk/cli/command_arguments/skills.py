@@ -8,7 +8,7 @@ from atelier_desk.support.i18n import _
 
 def register(add: AddCommands) -> None:
     group = add.group("skills")
-    listing = group.command("list", _("list the skills found and which are enabled"), needs=DATABASE)
+    listing = group.command("list", _("list the skills found and whether they are enabled"), needs=DATABASE)
     show = group.command("show", _("show a skill and its files"), needs=DATABASE)
     on = group.command("on", _("enable a skill"))
     off = group.command("off", _("disable a skill"))

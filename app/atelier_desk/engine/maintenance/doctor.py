@@ -223,7 +223,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
 async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     count, damaged = await atelier.reports.check_all(progress)
     if not damaged:
-        message = ngettext("{n} report, intact.", "{n} reports, all intact.", count)
+        message = ngettext("{n} report checked, no problems.", "{n} reports checked, no problems.", count)
         return Check(name="reports", title=_("Reports"), status="ok", message=message)
     return Check(
         name="reports",
@@ -255,7 +255,7 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
     if atelier.store.size > bounded_reading.CACHED_BYTES:  # two tables were read whole
         await atelier.store.release_read_memory()
     if not found:
-        message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
+        message = ngettext("{n} file checked, no problems.", "{n} files checked, no problems.", count)
         return Check(name="attachments", title=title, status="ok", message=message)
     named = [damaged_attachment(each) for each in found[:SHOWN]]
     more = [_("and {n} more", n=len(found) - SHOWN)] if len(found) > SHOWN else []
@@ -294,8 +294,8 @@ async def _own_tools(atelier: Opened) -> Check:
     changed = [each.file for each in found if each.state == "changed"]
     if not changed:
         message = ngettext(
-            "{n} file, unchanged since it was confirmed.",
-            "{n} files, all unchanged since they were confirmed.",
+            "{n} file, no changes since confirmation.",
+            "{n} files, no changes since confirmation.",
             len(found),
         )
         return Check(name="own_tools", title=title, status="ok", message=message)
@@ -339,7 +339,9 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
             ),
         )
     message = ngettext(
-        "{n} model, identical to the published one.", "{n} models, all identical to the published ones.", len(models)
+        "{n} model checked, no differences from the published version.",
+        "{n} models checked, no differences from the published versions.",
+        len(models),
     )
     return Check(name="models", title=title, status="ok", message=message)
 
