@@ -65,7 +65,7 @@ def test_bad_input_is_refused_with_what_is_allowed(cli: Cli) -> None:
         (("add", "web", "--url", "https://a.example", "--header", "X"), "NAME: $VARIABLE"),
         (("add", "web", "--url", "https://a.example", "--header", "X-Key: abc"), "no keyring"),
         (("add", "web", "--url", ""), "http://"),
-        (("add", "web", "--url", "https://a.example:99999/mcp"), "a port from 1 to 65535"),
+        (("add", "web", "--url", "https://a.example:99999/mcp"), "a port must be from 1 to 65535"),
         (("add", "web", "--url", "http://[::1/mcp"), "must begin with http"),
         (("add", "web", "--url", "http://a example/mcp"), "no spaces"),
         (("add", "web", "--url", "https://me:word@a.example/mcp"), "must not contain a user name or password"),

@@ -112,7 +112,7 @@ def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -
         (["read file", "--action", "ask"], "is not a rule"),
         (
             ["run_command(git log:*)", "--action", "deny"],
-            "The rule “run_command(git log:*)” already exists, with allow.",
+            "The rule “run_command(git log:*)” already exists with the action allow.",
         ),
         (["run_command(ls)", "--action", "ask", "--match", "rm x"], "does not cover “rm x”"),
         (["x", "--action", "ask", "--scope", "workflow"], "Use --workflow and --scope workflow together"),
@@ -209,7 +209,7 @@ def test_rules_of_another_program_are_shown_line_by_line_and_then_imported(cli: 
         (b"\xff\xfe{}", "cannot be read"),
         (
             b'{"permissions": {"allow": ["Read"]}}' + b" " * limits.RULE_FILE,
-            f"too long: the maximum is {limits.RULE_FILE:,} bytes",
+            f"too large: the maximum is {limits.RULE_FILE:,} bytes",
         ),
         (None, "cannot be read"),
     ],

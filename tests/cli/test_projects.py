@@ -52,7 +52,7 @@ def test_possible_secrets_are_indexed_only_on_request(cli: Cli, tmp_path: Path) 
     cli("projects", "ingest", str(code), "--no-vectors", "--no-watch")
     assert "secrets.py: Ignoré" in cli("projects", "show", "heron", "--lang", "fr").out
     assert cli("projects", "allow", str(code / "secrets.py"), "--json").json["readable"] == ["secrets.py"]
-    assert "secrets.py: Indexed although it looks like a secret." in cli("projects", "show", "heron").out
+    assert "secrets.py: Indexed despite looking like a secret." in cli("projects", "show", "heron").out
     assert "count" in cli("projects", "search", "count herons").out
     assert "excluded again" in cli("projects", "allow", str(code / "secrets.py"), "--undo").out
     assert cli("projects", "search", "count herons", "--json").json == []

@@ -29,7 +29,7 @@ def test_a_service_is_added_with_its_kind_and_address(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "Say which server it is"),
+        ([], "Specify the server"),
         (["--preset", "nobody"], "There is no service nobody. Services: openai, anthropic"),
         (["--preset", "azure"], "--base-url https://NAME.openai.azure.com"),
     ],

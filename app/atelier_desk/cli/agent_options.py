@@ -132,7 +132,7 @@ async def first_model(atelier: Atelier, provider: str) -> str:
     """The first chat model of a provider, for ``--provider`` without ``--model``."""
     models = [model.name for model in await atelier.providers.models(provider) if not model.embedding]
     if not models:
-        raise UsageError(N_("The provider {name} lists no models; specify one with --model."), name=provider)
+        raise UsageError(N_("The provider {name} lists no models; specify a model with --model."), name=provider)
     return models[0]
 
 

@@ -20,21 +20,23 @@ REASONS = {
     "selective": N_("the profile asks before calls of this kind"),
     "risk_high": N_("high-risk calls always need confirmation"),
     "repaired": N_("the arguments had to be repaired"),
-    "protected": N_("it changes a file that programs run or agents follow"),
-    "unparsed": N_("its command could not be parsed"),
-    "opaque": N_("it starts other programs or a script, whose effects cannot be checked"),
-    "installs": N_("it installs a package, whose scripts run here"),
+    "protected": N_("the call changes a file that programs run or that instructs agents"),
+    "unparsed": N_("the command could not be parsed"),
+    "opaque": N_("the call starts other programs or a script, whose effects cannot be checked"),
+    "installs": N_("the call installs a package, whose scripts run on this computer"),
     "altered": N_(
-        "its server has changed the description of this tool since it was approved; to review it: "
+        "the server has changed the description of this tool since you approved it; to review the change: "
         "atelier mcp tools SERVER"
     ),
-    "unconfined": N_("it would run outside the sandbox or with network access"),
+    "unconfined": N_("the call would run outside the sandbox or with network access"),
     "repository": N_(
         "settings of this git repository may run programs or use files elsewhere; an approval is valid until "
         "they change"
     ),
-    "denied": N_("it could access something a rule denies, and this system cannot block that"),
-    "tainted": N_("it sends data out or writes outside the workspace, after the team read from untrusted sources"),
+    "denied": N_("the call could access something a rule denies, and this system cannot block that"),
+    "tainted": N_(
+        "the call sends data out or writes outside the workspace, after the team read from untrusted sources"
+    ),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""
 RISKS = {"low": N_("low risk"), "medium": N_("medium risk"), "high": N_("high risk")}

@@ -68,7 +68,7 @@ def print_note(out: Output, *shown: Shown) -> None:
 
 def bytes_left() -> Note:
     """After a permanent deletion: where the text still exists."""
-    return Note(_("Its text remains in the database files until you run: atelier backup compact"))
+    return Note(_("The deleted text remains in the database files until you run: atelier backup compact"))
 
 
 def _plain(value: Any) -> Any:

@@ -48,7 +48,7 @@ async def read_text(out: Output, name: str, most: int = limits.IMPORT_FILE) -> s
     try:
         content = await in_thread(lambda: _begin(path, most))
         if len(content) > most:
-            raise LimitError(N_("{path} is too long: the maximum is {most} bytes."), path=path, most=most)
+            raise LimitError(N_("{path} is too large: the maximum is {most} bytes."), path=path, most=most)
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise UsageError(N_("{path} is not UTF-8 text."), path=path) from None

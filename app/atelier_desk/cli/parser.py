@@ -126,7 +126,7 @@ def global_options() -> Parser:
         "--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)")
     )
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of messages"))
-    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("also log to standard error from this level"))
+    group.add_argument("--log-level", choices=LOG_LEVELS, help=_("also log to standard error, from this level up"))
     group.add_argument(
         "--accept-loss", action="store_true", help=_("open a damaged database with the data that can still be read")
     )

@@ -53,7 +53,7 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
 @pytest.mark.parametrize(
     ("processes", "proc", "mounts", "signals", "status", "said"),
     [
-        (True, True, True, True, "ok", ["see no processes but their own"]),
+        (True, True, True, True, "ok", ["see only their own processes"]),
         (True, False, True, True, "ok", ["by name but cannot reach them"]),
         (True, True, True, False, "ok", ["Commands that only read could stop your other programs"]),
         (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),

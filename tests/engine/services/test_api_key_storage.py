@@ -55,7 +55,7 @@ async def test_an_unreadable_key_file_is_named_and_left_alone(open_atelier: Open
         assert (await atelier.keys.states())["Mistral"] is KeyState.REQUIRED
         found = {check.name: check for check in await checks(atelier)}
         assert "cannot be read" in found["keyring"].message
-        with pytest.raises(StorageError, match="delete the file and enter the keys again"):
+        with pytest.raises(StorageError, match="delete it and enter the keys again"):
             await atelier.keys.use_file(True)
         assert (tmp_path / "data" / "keys.json").read_text("utf-8") == "{"
 

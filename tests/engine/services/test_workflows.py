@@ -243,7 +243,7 @@ async def test_markdown_reads_like_the_conversation(open_atelier: Opener) -> Non
         assert "What is 6*7?" in text
         assert "CalculatorTool" in text
         assert "It is 42." in text
-        assert "- [ ] First (pending)" in text
+        assert "- [ ] First (to do)" in text
         with pytest.raises(UsageError, match="json, md"):
             await atelier.workflows.export(workflow_id, "pdf")
 

@@ -19,7 +19,7 @@ def register(add: AddCommands) -> None:
     source.add_argument(
         "--from", dest="ready", metavar="KEY", help=_("a ready-made agent; see: atelier agents gallery")
     )
-    added.add_argument("--name", help=_("another name for it"))
+    added.add_argument("--name", help=_("another name for the agent"))
     added.add_argument("--on-conflict", choices=("error", "skip", "overwrite", "rename"), default="error")
     add_schema_option(added)
     edit = group.command("edit", _("set the answer schema of an agent"))

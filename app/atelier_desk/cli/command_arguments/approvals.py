@@ -27,8 +27,8 @@ def register(add: AddCommands) -> None:
         choices=SCOPES,
         default="once",
         help=_(
-            "once: this call; run: the tool in this run and its sub-agents; always: similar calls in its folder, "
-            "from now on"
+            "once: this call; run: the tool in this run and its sub-agents; always: similar calls in the "
+            "same folder, from now on"
         ),
     )
     several(

@@ -16,5 +16,5 @@ def register(add: AddCommands) -> None:
     given = group.command("input", _("send a line of input to a command"))
     stop = group.command("stop", _("stop a command and its child processes"))
     for command in (output, given, stop):
-        command.add_argument("command_id", metavar="COMMAND", help=_("its id (can be abbreviated)"))
+        command.add_argument("command_id", metavar="COMMAND", help=_("id of the command (can be abbreviated)"))
     given.add_argument("text")

@@ -18,7 +18,7 @@ def register(add: AddCommands) -> None:
         "change", nargs="*", help=_("ids of changes (can be abbreviated); without ids, all current changes")
     )
     undo.add_argument("change", nargs="*", help=_("ids of changes (can be abbreviated), or one of the options below"))
-    held = group.command("held", _("list the held files: protected names that programs created"))
+    held = group.command("held", _("list the held files: files with protected names that programs created"))
     accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, accept, discard):
@@ -40,8 +40,8 @@ def register(add: AddCommands) -> None:
     delete.add_argument("leftover", nargs="*", help=_("ids as shown by `files leftovers`"))
     flag(delete, "--all", _("all leftover undo data"))
     for name, words in (
-        ("trust", _("trust folders: add their AGENTS.md to the agents' prompts")),
-        ("distrust", _("stop trusting folders: ignore their AGENTS.md")),
+        ("trust", _("trust folders: agents follow the AGENTS.md in them")),
+        ("distrust", _("stop trusting folders: agents ignore the AGENTS.md in them")),
     ):
         group.command(name, words).add_argument("folder", metavar="DIR", nargs="+", help=_("a folder on this computer"))
     undo.add_argument("--run", metavar="RUN", default="", help=_("all changes of this run"))

@@ -90,15 +90,15 @@ def _register_add(group: AddCommands) -> None:
         metavar="'NAME: VALUE'",
         action="append",
         help=_(
-            "a header sent with each request; a value is stored in the keyring, $VARIABLE stays a "
-            "reference (repeatable)"
+            "a header sent with each request; for $VARIABLE, only the name is stored; any other value is "
+            "stored in the keyring (repeatable)"
         ),
     )
     added.add_argument(
         "--client-id", metavar="ID", default="", help=_("id of an OAuth client that you registered yourself")
     )
     added.add_argument(
-        "--client-secret", metavar="SECRET", default="", help=_("secret of that client; stored in the keyring")
+        "--client-secret", metavar="SECRET", default="", help=_("secret of the OAuth client; stored in the keyring")
     )
     added.add_argument(
         "--scopes",
@@ -109,8 +109,10 @@ def _register_add(group: AddCommands) -> None:
     added.add_argument(
         "--folder", metavar="DIR", default="", help=_("folder the program starts in; default: your home folder")
     )
-    flag(added, "--sandbox", _("sandbox it: it can write only in its folder and cannot read secrets"))
-    flag(added, "--older-protocol", _("use a protocol revision before 2026-07-28 even if it offers a newer one"))
+    flag(added, "--sandbox", _("sandbox the server: it can write only in its folder and cannot read secrets"))
+    flag(
+        added, "--older-protocol", _("use a protocol revision before 2026-07-28 even if the server offers a newer one")
+    )
     added.add_argument(
         "--timeout",
         metavar="S",
@@ -118,5 +120,7 @@ def _register_add(group: AddCommands) -> None:
         default=30.0,
         help=_("maximum duration of a call in seconds (default: 30)"),
     )
-    added.add_argument("--agent", metavar="NAME", action="append", help=_("give its tools to this agent (repeatable)"))
+    added.add_argument(
+        "--agent", metavar="NAME", action="append", help=_("give the server's tools to this agent (repeatable)")
+    )
     flag(added, "--no-test", _("add the server without starting it"))

@@ -38,11 +38,11 @@ def register(add: AddCommands) -> None:
         ("--price-cache-write", "price_cache_write", _("US dollars per million tokens written to the cache")),
     ):
         edit.add_argument(option, metavar="USD", type=number(float, least=0), dest=dest, help=help)
-    edit.add_argument("--label", metavar="TEXT", help=_("its display name"))
+    edit.add_argument("--label", metavar="TEXT", help=_("display name"))
     for option, dest, help in (
-        ("--tools", "supports_tools", _("whether it can call tools")),
-        ("--vision", "supports_vision", _("whether it supports images")),
-        ("--thinking", "supports_thinking", _("whether it supports thinking")),
+        ("--tools", "supports_tools", _("whether the model can call tools")),
+        ("--vision", "supports_vision", _("whether the model supports images")),
+        ("--thinking", "supports_thinking", _("whether the model supports thinking")),
     ):
         edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
     flag(edit, "--reset", _("reset all changes first"))

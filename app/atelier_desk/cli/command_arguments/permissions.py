@@ -30,13 +30,13 @@ def register(add: AddCommands) -> None:
     )
     new.add_argument("rule", help=forms)
     new.add_argument("--action", choices=ACTIONS, required=True)
-    several(new, "--match", "EXAMPLE", _("an example it must match, such as 'git log -1'"))
-    several(new, "--not-match", "EXAMPLE", _("an example it must not match"))
+    several(new, "--match", "EXAMPLE", _("an example that the rule must match, such as 'git log -1'"))
+    several(new, "--not-match", "EXAMPLE", _("an example that the rule must not match"))
     load = group.command("import", _("import rules from .claude/settings.json or opencode.json"))
     load.add_argument("file")
     flag(load, "--dry-run", _("only preview the result"))
     for command in (new, load):
-        command.add_argument("--scope", choices=SCOPES, default="always", help=_("its scope (default: always)"))
+        command.add_argument("--scope", choices=SCOPES, default="always", help=_("scope of the rule (default: always)"))
         add_id(command, "--workflow", "workflow", help=_("with --scope workflow: the workflow"))
         command.add_argument(
             "--folder",

@@ -19,7 +19,7 @@ def register(add: AddCommands) -> None:
     created = group.command("create", _("create a project for a folder, without indexing it"))
     created.add_argument("name")
     created.add_argument(
-        "folder", metavar="DIR", nargs="?", help=_("its folder; without one, only web pages can be added")
+        "folder", metavar="DIR", nargs="?", help=_("folder of the project; without one, only web pages can be added")
     )
     _ways(created)
     ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"))
@@ -43,7 +43,10 @@ def register(add: AddCommands) -> None:
         "--relation", choices=RELATIONS, action="append", default=[], help=_("follow only this relation (repeatable)")
     )
     explore.add_argument(
-        "--direction", choices=DIRECTIONS, default="both", help=_("out: what it calls; in: what calls it")
+        "--direction",
+        choices=DIRECTIONS,
+        default="both",
+        help=_("out: what the entity calls; in: what calls the entity"),
     )
     explore.add_argument(
         "--depth",
@@ -57,7 +60,7 @@ def register(add: AddCommands) -> None:
     show.add_argument("what", metavar="NAME|ID")
     allow = group.command("allow", _("index a file or folder that was left out because it looks like a secret"))
     allow.add_argument("path")
-    flag(allow, "--undo", _("exclude it again and remove it from the index"))
+    flag(allow, "--undo", _("exclude the file or folder again and remove it from the index"))
     forget = group.command("forget", _("remove a file or folder from the index; the files are kept"))
     forget.add_argument("path")
     group.command("offers", _("list the workspace folders that could become projects"))

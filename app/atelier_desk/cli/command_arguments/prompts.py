@@ -12,7 +12,7 @@ def register(add: AddCommands) -> None:
     group = add.group("prompts")
     listing = group.command("list", _("list all prompts"), needs=DATABASE)
     listing.add_argument("--search", metavar="TEXT", default="", help=_("only prompts with these words"))
-    show = group.command("show", _("write a prompt as a Markdown file to standard output"), needs=DATABASE)
+    show = group.command("show", _("write a prompt as Markdown to standard output"), needs=DATABASE)
     added = group.command("add", _("save a prompt"))
     edit = group.command("edit", _("change a prompt"))
     remove = group.command("remove", _("remove a prompt"))

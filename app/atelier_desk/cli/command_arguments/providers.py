@@ -28,7 +28,7 @@ def register(add: AddCommands) -> None:
         "--preset",
         metavar="SERVICE",
         default="",
-        help=_("a service listed by atelier providers presets, for its kind and address"),
+        help=_("a service listed by atelier providers presets; sets the kind and the address"),
     )
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
     added.add_argument(
@@ -47,8 +47,8 @@ def register(add: AddCommands) -> None:
     )
     connection_options(edit)
     switch = edit.add_mutually_exclusive_group()
-    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable it"))
-    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable it"))
+    switch.add_argument("--enable", action="store_true", dest="enabled", default=None, help=_("enable the provider"))
+    switch.add_argument("--disable", action="store_false", dest="enabled", default=None, help=_("disable the provider"))
     rename = group.command("rename", _("rename a provider; agents and workflows keep using it"))
     rename.add_argument("name")
     rename.add_argument("to", metavar="NEW")
@@ -60,7 +60,11 @@ def register(add: AddCommands) -> None:
         "key-file", _("show or set whether keys are stored in a file when there is no system keyring"), needs=DATABASE
     )
     file.add_argument(
-        "on", metavar="on|off", choices=("on", "off"), nargs="?", help=_("on: store them there; off: delete the file")
+        "on",
+        metavar="on|off",
+        choices=("on", "off"),
+        nargs="?",
+        help=_("on: store keys in a file; off: delete the file"),
     )
     models = group.command("models", _("list the models that a provider offers"), needs=DATABASE)
     models.add_argument("name")
@@ -82,9 +86,12 @@ def connection_options(parser: argparse.ArgumentParser) -> None:
             "stored in the keyring (repeatable)"
         ),
     )
-    parser.add_argument("--api-version", metavar="V", help=_("sent as ?api-version=V (Azure)"))
+    parser.add_argument("--api-version", metavar="V", help=_("API version, sent as ?api-version=V (Azure)"))
     parser.add_argument(
         "--key-style",
         choices=KEY_STYLES,
-        help=_("the header of the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto chooses it"),
+        help=_(
+            "the header that carries the key: Authorization: Bearer, api-key, x-api-key or x-goog-api-key; auto uses "
+            "the usual one"
+        ),
     )

@@ -20,9 +20,12 @@ def register(add: AddCommands) -> None:
         command = group.command(name, help)
         add_id(command, "workflow", "workflow")
         command.add_argument(
-            "number", metavar="N", type=number(int, least=1), help=_("its position, as shown by `queue list`")
+            "number",
+            metavar="N",
+            type=number(int, least=1),
+            help=_("position of the message, as shown by `queue list`"),
         )
         if name == "edit":
             command.add_argument("text")
         elif name == "move":
-            command.add_argument("to", type=number(int, least=1), help=_("its new position"))
+            command.add_argument("to", type=number(int, least=1), help=_("new position of the message"))

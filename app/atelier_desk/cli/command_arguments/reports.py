@@ -12,6 +12,6 @@ def register(add: AddCommands) -> None:
     show = group.command("show", _("show a report; refused if its file was changed"))
     accept = group.command("accept", _("accept a report's file after another program changed it"))
     for command in (listing, show, accept):
-        command.add_argument("workflow", help=_("its id"))
+        command.add_argument("workflow", help=_("id of the workflow"))
     for command in (show, accept):
         command.add_argument("name")

@@ -19,10 +19,10 @@ def register(add: AddCommands) -> None:
     parser = add.command("resume")
     add_id(
         parser, "workflow", "workflow", metavar="WORKFLOW", nargs="?",
-        help=_("the workflow; without it the latest one with something to resume"),
+        help=_("the workflow to continue; if omitted, the latest one with something to resume"),
     )  # fmt: skip
     flag(parser, "--all", _("all workflows, one after the other"))
-    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
+    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal, only one step runs"))
     parser.add_argument(
         "--raise",
         metavar="LIMIT=AMOUNT",

@@ -52,5 +52,5 @@ def register(add: AddCommands) -> None:
         "--quiet", "-q", action="store_true", help=_("print only the answer; problems go to standard error")
     )
     add_schema_option(parser)
-    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal only one step runs"))
+    flag(parser, "--step", _("step by step: Enter runs the next step; without a terminal, only one step runs"))
     add_agent_options(parser)

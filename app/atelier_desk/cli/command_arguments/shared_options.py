@@ -22,7 +22,9 @@ def add_agent_options(parser: Parser) -> None:
     who = parser.add_argument_group(_("agent"))
     add_model_options(who)
     who.add_argument("--system", metavar="TEXT", help=_("instructions to use instead of the agent's"))
-    who.add_argument("--tools", metavar="A,B", type=names, help=_("the tools it may use; an empty list for none"))
+    who.add_argument(
+        "--tools", metavar="A,B", type=names, help=_("the tools that the agent may use; an empty list for none")
+    )
     who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("tool loading"))
     who.add_argument("--tool-dialect", choices=DIALECTS, help=_("tool-call format"))
     add_profile_option(who)
@@ -57,7 +59,7 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         type=lambda name: FORMER.get(name, name),
         choices=PROFILES,
         help=_(
-            "what it may do without asking (default: the agent's level): plan only reads, ask asks before "
+            "what the agent may do without asking (default: the agent's level): plan only reads, ask asks before "
             "changes, ask-all before every call, edit may also change files in its folders, free asks only about "
             "protected files, installations, anything outside the sandbox, repaired arguments and commands of "
             "unknown effect"
@@ -72,8 +74,8 @@ def add_model_options(who: argparse._ActionsContainer) -> None:
         metavar="NAME",
         help=_("the agent to use from now on (default: the workflow's, else the default agent)"),
     )
-    who.add_argument("--provider", metavar="P", help=_("a provider other than the agent's, from now on"))
-    who.add_argument("--model", metavar="M", help=_("a model other than the agent's, from now on"))
+    who.add_argument("--provider", metavar="P", help=_("the provider to use from now on instead of the agent's"))
+    who.add_argument("--model", metavar="M", help=_("the model to use from now on instead of the agent's"))
     who.add_argument(
         "--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that")
     )

@@ -20,6 +20,6 @@ def register(add: AddCommands) -> None:
         "workflow",
         help=_("only tasks of this workflow, in the order of its list, including completed ones"),
     )
-    listing.add_argument("--status", choices=STATUSES, help=_("only those with this status"))
+    listing.add_argument("--status", choices=STATUSES, help=_("only tasks with this status"))
     limit(listing, 100)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)

@@ -18,7 +18,12 @@ def register(add: AddCommands) -> None:
     call = group.command("call", _("call a tool as an agent would"), handler="tool_call:call")
     call.add_argument("name")
     call.add_argument("arguments", metavar="JSON", help=_("the arguments as a JSON object; - reads standard input"))
-    add_id(call, "--workflow", "workflow", help=_("in this workflow; without it, a new one is created"))
+    add_id(
+        call,
+        "--workflow",
+        "workflow",
+        help=_("the workflow in which to make the call; if omitted, a new one is created"),
+    )
     several(call, "--workspace", "DIR", _("a folder the call may use (repeatable)"))
     add_people_options(call)
     own_tools.register(group)

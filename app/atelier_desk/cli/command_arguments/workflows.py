@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     group = add.group("workflows")
     listing = group.command("list", _("list all workflows, latest first"), needs=DATABASE)
-    listing.add_argument("--search", metavar="TEXT", default="", help=_("only workflows whose name contains this"))
+    listing.add_argument("--search", metavar="TEXT", default="", help=_("only workflows whose name contains this text"))
     listing.add_argument("--folder", metavar="NAME", help=_("only workflows in this folder"))
     flag(listing, "--archived", _("only archived workflows"))
     limit(listing, 100)
@@ -37,7 +37,7 @@ def register(add: AddCommands) -> None:
     )
     archive = group.command("archive", _("archive a workflow"))
     add_id(archive, "id", "workflow")
-    flag(archive, "--undo", _("unarchive it"))
+    flag(archive, "--undo", _("unarchive the workflow"))
     stop = group.command("stop", _("stop the current turn of a workflow; completed work is kept"))
     add_id(stop, "id", "workflow")
     export = group.command(
@@ -93,24 +93,24 @@ def register(add: AddCommands) -> None:
         "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
     )
     pin.add_argument("message", help=_("message id, as shown by `workflows show --json` and `workflows search`"))
-    flag(pin, "--off", _("unpin it"))
-    branch = group.command("branch", _("fork into a new workflow after a message"), handler="messages:branch")
+    flag(pin, "--off", _("remove the pin"))
+    branch = group.command("branch", _("fork a workflow after a message"), handler="messages:branch")
     branch.add_argument("message")
     again = group.command(
         "regenerate", _("regenerate a turn; the old answer is kept as a version"), handler="messages:regenerate"
     )
     add_id(again, "id", "workflow")
     again.add_argument("--run", metavar="RUN", default="", help=_("the turn to regenerate; default: the latest"))
-    again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: its provider"))
+    again.add_argument("--provider", metavar="NAME", default="", help=_("with --model: the model's provider"))
     again.add_argument("--model", metavar="NAME", default="", help=_("use this model once"))
     delete_branch = group.command(
         "delete-branch",
-        _("delete a version of a turn and what follows; it can be restored for {n} days", n=days),
+        _("delete a branch: a version of a turn and what follows; it can be restored for {n} days", n=days),
         handler="messages:delete_branch",
     )
     add_id(delete_branch, "id", "workflow")
-    delete_branch.add_argument("run", help=_("the run of the turn"))
-    flag(delete_branch, "--undo", _("restore it"))
+    delete_branch.add_argument("run", help=_("the run that the branch begins with"))
+    flag(delete_branch, "--undo", _("restore a deleted branch"))
     replay = group.command(
         "replay", _("replay the stored events without calling models or tools"), handler="messages:replay"
     )

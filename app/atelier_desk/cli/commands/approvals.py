@@ -49,7 +49,7 @@ async def approve(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     if arguments.more:
         if scope is not ApprovalScope.ONCE or arguments.rule or arguments.arguments is not None:
             raise UsageError(
-                N_("Several calls can only be approved once and unchanged: without --scope, --rule and --arguments.")
+                N_("When several calls are approved at once, --scope, --rule and --arguments cannot be used.")
             )
         together = await atelier.approvals.approve_together([arguments.id, *arguments.more])
         return Result(together, *(f"{each.id}  {_(approval_text.STATES[each.status.value])}" for each in together))

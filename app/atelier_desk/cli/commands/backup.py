@@ -36,7 +36,7 @@ async def verify(atelier: None, arguments: Namespace, out: Output) -> Result:
     other = (
         ()
         if info.own
-        else Note(_("It was made by an earlier version or another installation, or has been changed since."))
+        else Note(_("This backup was made by an earlier version or another installation, or has been changed since."))
     )
     return _described(
         info, _("The backup is complete: {path}", path=path), other, status=OK if info.complete else FAILED
@@ -76,7 +76,7 @@ def _grants(grants: list[HeldGrant]) -> Result:
     )
     return Result(
         [{"id": each.id, **each.model_dump(mode="json")} for each in grants],
-        Table((_("id"), _("what"), _("details")), rows),
+        Table((_("id"), _("item"), _("details")), rows),
     )
 
 

@@ -48,7 +48,7 @@ async def import_(atelier: Atelier, path: Path, only: Collection[str] | None, ou
         for each in only:
             if each not in there:
                 raise NotFoundError(
-                    N_("There is no chat {id} in {path}. List them with --dry-run."), id=each, path=path
+                    N_("There is no chat {id} in {path}. List the chats with --dry-run."), id=each, path=path
                 )
     done = await atelier.chats.import_(path, only, _progress(out))
     return Result(

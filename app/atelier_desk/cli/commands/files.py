@@ -82,7 +82,7 @@ async def undo(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     changes = await atelier.files.list(workflow.id)
     ways = [bool(arguments.change), bool(arguments.run), bool(arguments.since), arguments.all]
     if sum(ways) != 1:
-        raise UsageError(N_("Say what to undo with exactly one of these: change ids, --run, --since or --all."))
+        raise UsageError(N_("Specify what to undo with exactly one of these: change ids, --run, --since or --all."))
     if arguments.change:
         chosen = _named(changes, arguments.change)
     elif arguments.run:
@@ -133,7 +133,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
     workflow = await atelier.workflows.get(arguments.workflow)
     files = await atelier.files.held(workflow.id)
     if bool(arguments.file) == arguments.all:
-        raise UsageError(N_("Name the held files: ids, paths, or --all."))
+        raise UsageError(N_("Specify the held files: ids, paths, or --all."))
     chosen = list(files) if arguments.all else []
     for name in arguments.file:
         fitting = [each for each in files if each.path == name or each.id.startswith(name) or each.id.endswith(name)]
@@ -208,7 +208,7 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
             for each in found
         ],
         Table(
-            (_("id"), _("what"), _("details")),
+            (_("id"), _("item"), _("details")),
             [(each.key, leftover_name(each), leftover_facts(each)) for each in found],
         ),
     )
@@ -216,7 +216,7 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 
 async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.leftover) == arguments.all:
-        raise UsageError(N_("Name the undo data to delete: ids from the list, or --all."))
+        raise UsageError(N_("Specify the undo data to delete: ids from the list, or --all."))
     keys = (
         [each.key for each in await atelier.files.cleaning.leftovers()]
         if arguments.all

@@ -55,7 +55,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     secrets |= {f"header:{name}": value for name, value in values.items()}
     if arguments.client_secret:
         if not arguments.client_id:
-            raise UsageError(N_("A client's secret needs the client's id: --client-id ID."))
+            raise UsageError(N_("A client secret needs the id of the client: --client-id ID."))
         if not atelier.vault.persistent:
             raise UsageError(N_("This computer has no keyring to store the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
@@ -86,7 +86,10 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         ()
         if agents
         else Note(
-            _("No agent has its tools yet. To give them to one: atelier mcp give {name} AGENT", name=config.name)
+            _(
+                "No agent has the tools of {name} yet. To give them to an agent: atelier mcp give {name} AGENT",
+                name=config.name,
+            )
         ),
     )
 
@@ -141,7 +144,7 @@ async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )
     return Result(
         list(map(described, rows)),
-        Table((_("name"), _("state"), _("started in"), _("answers in"), _("failures"), _("process")), cells),
+        Table((_("name"), _("state"), _("started in"), _("response time"), _("failures"), _("process")), cells),
         map(waits_of, rows),
         status=FAILED if failed else OK,
     )

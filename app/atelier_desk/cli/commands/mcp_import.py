@@ -59,7 +59,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
             print_note(out, _("Added {name}.", name=status.name))
     if wanted is not None or not found:
         return Result(added, ())
-    more = Note(_("Nothing was added yet. To add them, repeat the command with --add [NAME …]"))
+    more = Note(_("Nothing was added yet. To add servers, repeat the command with --add [NAME …]"))
     return Result(
         [preview(where, each) for where, each in found], (found_text(where, each) for where, each in found), more
     )

@@ -103,7 +103,7 @@ async def keep(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         return _shown(await atelier.memories.accept(arguments.id, everywhere=not arguments.here))
     home = arguments.workflow or (await atelier.memories.get(arguments.id)).workflow_id
     if home is None:
-        raise UsageError(_("Name the workflow to store it in: --workflow ID."))
+        raise UsageError(_("Specify the workflow to store the memory in: --workflow ID."))
     return _shown(await atelier.memories.propose_again(arguments.id, home))
 
 
@@ -115,7 +115,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.expires is not None:
         fields["expires_at"] = utc_now() + timedelta(days=arguments.expires) if arguments.expires else None
     if not fields:
-        raise UsageError(_("Say what to change: --text, --type, --tags, --importance or --expires."))
+        raise UsageError(_("Specify what to change: --text, --type, --tags, --importance or --expires."))
     return _shown(await atelier.memories.update(arguments.id, **fields))
 
 

@@ -25,7 +25,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     given = {name: getattr(arguments, name) for name in EDITED if getattr(arguments, name) is not None}
     changes = {name: value == "yes" if name.startswith("supports_") else value for name, value in given.items()}
     if not changes and not arguments.reset:
-        raise UsageError(N_("Say what to change; see atelier models edit --help."))
+        raise UsageError(N_("Specify what to change; see atelier models edit --help."))
     if arguments.reset:
         info = await atelier.models.reset(arguments.provider, arguments.model)
     if changes:

@@ -150,7 +150,7 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
     if unknown:
         yield Note(_("Cannot be compared (decided by an older version): {count}", count=unknown))
     if lost := sum(one.again is not None and not one.same for one in found):
-        yield Note(_("Cannot be reproduced from the journal (please report this): {count}", count=lost))
+        yield Note(_("Cannot be reproduced from the recorded events (please report this): {count}", count=lost))
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -169,7 +169,7 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
         for each in read:
             yield f"{each['line']}  →  {', '.join(each['rules']) or each['problem'] or '–'}"
             if each["never"]:
-                yield Note(_("This never matches: {reason}.", reason=each["never"]), "warn")
+                yield Note(_("This rule never matches: {reason}.", reason=each["never"]), "warn")
         if not arguments.dry_run:
             yield _("Rules added: {count}", count=len(added))
 

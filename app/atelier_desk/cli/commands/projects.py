@@ -171,7 +171,7 @@ async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         for problem in problems:
             yield f"  {problem.path}: {problem.localized(_)}"
         for path in project.readable:
-            yield f"  {path}: " + _("Indexed although it looks like a secret.")
+            yield f"  {path}: " + _("Indexed despite looking like a secret.")
 
     documents = [{**each.model_dump(exclude={"values"}), "reason": each.localized(_)} for each in problems]
     return Result({"project": project, "statistics": statistics, "problems": documents}, shown())

@@ -92,7 +92,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
                 example=preset.example,
             )
     if arguments.kind is None:
-        raise UsageError(N_("Say which server it is: --preset SERVICE (see atelier providers presets) or --kind KIND."))
+        raise UsageError(N_("Specify the server: --preset SERVICE (see atelier providers presets) or --kind KIND."))
     if provider_type(arguments.kind).builtin:
         raise UsageError(N_("The local provider is built in and does not need to be added."))
     fields, secrets = connection_fields(arguments, out)
@@ -125,7 +125,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     _need_keyring(atelier, secrets)
     changes = {name: getattr(arguments, name) for name in EDITABLE if getattr(arguments, name) is not None} | fields
     if not changes:
-        raise UsageError(N_("Say what to change; see atelier providers edit --help."))
+        raise UsageError(N_("Specify what to change; see atelier providers edit --help."))
     if "headers" in changes:
         gone = {name for name, value in secrets.items() if not value}
         changes["headers"] = {

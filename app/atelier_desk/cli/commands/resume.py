@@ -26,7 +26,7 @@ WORST_FIRST = (CANCELLED, FAILED, WAITING, LIMITED, ABANDONED)
 
 async def resume(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     if arguments.workflow and arguments.all:
-        raise UsageError(N_("Give a workflow or --all, not both."))
+        raise UsageError(N_("Specify a workflow or --all, not both."))
     raised = _amounts(arguments.raised)
     run_id, statuses = out.request.run_id if out.request.again else "", []
     if run_id:

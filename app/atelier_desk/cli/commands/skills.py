@@ -73,7 +73,9 @@ async def trust(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     found = folders(out, arguments.folder)
     for folder in found:
         await atelier.files.trust(folder, True)
-        print_note(out, _("{folder} is trusted: its skills are used, and agents read its instructions.", folder=folder))
+        print_note(
+            out, _("{folder} is trusted: its skills are used, and agents follow its instructions.", folder=folder)
+        )
     return Result({"trusted": found}, ())
 
 

@@ -56,7 +56,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     return Result(
         [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits],
         () if hits else Note(_("No results in messages, tool calls, reports and memories")),
-        Table((_("what"), _("workflow id"), _("workflow"), _("text")), rows),
+        Table((_("item"), _("workflow id"), _("workflow"), _("text")), rows),
     )
 
 
@@ -107,7 +107,7 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
     """Exit status 1 also when rows of the workflow are damaged; everything else is written."""
     format = arguments.format or Path(arguments.output).suffix.lower().lstrip(".") or "json"
     if format == "docx" and not arguments.output:
-        raise UsageError(N_("A Word document cannot be shown in the terminal: name a file with --output."))
+        raise UsageError(N_("A Word document cannot be shown in the terminal: specify a file with --output."))
     text = await atelier.workflows.export(arguments.id, "json" if format == "json" else "md")
     data = text.encode("utf-8", "surrogatepass")
     if format == "json":
@@ -178,7 +178,7 @@ async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) 
         "created": _("imported"),
         "overwritten": _("overwritten"),
         "renamed": _("imported as a copy"),
-        "skipped": _("skipped"),
+        "skipped": _("already exists, not imported"),
     }
     return Result(
         {"action": imported.action, "workflow": imported.workflow},

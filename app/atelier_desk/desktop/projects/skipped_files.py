@@ -86,7 +86,7 @@ class ProblemList(QWidget):
             icon, role = ("eye-off", "muted") if each.skipped else ("triangle-alert", "warn")
             two_line_item(self.list, each.path, each.path, each.localized(_), icon, role)  # type: ignore[arg-type]
         for path in self.readable:
-            two_line_item(self.list, path, path, _("Indexed although it looks like a secret."), "eye", "muted")
+            two_line_item(self.list, path, path, _("Indexed despite looking like a secret."), "eye", "muted")
         self._size()
         self._offer()
 
@@ -118,7 +118,7 @@ class ProblemList(QWidget):
         """Copy the selected rows, or all, as lines of path and reason."""
         rows = {index.row() for index in self.list.selectedIndexes()}
         lines = [f"{each.path}\t{each.localized(_)}" for each in self.problems]
-        lines += ["\t".join((path, _("Indexed although it looks like a secret."))) for path in self.readable]
+        lines += ["\t".join((path, _("Indexed despite looking like a secret."))) for path in self.readable]
         chosen = [each for number, each in enumerate(lines) if full or number in rows]
         if chosen:
             QGuiApplication.clipboard().setText("\n".join(chosen))

@@ -149,7 +149,7 @@ class RuleImport(FormDialog):
                 control(label(result, "mono" if becomes else "warn", body, wrap=True), f"import-line-{number}")
             )
             if line.warning is not None:
-                never = _("This never matches: {reason}.", reason=line.warning.localized(_))
+                never = _("This rule never matches: {reason}.", reason=line.warning.localized(_))
                 column.addWidget(control(label(never, "warn", body, wrap=True), f"import-never-{number}"))
         column.addStretch(1)
         area.setWidget(body)

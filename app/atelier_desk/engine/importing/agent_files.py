@@ -40,7 +40,7 @@ _MODES = {
     "read-only": ApprovalMode.PLAN,
     "workspace-write": ApprovalMode.SELECTIVE,
 }
-ASKS_LESS = N_("Its mode {name} would ask less often. It gets the permissions of a new agent instead.")
+ASKS_LESS = N_("The mode {name} would ask less often. The agent gets the permissions of a new agent instead.")
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
 
@@ -103,12 +103,12 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     )
     description = found.text("description")
     if not prompt and description:
-        notes.add(N_("It has no instructions: its description is used instead."))
+        notes.add(N_("The agent has no instructions: its description is used instead."))
         prompt = description
     purpose = shorten(description, limits.AGENT_PURPOSE)
     if len(description) > limits.AGENT_PURPOSE:
         notes.add(
-            N_("Its description is shortened to {most} characters: “{text}”"), most=limits.AGENT_PURPOSE, text=purpose
+            N_("The description is shortened to {most} characters: “{text}”"), most=limits.AGENT_PURPOSE, text=purpose
         )
     if not prompt:
         raise UsageError(N_("The file has no instructions for the agent."), code="empty")
@@ -129,8 +129,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
             N_(
-                "It names no tools, which means all of them in the other program. Here it gets those of the basic, "
-                "file, command, web and context sections."
+                "The file names no tools, which means all tools in the other program. Here, the agent gets those of "
+                "the basic, file, command, web and context sections."
             )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
@@ -216,7 +216,7 @@ def _model(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, str
     own = next((name for name in here.providers if name.casefold() == provider.casefold()), "")
     if slash and model and own:
         return own, model[: limits.MODEL_NAME]
-    note = N_("Its model {name} is not configured here: it uses {model} until you choose another.")
+    note = N_("The model {name} is not configured here: the agent uses {model} until you choose another.")
     notes.add(note, name=written[:100], model=here.model)
     return here.provider, here.model
 
@@ -240,7 +240,7 @@ def _numbers(found: Document, notes: _Notes) -> dict[str, object]:
         out["temperature"] = temperature
     elif found.text("temperature"):
         notes.add(
-            N_("Its temperature {value} is not between {least} and {most}."),
+            N_("The temperature {value} is not between {least} and {most}."),
             value=found.text("temperature"),
             least=least,
             most=most,
@@ -254,7 +254,7 @@ def _numbers(found: Document, notes: _Notes) -> dict[str, object]:
     if effort in _EFFORTS:
         out["effort"] = Effort(_EFFORTS[effort])
     elif effort:
-        notes.add(N_("Its effort level {value} is not supported."), value=effort[:60])
+        notes.add(N_("The effort level {value} is not supported."), value=effort[:60])
     return out
 
 

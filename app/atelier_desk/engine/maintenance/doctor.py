@@ -163,7 +163,7 @@ async def _configuration(atelier: Opened) -> Check:
     restricts = any(each.table in RESTRICTING for each in found)
     said = (
         _(
-            "{rows} No agent starts until this is resolved: the damaged rows may be ones that forbid something.",
+            "{rows} No agent starts until this is resolved: the damaged rows may contain restrictions.",
             rows=named,
         )
         if restricts
@@ -213,7 +213,7 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
             title=title,
             status="warn",
             message=ngettext(
-                "{state} The last {n} change was lost.", "{state} The last {n} changes were lost.", lost, state=message
+                "{state} The last change was lost.", "{state} The last {n} changes were lost.", lost, state=message
             ),
             fix=_("Compare with a backup: atelier backup verify FILE"),
         )
@@ -223,19 +223,19 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
 async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     count, damaged = await atelier.reports.check_all(progress)
     if not damaged:
-        message = ngettext("{n} report, intact.", "{n} reports, all intact.", count)
+        message = ngettext("{n} report checked, no problems.", "{n} reports checked, no problems.", count)
         return Check(name="reports", title=_("Reports"), status="ok", message=message)
     return Check(
         name="reports",
         title=_("Reports"),
         status="fail",
         message=ngettext(
-            "{n} report is missing, damaged or was changed by another program: {paths}",
-            "{n} reports are missing, damaged or were changed by another program: {paths}",
+            "{n} report is missing or damaged, or was changed by another program: {paths}",
+            "{n} reports are missing or damaged, or were changed by another program: {paths}",
             len(damaged),
             paths=", ".join(str(error.params["path"]) for error in damaged[:SHOWN]),
         ),
-        fix=_("Review them. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
+        fix=_("Review these reports. To keep one as it is now: atelier reports accept WORKFLOW NAME"),
     )
 
 
@@ -255,7 +255,7 @@ async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | N
     if atelier.store.size > bounded_reading.CACHED_BYTES:  # two tables were read whole
         await atelier.store.release_read_memory()
     if not found:
-        message = ngettext("{n} file, intact.", "{n} files, all intact.", count)
+        message = ngettext("{n} file checked, no problems.", "{n} files checked, no problems.", count)
         return Check(name="attachments", title=title, status="ok", message=message)
     named = [damaged_attachment(each) for each in found[:SHOWN]]
     more = [_("and {n} more", n=len(found) - SHOWN)] if len(found) > SHOWN else []
@@ -281,7 +281,7 @@ async def _checkpoints(atelier: Opened) -> Check:
         return Check(
             name="checkpoints", title=title, status="ok", message=retained_text(await atelier.files.undo_storage())
         )
-    fix = _("List them, and delete what you do not need: atelier files leftovers") if leftovers else ""
+    fix = _("List this data, and delete what you do not need: atelier files leftovers") if leftovers else ""
     unknown = not lost and all(each.kind in ("unknown", "unnamed") for each in leftovers)  # these expire by themselves
     return Check(
         name="checkpoints", title=title, status="ok" if unknown else "warn", message=" ".join(problems), fix=fix
@@ -294,8 +294,8 @@ async def _own_tools(atelier: Opened) -> Check:
     changed = [each.file for each in found if each.state == "changed"]
     if not changed:
         message = ngettext(
-            "{n} file, unchanged since it was confirmed.",
-            "{n} files, all unchanged since they were confirmed.",
+            "{n} file, no changes since confirmation.",
+            "{n} files, no changes since confirmation.",
             len(found),
         )
         return Check(name="own_tools", title=title, status="ok", message=message)
@@ -304,7 +304,7 @@ async def _own_tools(atelier: Opened) -> Check:
         title=title,
         status="warn",
         message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
-        fix=_("Review them again, then run: atelier tools own confirm FILE"),
+        fix=_("Review these files again, then run: atelier tools own confirm FILE"),
     )
 
 
@@ -339,7 +339,9 @@ async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) 
             ),
         )
     message = ngettext(
-        "{n} model, identical to the published one.", "{n} models, all identical to the published ones.", len(models)
+        "{n} model checked, no differences from the published version.",
+        "{n} models checked, no differences from the published versions.",
+        len(models),
     )
     return Check(name="models", title=title, status="ok", message=message)
 
@@ -360,13 +362,13 @@ async def _keyring(atelier: Opened) -> Check:
             title=title,
             status="warn",
             message=message,
-            fix=_("To delete it: atelier providers key-file off"),
+            fix=_("To delete the file: atelier providers key-file off"),
         )
     message = _("No system keyring found: keys are lost when Atelier closes.")
     if path.exists():
         message = _("The key file {path} cannot be read: keys are lost when Atelier closes.", path=path)
     fix = _(
-        "Install one (GNOME Keyring, KWallet), name an environment variable (atelier providers edit NAME "
+        "Install a keyring (GNOME Keyring, KWallet), use an environment variable (atelier providers edit NAME "
         "--api-key-env VAR), "
         "or keep keys in a file: atelier providers key-file on"
     )
@@ -395,7 +397,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
             title=title,
             status="warn",
             message=error.localized(_),
-            fix=_("Choose one in Settings → Memory and projects."),
+            fix=_("Choose an embedder in Settings → Memory and projects."),
         )
     if made is None:
         return Check(
@@ -403,7 +405,7 @@ async def _embedder(atelier: Opened, deep: bool) -> Check:
             title=title,
             status="warn",
             message=_("No embedder: memories are found by their words only."),
-            fix=_("Choose one in Settings → Memory and projects."),
+            fix=_("Choose an embedder in Settings → Memory and projects."),
         )
     async with aclosing(made):
         return await _answering(made)
@@ -453,6 +455,6 @@ def _provider_fix(config: ProviderConfig) -> str:
     if provider_type(config.kind).builtin:
         return _("Run make setup, or download a model in the settings.")
     return _(
-        "Check its address and key, and that the server is running; then run: atelier providers test {name}",
+        "Check the address and the key, and that the server is running; then run: atelier providers test {name}",
         name=shlex.quote(config.name),
     )

@@ -113,8 +113,8 @@ def command_sandbox() -> Check:
     if sandbox_selection.available():
         message = _(
             "Agents' commands are confined by {means}: those that run without asking only read, those you allow "
-            "write only in the workflow's folders, and none has network access unless you allow it; then it is "
-            "unrestricted.",
+            "write only in the workflow's folders, and none has network access unless you allow it; network "
+            "access is then unrestricted.",
             means=sandbox_selection.means(),
         )
         message_text = " ".join([message, *_namespaces()])
@@ -149,7 +149,7 @@ def _namespaces() -> list[str]:
             )
         ]
     elif sandbox_selection.has_proc():
-        found = [_("Commands you allow see no processes but their own, and all of those end with them.")]
+        found = [_("Commands you allow see only their own processes, all of which end with them.")]
     else:
         found = [
             _(

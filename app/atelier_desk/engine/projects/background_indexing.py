@@ -330,7 +330,7 @@ class Ingestions:
                 log.info("a project was deleted while it was read")
             else:
                 log.exception("a project could not be read")
-            message = error.localized(_) if isinstance(error, AtelierError) else _("It failed; see the log file.")
+            message = error.localized(_) if isinstance(error, AtelierError) else _("Indexing failed; see the log file.")
             self._set_state(work.state.model_copy(update={"stage": IngestStage.FAILED, "error": message, "path": ""}))
 
     def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:

@@ -21,7 +21,7 @@ MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_compone
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
 """Image extensions, read last: recognising text takes seconds, where a code file takes milliseconds."""
 DENIED = N_("This folder cannot be read: the system does not allow it. Its files stay in the index.")
-UNNAMED = N_("Skipped: its name is not valid UTF-8.")
+UNNAMED = N_("Skipped: the name is not valid UTF-8.")
 
 
 @dataclass(slots=True)

@@ -52,7 +52,7 @@ BROKEN = N_("Could not be read: {reason}")
 NO_OCR = "no_ocr"
 PICTURE = {
     "bomb": N_("The image has more than {most} million pixels: it was not opened."),
-    "not_a_picture": N_("It is named like an image, but its content is not one."),
+    "not_a_picture": N_("The file is named like an image, but its content is not one."),
     "broken": N_("The image is damaged, or needs too much memory."),
     NO_OCR: N_(
         "Text in images cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."

@@ -22,8 +22,8 @@ Enough for relating a large project; single files are far faster.
 """
 ENDED = N_("The process that reads files ended without an answer.")
 NO_START = N_("The process that reads files could not be started: {reason}")
-TOO_LONG = N_("Reading it took too long, or made the reading process crash.")
-PROBLEMS = {"memory": N_("Reading it needs too much memory."), "timeout": N_("Reading it took too long.")}
+TOO_LONG = N_("Reading the file took too long, or made the reading process crash.")
+PROBLEMS = {"memory": N_("Reading the file needs too much memory."), "timeout": N_("Reading the file took too long.")}
 """Problems of a file by code of a ``WorkerError``; ``TOO_LONG`` for others."""
 
 

@@ -150,7 +150,7 @@ class CallRequestBroker:
                 raise ConflictError(N_("The call has ended; its questions are no longer asked."))
             if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
                 raise LimitError(
-                    N_("{count} questions are already waiting; no more are asked."), count=len(now.questions)
+                    N_("{count} questions are already waiting; no more can be asked."), count=len(now.questions)
                 )
             return [QuestionAsked(question=question)]
 
@@ -219,7 +219,9 @@ async def sample(
     state = handle.current
     opened = await env.gateway.open(state.agent, state.language)
     if opened.dialect is ToolDialect.GUIDED:
-        raise LimitError(N_("The starter model cannot answer for MCP servers. Choose another model."), code="guided")
+        raise LimitError(
+            N_("The starter model cannot answer requests from MCP servers. Choose another model."), code="guided"
+        )
     system = [ChatMessage(role=Role.SYSTEM, content=sampling.system)] if sampling.system else []
     messages = (*system, *(ChatMessage(role=Role(each.role), content=each.text) for each in sampling.messages))
     prompt_tokens = estimate("".join(message.content for message in messages)) + 20

@@ -99,7 +99,7 @@ class Answering:
             asked = next((each for each in now.requests if each.id == approval_id), None)
             call = now.call(request.call_id)
             if asked is None or call is None or call.status != "asked":
-                raise ConflictError(N_("This was already decided."))
+                raise ConflictError(N_("The decision was already made."))
             fields = dict(decision)
             if decision.arguments is not None and same_arguments(decision.arguments, asked.arguments):
                 fields["arguments"] = None
@@ -130,7 +130,7 @@ class Answering:
         def decide(now: RunState) -> list[EventBody]:
             asked = [each for each in now.requests if each.id in approval_ids]
             if not asked:
-                raise ConflictError(N_("This was already decided."))
+                raise ConflictError(N_("The decision was already made."))
             if not all(map(may_approve_together, asked)):
                 raise ConflictError(N_("These calls cannot be allowed together. Decide on each of them."))
             allowed = ApprovalStatus.APPROVED

@@ -134,7 +134,7 @@ class Steering:
 
         def decide(now: RunState) -> list[EventBody] | None:
             if live.at_work:
-                raise ConflictError(N_("This run is already running."))
+                raise ConflictError(N_("This run is already in progress."))
             if now.status.final and not (failed and now.failed):
                 raise ConflictError(N_("This run has ended. Send a message to continue in the workflow."))
             if now.pause is None and not now.failed and not finish and isinstance(next_step(now), Wait):

@@ -69,7 +69,7 @@ class ContextEditing:
         def decide(now: RunState) -> list[EventBody]:
             if not compaction.can_undo(now, origin):
                 raise NotFoundError(
-                    N_("This was already undone, or a later summary contains it. Undo the later one first.")
+                    N_("This summary was already undone, or a later one contains it. Undo the later one first.")
                 )
             return [CompactionUndone(origin=origin)]
 

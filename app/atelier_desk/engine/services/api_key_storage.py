@@ -51,7 +51,7 @@ class KeyService:
         except OSError as error:
             raise StorageError(
                 N_(
-                    "The key file {path} cannot be used: {reason}. Fix it, or delete the file and enter the keys again."
+                    "The key file {path} cannot be used: {reason}. Fix the file, or delete it and enter the keys again."
                 ),
                 code="keys",
                 path=self._context.datadir.keys,

@@ -353,7 +353,7 @@ class McpService:
             if tool_definitions.digest(now) != digest:
                 message = N_(
                     "The MCP server {server} changed the description of {tool}. The call was not made; the "
-                    "user is asked about the next one."
+                    "user will be asked before the next one."
                 )
                 raise McpError(message, code="altered", server=server, tool=tool)
             if await in_tool_thread(results.hidden, dict(arguments)) != dict(arguments):

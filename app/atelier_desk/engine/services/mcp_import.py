@@ -118,7 +118,7 @@ class McpImportService:
 def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") -> tuple[McpServer, dict[str, str]]:
     """Return configuration and keyring secrets from a preview and a person's answers. Raises ``UsageError``."""
     if found.config is None:
-        raise found.problem or UsageError(N_("It cannot be used."))
+        raise found.problem or UsageError(N_("This server cannot be used."))
     env, headers, args = dict(found.config.env), dict(found.config.headers), builtins.list(found.config.args)
     secrets: dict[str, str] = {}
     for ask in found.asks:
@@ -142,7 +142,9 @@ def completed(found: FoundServer, answers: Mapping[str, str], name: str = "") ->
     try:
         return McpServer.model_validate({**found.config.model_dump(), **changes}), secrets
     except ValueError as error:
-        raise UsageError(N_("It cannot be used: {detail}"), detail=str(error).splitlines()[-1].strip()) from None
+        raise UsageError(
+            N_("This server cannot be used: {detail}"), detail=str(error).splitlines()[-1].strip()
+        ) from None
 
 
 def asked(found: FoundServer) -> tuple[Ask, ...]:

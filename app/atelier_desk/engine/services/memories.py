@@ -175,7 +175,7 @@ class MemoryService(MemoryMaintenance):
         if unknown:
             allowed = ", ".join(sorted(EDITABLE))
             raise UsageError(
-                N_("A memory's {names} cannot be changed; allowed: {allowed}."),
+                N_("These fields of a memory cannot be changed: {names}. Allowed: {allowed}."),
                 names=", ".join(unknown),
                 allowed=allowed,
             )
@@ -417,7 +417,7 @@ def _scope(value: MemoryScope | str, workflow_id: str | None) -> MemoryScope:
         allowed = ", ".join(each.value for each in MemoryScope)
         raise UsageError(N_("Unknown scope {value}; allowed: {allowed}."), value=value, allowed=allowed) from None
     if scope is MemoryScope.WORKFLOW and not workflow_id:
-        raise UsageError(N_("The scope workflow needs a workflow."))
+        raise UsageError(N_("The scope “workflow” requires a workflow."))
     return scope if workflow_id else MemoryScope.GENERAL
 
 

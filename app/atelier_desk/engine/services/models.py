@@ -235,7 +235,7 @@ class ModelService:
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
             raise UsageError(
-                N_("A model's {names} cannot be changed; allowed: {allowed}."),
+                N_("These fields of a model cannot be changed: {names}. Allowed: {allowed}."),
                 names=", ".join(unknown),
                 allowed=", ".join(sorted(EDITABLE)),
             )

@@ -65,7 +65,7 @@ class PermissionService:
             same = next((each for each in (*kept, *new) if _place(each) == _place(rule) and each.id != rule.id), None)
             if same is not None and same.action is not rule.action:
                 raise ConflictError(
-                    N_("The rule “{rule}” already exists, with {action}. Change that one."),
+                    N_("The rule “{rule}” already exists with the action {action}. Change that rule instead."),
                     code="contradicts", rule=same.text, action=same.action.value,
                 )  # fmt: skip
             if same is not None and same.held and not rule.held:
@@ -405,5 +405,5 @@ def _read(path: Path) -> str:
     with open_plain(path) as file:
         content = file.read(limits.RULE_FILE + 1)
     if len(content) > limits.RULE_FILE:
-        raise LimitError(N_("{path} is too long: the maximum is {most} bytes."), path=path, most=limits.RULE_FILE)
+        raise LimitError(N_("{path} is too large: the maximum is {most} bytes."), path=path, most=limits.RULE_FILE)
     return content.decode("utf-8-sig")

@@ -30,7 +30,7 @@ PROBLEMS = {
     "unknown_option": N_("The question has no such option; its options are {options}."),
     "no_text": N_("This question takes options only, no text."),
     "text": N_("This question needs a text answer."),
-    "one": N_("Choose either accept or decline."),
+    "one": N_("Choose to accept or to decline, not both."),
 }
 """The sentence for each result of ``QuestionAnswer.problem``."""
 

@@ -146,7 +146,7 @@ def build(
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         problem = UsageError(
-            N_("It cannot be used: {detail}"), detail=f"{where}: {first['msg']}" if where else first["msg"]
+            N_("This server cannot be used: {detail}"), detail=f"{where}: {first['msg']}" if where else first["msg"]
         )
         return FoundServer(name_of(name), told=told, problem=problem)
     return FoundServer(config.name, config, tuple(found.values()), tuple(notes), shorten(told, 500))

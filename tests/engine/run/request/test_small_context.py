@@ -213,7 +213,7 @@ async def test_a_context_too_small_for_the_rest_is_reported(open_atelier: Opener
         events = await atelier.repos.journal.events(run.id)
         assert status != "completed"
         assert ContextOverflowError.code in [getattr(event.body, "code", "") for event in events]
-        assert "leaves no room in the model's window of 700" in str(
+        assert "leaves no room in the model's context window of 700" in str(
             [getattr(event.body, "message", "") for event in events]
         )
         failed = [event.body for event in events if isinstance(event.body, RunFailed)]

@@ -181,8 +181,8 @@ def plan(
         raise ContextOverflowError(
             N_(
                 "The agent's instructions and tools need about {used} tokens, which leaves no room in the model's "
-                "window of {window}. "
-                "Shorten the instructions, enable fewer tools, or choose a model with a larger window."
+                "context window of {window}. "
+                "Shorten the instructions, enable fewer tools, or choose a model with a larger context window."
             ),
             used=int(fixed),
             window=window,
@@ -236,8 +236,8 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
     if longest.pinned:
         raise ContextOverflowError(
             N_(
-                "The pinned messages alone do not fit into the model's window of {window} tokens. Unpin some, or "
-                "choose a larger model."
+                "The pinned messages alone do not fit into the model's context window of {window} tokens. Unpin "
+                "some, or choose a larger model."
             ),
             window=window,
         )
@@ -249,8 +249,8 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
         # Only calls, images or many short texts are left: nothing can be shortened, and retrying would loop.
         raise ContextOverflowError(
             N_(
-                "The workflow's newest messages do not fit into the model's window of {window} tokens. Choose a "
-                "larger model."
+                "The workflow's newest messages do not fit into the model's context window of {window} tokens. "
+                "Choose a larger model."
             ),
             window=window,
         )

@@ -79,7 +79,7 @@ def _check_address(url: str) -> None:
         valid = False
     if not valid or re.search(r"\s", url):
         raise UsageError(
-            N_("{url} is not a valid address: it needs a host, a port from 1 to 65535 if any, and no spaces."),
+            N_("{url} is not a valid address: it must contain a host and no spaces; a port must be from 1 to 65535."),
             code="address", url=shorten(url, 100),
         )  # fmt: skip
     if "@" in parts.netloc:

@@ -50,7 +50,7 @@ def unmatchable(text: str, tools: Iterable[Tool]) -> CallText | None:
     named = [tool for tool in tools if _names(rule, tool)]
     if not named:
         what = rule.section or rule.name
-        return CallText(text=N_("no tool here is called {name}"), params={"name": what})
+        return CallText(text=N_("no tool is called {name}"), params={"name": what})
     if rule.argument is None:
         return None
     reasons = [_reason(rule.argument, tool) for tool in named]

@@ -67,7 +67,7 @@ def to_json(file: WorkflowFile) -> str:
 CALL_STATES = {
     "error": N_("failed"),
     "cancelled": N_("cancelled"),
-    "unknown": N_("its effect is unknown"),
+    "unknown": N_("effect unknown"),
     "timeout": N_("took too long"),
     "running": N_("running"),
 }
@@ -193,7 +193,7 @@ def _plain(text: str) -> str:
 
 def _status(task: Task) -> str:
     return {
-        "pending": _("pending"),
+        "pending": _("to do"),
         "in_progress": _("in progress"),
         "completed": _("completed"),
         "blocked": _("blocked"),
