@@ -96,9 +96,9 @@ def _no_text() -> tuple[str, str]:
 def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[str, str]:
     attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
     if reason == LOADING and delay:
-        return _("Loading the model"), _("The server has not finished; retrying in {delay}.", delay=delay)
+        return _("Loading the model"), _("The server is not ready yet; retrying in {delay}.", delay=delay)
     if reason == LOADING:
-        return _("Loading the model"), _("The answer follows once it is loaded.")
+        return _("Loading the model"), _("The model will answer once it is loaded.")
     if reason == TOOLS_REFUSED:
         text = _(
             "Tool calls are sent as text (XML) from now on; this is remembered for the model. Server "
