@@ -91,7 +91,7 @@ def test_on_approval_decides_without_asking(cli: Cli, approvals: Configure) -> N
         ("user", "Too dear.", False, "rejected (by the user): Too dear."),
         ("user", NOBODY_TO_ASK, False, "rejected (there was nobody to ask)"),
         ("timeout", "Nobody decided.", False, "rejected (no decision was made in time)"),
-        ("user", "", True, "rejected (by the user), with other arguments"),
+        ("user", "", True, "rejected (by the user), with edited arguments"),
     ],
 )
 def test_notes_for_the_agent_are_not_shown_to_people(decided_by: str, note: str, edited: bool, told: str) -> None:

@@ -131,4 +131,4 @@ def test_a_model_that_is_loading_is_not_retried_at_once() -> None:
     assert text.startswith("Loading the model.")
     assert "0" not in text
     waits = said(ChunkType.RETRY, reason=LOADING, details={"attempt": 2, "delay_s": 4.2})
-    assert waits == "Loading the model. The server has not finished; retrying in 4.2\u202fs."
+    assert waits == "Loading the model. The server is not ready yet; retrying in 4.2\u202fs."

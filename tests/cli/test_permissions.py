@@ -344,7 +344,7 @@ def test_a_test_gives_the_same_verdict_as_the_call(cli: Cli, tmp_path: Path) -> 
     outside = {"path": str(tmp_path / "a.txt"), "content": "x"}
     argv = ("permissions", "test", "write_file", json.dumps(outside), "--workspace", "ws", "--profile", "free")
     assert (cli(*argv, "--json").json["action"], cli(*argv, "--json").json["reason"]) == ("deny", "outside")
-    assert cli(*argv).out.startswith("Deny: It is outside the workspace folders")
+    assert cli(*argv).out.startswith("Deny: This location is outside the workspace folders")
     call = ToolCall(id="c", name="write_file", arguments=outside)
     made = cli("run", "go", "--json", "--workspace", "ws", "--profile", "ask", steps=[[call], "done"])
     assert (made.status, made.of("validation_required")) == (0, []), "nobody is asked about what cannot be done"

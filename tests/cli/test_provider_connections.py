@@ -111,7 +111,7 @@ def test_a_server_that_loads_its_model_is_reported(atelier: Run, tmp_path: Path)
         atelier("providers", "add", "lab", "--kind", "openai", "--base-url", server.url)
         done = atelier("run", "Hi", "--provider", "lab", "--model", "test-model")
     assert (done.status, done.out.strip()) == (0, "Hello there")
-    assert "Loading the model. The server has not finished; retrying in " in done.err
+    assert "Loading the model. The server is not ready yet; retrying in " in done.err
     assert "Trying again" not in done.err
 
 

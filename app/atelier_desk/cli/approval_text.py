@@ -110,7 +110,7 @@ def decision(status: str, decided_by: str, note: str = "", edited: bool = False)
     if decider:
         text += f" ({_(decider)})"
     if edited:
-        text += ", " + _("with other arguments")
+        text += ", " + _("with edited arguments")
     own_reason = note if decided_by == "user" and note != NOBODY_TO_ASK else ""
     return _("{name}: {text}", name=text, text=own_reason) if own_reason else text
 

@@ -34,7 +34,7 @@ REASONS = {
     "repository": N_("Settings of the git repository"),
     "outside": N_("Outside the workspace folders"),
     "installs": N_("Installs a package"),
-    "altered": N_("Changed by its server since it was approved"),
+    "altered": N_("Tool changed by its server since its approval"),
     "denied": N_("May access something a rule denies"),
     "unconfined": N_("Outside the sandbox or with network access"),
 }
@@ -46,7 +46,7 @@ _MODES = frozenset(mode.value for mode in ApprovalMode)
 def decision(entry: AuditEntry) -> str:
     """The decision about a call and, if a person was asked, who made it."""
     text = _(_BY.get((entry.decision, entry.decided_by), DECISIONS[entry.decision]))
-    return _("{decision}, with other arguments", decision=text) if entry.edited else text
+    return _("{decision}, with edited arguments", decision=text) if entry.edited else text
 
 
 _DECIDERS = {

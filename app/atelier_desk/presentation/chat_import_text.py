@@ -62,7 +62,7 @@ def skipped_words(skipped: Mapping[str, int]) -> list[str]:
             ngettext("{n} chat is too large and was left out.", "{n} chats are too large and were left out.", n)
         )
     if count("cut_off", 0):
-        told.append(_("The file ends in the middle of a chat, which was left out. Export it again."))
+        told.append(_("The file ends in the middle of a chat, which was left out. Export the file again."))
     if n := count("busy", 0):
         told.append(
             ngettext(

@@ -34,8 +34,8 @@ def month_text(month: MonthUsage) -> str:
         )
     estimated = (
         _(
-            "{cost} of it is estimated: the reply has not arrived yet, was cut off or lost, or its server "
-            "reported no usage. A lost reply counts at its highest possible cost.",
+            "{cost} of this is estimated: a reply has not arrived yet, was cut off or lost, or the server reported no "
+            "usage. A lost reply counts at its highest possible cost.",
             cost=cost(month.estimated),
         )
         if round(month.estimated, 4) > 0
@@ -62,7 +62,7 @@ def embedding_offer_text(offer: EmbeddingOffer) -> str:
 def warning_text(month: MonthUsage) -> str:
     """Warning that most of the limit is used."""
     share = percent(month.spent / month.limit) if month.limit else ""
-    return _("{percent} of this month's cost limit of {limit} is used.", percent=share, limit=cost(month.limit))
+    return _("{percent} of this month's cost limit of {limit} has been used.", percent=share, limit=cost(month.limit))
 
 
 def cost_text(total: UsageSum, *, short: bool = False) -> str:

@@ -180,7 +180,7 @@ def upgrade_text(step: UpgradeStep, percent: int = 0) -> str:
 def lost_data_text(count: int) -> str:
     """Warning that the checkpoints of changes were deleted; empty for none."""
     words = ngettext("Undo is no longer possible for {n} change", "Undo is no longer possible for {n} changes", count)
-    return _("{lost}: the data it needs was deleted, or is on another computer.", lost=words) if count else ""
+    return _("{lost}: the required data was deleted, or is on another computer.", lost=words) if count else ""
 
 
 def mark_text(sources: Sequence[str]) -> str:
@@ -193,8 +193,8 @@ def undo_text(changes: Iterable[Change]) -> str:
     if not any(change.command for change in changes):
         return ""
     return _(
-        "Commands made some or all of these changes. What they did elsewhere is not undone: in other "
-        "folders, in .git, in ignored files, over the network."
+        "Commands made some or all of these changes. What they did elsewhere (in other folders, in .git, in ignored "
+        "files, over the network) is not undone."
     )
 
 

@@ -17,7 +17,7 @@ STATES = {
 }
 TOOL_STATES = {
     "approved": N_("approved"),
-    "new": N_("new: not given to agents yet"),
+    "new": N_("new: not available to agents yet"),
     "changed": N_("changed: every call needs approval"),
     "gone": N_("removed by its server"),
     "unusable": N_("cannot be used"),

@@ -48,7 +48,9 @@ REASONS = {
     ),
     "denied": N_("It could access something a rule denies, and this system cannot block that."),
     "tainted": N_("It sends data out or writes outside the workspace, after the team read from untrusted sources."),
-    "outside": N_("It is outside the workspace folders. This tool never works there, whatever the permissions."),
+    "outside": N_(
+        "This location is outside the workspace folders. This tool never works there, whatever the permissions."
+    ),
 }
 """Reasons to ask or deny, by ``Verdict.reason``, except the profile's."""
 

@@ -167,4 +167,4 @@ def cut_word(cut: str) -> str:
 
 def folder_word(project: Project) -> str:
     """A project's folder, or that it has none."""
-    return project.root or _("No folder: pages from the web")
+    return project.root or _("No folder: web pages only")

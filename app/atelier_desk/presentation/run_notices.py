@@ -55,7 +55,7 @@ UNFINISHED = {
     FinishReason.EMPTY: (N_("The reply is empty"), N_("The model returned neither text nor a tool call.")),
     FinishReason.REPETITION: (
         N_("The model repeated itself"),
-        N_("It kept writing the same passage and was stopped. You can turn this off in Settings → General."),
+        N_("It kept writing the same passage and was stopped. You can turn off this check in Settings → General."),
     ),
 }
 ONLY_THOUGHT = (N_("The model thought but did not answer"), N_("It returned its thinking but no answer."))
@@ -96,9 +96,9 @@ def _no_text() -> tuple[str, str]:
 def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[str, str]:
     attempt, message = int(details.get("attempt") or 1), str(details.get("message") or "")
     if reason == LOADING and delay:
-        return _("Loading the model"), _("The server has not finished; retrying in {delay}.", delay=delay)
+        return _("Loading the model"), _("The server is not ready yet; retrying in {delay}.", delay=delay)
     if reason == LOADING:
-        return _("Loading the model"), _("The answer follows once it is loaded.")
+        return _("Loading the model"), _("The model will answer once it is loaded.")
     if reason == TOOLS_REFUSED:
         text = _(
             "Tool calls are sent as text (XML) from now on; this is remembered for the model. Server "
@@ -114,7 +114,8 @@ def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[st
         return _("The model does not support images"), text
     if reason == PICTURES_LEFT_OUT:
         text = _(
-            "If the request works without them, they will not be sent again. Server message: {message}", message=message
+            "If this attempt works, the omitted images will not be sent again. Server message: {message}",
+            message=message,
         )
         return _(
             "Retrying without {names}", names=", ".join(details.get("pictures") or ()) or _("the latest images")
@@ -246,8 +247,8 @@ def too_little(kind: str, value: float, cap: float, details: Mapping[str, Any]) 
     ``left``, in the unit of the limit."""
     if kind == "unpriced":
         return _(
-            "Without it, the monthly cost limit cannot be enforced. Enter the price in the provider settings, or "
-            "allow such requests this month."
+            "Without a known price, the monthly cost limit cannot be enforced. Enter the price in the provider "
+            "settings, or allow such requests this month."
         )
     if needed := float(details.get("needed") or 0):
         left = max(0.0, float(details.get("left") or 0))

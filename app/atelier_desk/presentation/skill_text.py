@@ -53,7 +53,7 @@ def remarks(row: ListedSkill) -> list[str]:
     text = row.found.text
     out = [] if row.found.problem is None else [row.found.problem.localized(_)]
     if row.shadowed_by:
-        out.append(_("Another one with this name takes precedence: {file}", file=row.shadowed_by))
+        out.append(_("Another skill or command with this name takes precedence: {file}", file=row.shadowed_by))
     if text is not None:
         out += [warning.localized(_) for warning in text.warnings]
         if text.allowed:

@@ -141,7 +141,7 @@ async def test_undoing_a_command_warns_of_effects_that_stay(panel: Panel) -> Non
     panel.chat.bridge.changed.emit("file", "w")
     await settle()
     panel.press("changed-files-undo")
-    assert "What they did elsewhere is not undone" in confirmation(panel).informativeText()
+    assert "What they did elsewhere (in other folders" in confirmation(panel).informativeText()
 
 
 def confirmation(panel: Panel) -> QMessageBox:

@@ -51,7 +51,7 @@ async def test_the_selected_project_shows_its_contents(window: ProjectsWindow, f
     assert find("language-bar").accessibleName().startswith("Languages: Python 67")
     window.list.choose("p2")
     await finished(window)
-    assert find("project-root").text() == "No folder: pages from the web"
+    assert find("project-root").text() == "No folder: web pages only"
     assert not find("project-read").isEnabled()
     assert not find("project-problems").isVisible()
 

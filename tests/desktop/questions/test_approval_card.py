@@ -435,7 +435,7 @@ async def test_a_decided_request_shows_the_arguments_that_ran(scene: MakeScene) 
     edited = TODO | {"name": "Other"}
     s = scene(asks(status=ApprovalStatus.APPROVED, scope=ApprovalScope.RUN, edited=edited, decided_by="user"))
     await settle()
-    assert s.find("approval-decision").text() == "You allowed this tool for the run. You changed its arguments."
+    assert s.find("approval-decision").text() == "You allowed this tool for this run. You edited the arguments."
     assert "Other" in s.find("approval-arguments").toPlainText()
     assert s.find("approval-edit").isHidden()
 

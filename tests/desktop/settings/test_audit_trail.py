@@ -113,7 +113,7 @@ async def test_decisions_are_listed_with_who_what_why_and_by_whom(trail: Trail, 
     model = table.model()
     assert [model.headerData(column, Qt.Orientation.Horizontal) for column in range(3)] == ["Call", "Decision", "When"]
     assert cells(table, 0)[:2] == ["Run a command  git push 0\nAda · Garden", "Denied\nRule “run_command(git push:*)”"]
-    assert cells(table, 1)[1] == "Approved by you, with other arguments\nProfile “Ask”"
+    assert cells(table, 1)[1] == "Approved by you, with edited arguments\nProfile “Ask”"
     assert cells(table, 2)[1] == "Rejected by you\nInstalls a package"
     assert cells(table, 4)[1] == "Allowed\nProfile “Free”"
     tool_tip = model.index(2, 0).data(Qt.ItemDataRole.ToolTipRole).splitlines()

@@ -131,7 +131,7 @@ def test_a_person_is_told_which_browser_would_run_a_page(
     assert tool is not None
     services.web = Web(tmp_path / "web")
     for scripts, words in (("auto",
-    "Read the page https://a.org/ (if it needs JavaScript, it runs in Chromium, separate from your own browser)"),
+    "Read the page https://a.org/ (if it needs JavaScript, it is loaded in Chromium, separate from your own browser)"),
                            ("off", "Read the page https://a.org/")):  # fmt: skip
         services.web.use(WebSettings.model_validate({"scripts": scripts, "browser": str(tmp_path / "chromium")}))
         summary = registry.prepare(tool, {"url": "https://a.org/"}).described.summary

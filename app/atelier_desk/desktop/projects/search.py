@@ -58,7 +58,7 @@ class SearchPage(QWidget):
             name=N_("Search in projects"),
         )
         self.field.setClearButtonEnabled(True)
-        self.where = control(ComboBox(self), "project-search-where", name=N_("Which projects"))
+        self.where = control(ComboBox(self), "project-search-where", name=N_("Projects to search"))
         self.where.addItem("", "")
         bind_text(self.where, items=[N_("All projects")])
         self.kind_button = control(QPushButton(self), "project-search-kinds", on=self._open_kinds)

@@ -35,7 +35,7 @@ _SELECTIVE = {
     ApprovalKind.SUB_AGENT: N_("Your settings require approval before agents are started."),
     ApprovalKind.MCP: N_("Your settings require approval before MCP servers are used."),
     ApprovalKind.FILE_OP: N_("Your settings require approval before files are changed."),
-    ApprovalKind.DB_OP: N_("Your settings require approval before projects and their knowledge are used."),
+    ApprovalKind.DB_OP: N_("Your settings require approval before projects and the knowledge graph are used."),
 }
 _COMMANDS = N_("Your settings require approval before commands are run.")
 
@@ -279,10 +279,10 @@ def decision(request: ApprovalRequest) -> str:
         return _("Allowed: no decision was made in time.")
     reach = {
         ApprovalScope.ONCE: _("You allowed this call."),
-        ApprovalScope.RUN: _("You allowed this tool for the run."),
-        ApprovalScope.ALWAYS: _("You always allow it."),
+        ApprovalScope.RUN: _("You allowed this tool for this run."),
+        ApprovalScope.ALWAYS: _("You chose to always allow this."),
     }[request.scope]
-    return " ".join(filter(None, (reach, _("You changed its arguments.") if request.edited is not None else "")))
+    return " ".join(filter(None, (reach, _("You edited the arguments.") if request.edited is not None else "")))
 
 
 def rejection(decided_by: str, note: str) -> str:

@@ -207,7 +207,7 @@ class _Choice(_Field):
         self._combo.setSizeAdjustPolicy(ComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self._combo.setMinimumContentsLength(12)
         self._combo.addItem("", None)
-        bind_text(self._combo, items=[N_("Not chosen")])
+        bind_text(self._combo, items=[N_("Nothing selected")])
         for choice in self.field.choices:
             self._combo.addItem(choice.title, choice.value)
         self._combo.currentIndexChanged.connect(lambda _index: self.changed.emit())

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
     from atelier_desk.desktop.bridge.bridge import Bridge
 
-WHY = N_("Agents follow this file, or programs run it, so it is held outside the folder until you keep or discard it.")
+WHY = N_(
+    "Agents follow the instructions in this file, or programs run it, so it is held outside the folder until you keep "
+    "or discard it."
+)
 
 
 class HeldRow(QWidget):

@@ -77,7 +77,7 @@ class ChildAnswered(Event):
     """A sub-agent of this run got its answer, or its question was withdrawn."""
 
     type: Literal["child_answered"] = "child_answered"
-    label: ClassVar[str] = N_("Sub-agent got its answer")
+    label: ClassVar[str] = N_("Sub-agent received an answer")
     child_id: str
     text: str
     by: AnsweredBy = "parent"

@@ -33,7 +33,7 @@ class ReadAttachmentTool(ControlTool):
     purpose: ClassVar[str] = N_("Reads more of a file attached to a message")
     icon: ClassVar[str] = "paperclip"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Continue reading {name}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Continue reading {name}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Continued reading {name}")}
     awaits_external_response: ClassVar[bool] = False
     input: ClassVar[object] = ReadAttachmentInput
     what: ClassVar[str] = (

@@ -42,7 +42,7 @@ def check_dependencies(task_id: str, dependencies: Sequence[str], tasks: Tasks) 
     for first in unique:
         path = _path(first, task_id, tasks)
         if path:
-            raise TaskRuleError(N_("These dependencies make a cycle: {path}."), path=_path_text(task_id, path, tasks))
+            raise TaskRuleError(N_("These dependencies form a cycle: {path}."), path=_path_text(task_id, path, tasks))
     return unique
 
 

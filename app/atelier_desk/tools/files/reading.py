@@ -270,7 +270,7 @@ class FileInfoTool(FileTool):
     purpose: ClassVar[str] = N_("Shows the size, times and permissions of a file")
     icon: ClassVar[str] = "info"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Look at the details of {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Details of {path}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Looked at the details of {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = ExistsInput

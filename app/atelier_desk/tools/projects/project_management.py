@@ -489,7 +489,7 @@ class GenerateEmbeddings(_Changing):
 class ForgetPath(_Changing):
     name: ClassVar[str] = "forget_path"
     title: ClassVar[str] = N_("Remove from index")
-    purpose: ClassVar[str] = N_("Removes a file or folder from the index of its project; the files stay")
+    purpose: ClassVar[str] = N_("Removes a file or folder from the index of its project; the files are kept")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Remove {path} from the index")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = ForgetInput

@@ -42,7 +42,9 @@ class FetchInput(Input):
     offset: int = Field(default=0, ge=0, description="Character to begin at: next_offset of the answer before.")
 
 
-_WITH_BROWSER = N_("Read the page {url} (if it needs JavaScript, it runs in {browser}, separate from your own browser)")
+_WITH_BROWSER = N_(
+    "Read the page {url} (if it needs JavaScript, it is loaded in {browser}, separate from your own browser)"
+)
 
 
 @builtin(order=510)

@@ -304,9 +304,9 @@ def test_reasoning_costs_no_layout_while_collapsed_and_little_while_open(
 def test_a_loading_model_is_not_shown_as_a_failed_attempt() -> None:
     entry = Entry("notice-1", "notice", run_id="r1", seq=1, topic="retry")
     entry.details = {"attempt": 3, "delay_s": 4.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "The server has not finished; retrying in 4.0\u202fs.")
+    assert notice_words(entry)[3:] == ("Loading the model", "The server is not ready yet; retrying in 4.0\u202fs.")
     entry.details = {"attempt": 1, "delay_s": 0.0, "reason": "loading"}
-    assert notice_words(entry)[3:] == ("Loading the model", "The answer follows once it is loaded.")
+    assert notice_words(entry)[3:] == ("Loading the model", "The model will answer once it is loaded.")
     entry.details = {"attempt": 2, "delay_s": 0.5, "reason": "overloaded"}
     assert notice_words(entry)[3:] == ("Retrying the model", "Attempt 2 after 0.5\u202fs: the server is busy")
 

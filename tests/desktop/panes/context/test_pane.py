@@ -43,7 +43,8 @@ async def test_the_newest_request_is_shown_part_by_part(pane: ContextPane) -> No
 
 
 @pytest.mark.parametrize(
-    ("language", "expected"), [("en", "32 tools found by search"), ("fr", "32 outils trouvés par recherche")]
+    ("language", "expected"),
+    [("en", "32 tools available through search"), ("fr", "32 outils accessibles par recherche")],
 )
 async def test_tools_found_by_search_are_mentioned(
     pane: ContextPane, atelier: FakeAtelier, language: str, expected: str

@@ -98,7 +98,8 @@ def test_tools_found_by_search_are_counted_with_the_cost_of_listing_them_all() -
     }
     summary = RequestSummary(**facts, **counts, window=0, duration_ms=1)  # type: ignore[arg-type]
     request = SentRequest(summary, (), (), None, 0.0, 1, 0, 1, (), (), searched_tools=84, searched_tokens=12_400)
-    assert request_text.searched(request) == "84 tools found by search instead of listed (12.4\u202fk tokens)"
+    english = request_text.searched(request)
+    assert english == "84 tools available through search instead of being listed (saves 12.4\u202fk tokens)"
     i18n.set_language("fr")
     french = request_text.searched(request)
-    assert french == "84 outils trouvés par recherche au lieu d’être listés (12,4\u202fk jetons)"
+    assert french == "84 outils accessibles par recherche au lieu d’être listés (économie\u00a0: 12,4\u202fk jetons)"

@@ -372,7 +372,7 @@ async def test_files_written_after_reading_untrusted_content_are_shown_and_marke
     await settle()
     box = pane.window().findChild(QMessageBox)
     assert (box.text(), len(atelier.calls("files.mark_read"))) == ("Mark all 3 files as read?", 2)
-    assert box.informativeText().startswith("1 of them is a folder")
+    assert box.informativeText().startswith("This includes 1 folder")
     button(box, "confirm-yes").click()
     await settle()
     marked = [paths for (paths,), _named in atelier.calls("files.mark_read")]

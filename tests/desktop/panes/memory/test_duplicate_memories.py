@@ -140,8 +140,9 @@ async def test_pinning_and_the_switch_of_the_workflow(pane: MemoryPane, atelier:
 
 async def test_a_person_sets_when_a_memory_expires(qtbot: QtBot) -> None:
     changes: list[dict[str, Any]] = []
+    expiring = OLD.model_copy(update={"expires_at": utc_now()})
     for choice in (None, 0, 30):
-        dialog = MemoryDialog(MemoryRow(OLD))
+        dialog = MemoryDialog(MemoryRow(expiring))
         qtbot.addWidget(dialog)
         dialog.accepted_fields.connect(changes.append)
         dialog.expiry.setCurrentIndex(dialog.expiry.findData(choice) if choice is not None else 0)
@@ -149,3 +150,10 @@ async def test_a_person_sets_when_a_memory_expires(qtbot: QtBot) -> None:
     assert "expires_at" not in changes[0]
     assert changes[1]["expires_at"] is None
     assert abs(changes[2]["expires_at"] - utc_now() - timedelta(days=30)) < timedelta(minutes=5)
+
+
+def test_never_is_offered_once(qtbot: QtBot) -> None:
+    dialog = MemoryDialog(MemoryRow(OLD))
+    qtbot.addWidget(dialog)
+    assert [dialog.expiry.itemText(index) for index in range(2)] == ["Never", "In 7 days"]
+    assert dialog.expiry.currentData() is None, "saving leaves the memory as it is"

@@ -85,7 +85,7 @@ class CommandRows(QWidget):
         open_ = _("Not sandboxed") if command.sandbox == "none" else ""
         name = control(ElidedLabel(" · ".join(filter(None, (command.line, open_))), row), "command-line", look="mono")
         bind_text(
-            name, tip=lambda: command.line, name=lambda: _("Runs in the background: {command}", command=command.line)
+            name, tip=lambda: command.line, name=lambda: _("Running in the background: {command}", command=command.line)
         )
         self._outputs[command.id] = control(ElidedLabel("", row), "command-output", look="muted")
         stop = control(QPushButton(row), "command-stop", N_("Stop"), look="link", on=partial(self._stop, command))

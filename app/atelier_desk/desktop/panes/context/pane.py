@@ -298,7 +298,7 @@ class ContextPane(SeenPane):
         if request.window:
             facts.append(_("{share} of the context window", share=percent(request.tokens / request.window)))
         if not request.exact:
-            facts.append(_("the system message and tools of that time were not stored: today's are shown"))
+            facts.append(_("the system message and tools used at the time were not stored: the current ones are shown"))
         if request.searched_tools:
             facts.append(request_text.searched(request))
         self.parts.show_parts(request.parts, " · ".join(facts))

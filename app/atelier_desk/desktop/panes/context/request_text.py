@@ -48,8 +48,8 @@ def tokens_text(count: int) -> str:
 def searched(request: SentRequest) -> str:
     """Describes that tools were loaded by search, and the tokens that listing them would have taken."""
     return ngettext(
-        "{n} tool found by search instead of listed ({tokens})",
-        "{n} tools found by search instead of listed ({tokens})",
+        "{n} tool available through search instead of being listed (saves {tokens})",
+        "{n} tools available through search instead of being listed (saves {tokens})",
         request.searched_tools, tokens=tokens_text(request.searched_tokens),
     )  # fmt: skip
 
@@ -182,7 +182,7 @@ def left_text(left: Omitted) -> str:
         name = tool_title(entry.tool) if entry.tool else (_(words[0]) if words is not None else entry.kind)
         parts.append(_headed(f"{name} · {tokens_text(entry.tokens_before)}", entry.before))
         if entry.after:
-            parts.append(_headed(_("Sent part"), entry.after))
+            parts.append(_headed(_("Part that was sent"), entry.after))
     return "\n\n".join(parts)
 
 

@@ -97,13 +97,13 @@ class MarkedFiles(QWidget):
         every = [mark.path for mark in self._marks]
         title = ngettext("Mark {n} file as read?", "Mark all {n} files as read?", len(every))
         about = _(
-            "Agents may then read them, send data out and write outside the workspace without asking. This cannot be "
-            "undone."
+            "Agents that read this content may then send data out and write outside the workspace without asking. This "
+            "cannot be undone."
         )
         if folders := sum(mark.folder for mark in self._marks):
             words = ngettext(
-                "{n} of them is a folder, with everything in it.",
-                "{n} of them are folders, with everything in them.",
+                "This includes {n} folder and everything in it.",
+                "This includes {n} folders and everything in them.",
                 folders,
             )
             about = f"{words} {about}"

@@ -143,7 +143,7 @@ class ParentQuestionCard(Card):
         self.setObjectName(f"inbox-parent-{asked.run_id}")
         self._workflow = ""
         self._busy = False
-        self.body.addLayout(_Who(self, lambda: asked.agent_name, N_("asks its parent")))
+        self.body.addLayout(_Who(self, lambda: asked.agent_name, N_("asks its parent agent")))
         self._lineage = label(" → ".join([*asked.lineage, asked.agent_name]), "small", self, wrap=True)
         self._lineage.setVisible(bool(asked.lineage))
         self._question = label(asked.question, "", self, wrap=True)
@@ -167,7 +167,10 @@ class ParentQuestionCard(Card):
         )
         show_enter(self.send, "text")
         bind_text(
-            self, name=lambda: _("{agent} asks its parent: {question}", agent=asked.agent_name, question=asked.question)
+            self,
+            name=lambda: _(
+                "{agent} asks its parent agent: {question}", agent=asked.agent_name, question=asked.question
+            ),
         )
         row = fill(QHBoxLayout(), 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):

@@ -93,18 +93,11 @@ class MemoryDialog(FormDialog):
         self.add_field(_("Importance (0 to 1)"), self.importance, hint)
         self.expiry = control(ComboBox(self), "memory-expiry")
         if memory is not None:
-            keeps = (
-                _("Unchanged: {time}", time=date_time(memory.expires_at))
-                if memory.expires_at
-                else _("Unchanged: never")
-            )
-            for text, days in (
-                (keeps, None),
-                (_("Never"), 0),
-                (_("In 7 days"), 7),
-                (_("In 30 days"), 30),
-                (_("In a year"), 365),
-            ):
+            expires = memory.expires_at
+            if expires is not None:
+                self.expiry.addItem(_("Unchanged: {time}", time=date_time(expires)), None)
+            self.expiry.addItem(_("Never"), 0 if expires is not None else None)
+            for text, days in ((_("In 7 days"), 7), (_("In 30 days"), 30), (_("In a year"), 365)):
                 self.expiry.addItem(text, days)
             self.add_field(_("Expires"), self.expiry)
         else:

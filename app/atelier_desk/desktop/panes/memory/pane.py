@@ -286,7 +286,7 @@ class MemoryPane(Pane):
 
     def _show_timeline(self) -> None:
         self.timeline.set_icon("history", "accent" if self._on_timeline else "muted")
-        tips = N_("Back to the plain list"), N_("Timeline: who wrote what, and when")
+        tips = N_("Show as a list"), N_("Timeline: who wrote what, and when")
         bind_text(self.timeline, tip=tips[0] if self._on_timeline else tips[1])
 
     def open_origin(self, memory_id: str) -> None:
