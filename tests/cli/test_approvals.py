@@ -264,7 +264,7 @@ def test_several_calls_are_approved_by_their_ids(cli: Cli, approvals: Configure)
     )
     first, second, third = (each["id"] for each in cli("approvals", "list", "--json").json)
     refused = cli("approvals", "approve", first, second, "--scope", "run")
-    assert (refused.status, "approved once" in refused.err) == (2, True)
+    assert (refused.status, "approved at once" in refused.err) == (2, True)
     assert cli("approvals", "approve", first, "missing").status == 2
     done = cli("approvals", "approve", first, second)
     assert (done.status, done.out) == (0, f"{first}  approved\n{second}  approved\n")

@@ -56,7 +56,7 @@ async def test_rules_are_stored_edited_removed_and_restored(atelier: Atelier) ->
 async def test_contradictory_rules_are_reported(atelier: Atelier) -> None:
     await atelier.permissions.add(rule("read_file(src/**)"))
     refused = [
-        (rule("read_file(src/**)", Action.DENY), ConflictError, "with allow"),
+        (rule("read_file(src/**)", Action.DENY), ConflictError, "with the action allow"),
         (rule("read file"), UsageError, "is not a rule"),
         (rule("read_file(../x)"), UsageError, "goes up"),
         (rule("read_file(a)", match=("b",)), UsageError, "does not cover “b”"),
