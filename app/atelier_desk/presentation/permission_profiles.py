@@ -52,7 +52,7 @@ PROFILES = (
         ApprovalMode.AUTO,
         "free",
         N_("Free"),
-        N_("Asks only about protected files, installs, repaired arguments and unknown commands."),
+        N_("Asks only about protected files, installations, repaired arguments and unknown commands."),
         "triangle-alert",
         risky=True,
     ),
