@@ -41,8 +41,8 @@ async def doctor(atelier: Atelier | None, arguments: Namespace, out: Output) -> 
         if not arguments.deep:
             yield Note(
                 _(
-                    "The GUI toolkit, the embedder and the built-in model were not loaded. To try them: atelier doctor "
-                    "--deep"
+                    "The GUI toolkit, the embedder and the starter model were not loaded. To try them: atelier "
+                    "doctor --deep"
                 )
             )
 
