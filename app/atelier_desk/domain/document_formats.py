@@ -34,8 +34,8 @@ _ARCHIVE: Final = (b"PK", COMPOUND)
 _NEW: Final = {".msg": ".eml", ".x": ".xlsx", ".p": ".pptx"}
 
 NOT_READ: Final = {
-    "encrypted": N_("{name} has a password or copy protection. Save it without protection, and use that file."),
-    "old_format": N_("{name} is in an older format that is not supported. Save it as {new}, and use that file."),
+    "encrypted": N_("{name} has a password or copy protection. Save it without protection, and use the new file."),
+    "old_format": N_("{name} is in an older format that is not supported. Save it as {new}, and use the new file."),
     "timeout": N_("{name} could not be read within {seconds} seconds. Split it, or ask for a part of it."),
     "too_large": N_("{name} expands to {size} MB; the maximum is {most} MB. Split it into smaller files."),
     "no_text": N_("{name} has no text: its pages are images, as in a scan. Use an image of each page."),

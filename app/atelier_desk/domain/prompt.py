@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import LimitError, UsageError
 from atelier_desk.support.i18n import N_
 
 _NAME = re.compile(r"\w[\w.-]*")
-NOT_A_NAME = N_("“{name}” cannot be a prompt's name: letters, digits, “-”, “_” and “.” are allowed, and no spaces.")
+NOT_A_NAME = N_("“{name}” is not a valid prompt name: letters, digits, “-”, “_” and “.” are allowed, but no spaces.")
 
 
 class PromptDraft(Model):

@@ -44,8 +44,8 @@ TEMPLATES: dict[str, str] = {
     "truncated": N_("{provider} stopped in the middle of the reply ({detail})."),
     "timeout": N_("{provider} did not answer in time ({detail})."),
     "offline": N_(
-        "{provider} cannot be reached: {host} is not found ({detail}). Is this computer online? If it is, check the "
-        "address."
+        "{provider} cannot be reached: {host} was not found ({detail}). Is this computer online? If it is, "
+        "check the address."
     ),
     "no_network": N_(
         "{provider} cannot be reached: there is no network route to {host} ({detail}). Is this computer online?"
@@ -67,16 +67,15 @@ TEMPLATES: dict[str, str] = {
     ),
     "certificate": N_(
         "The certificate of {host} is not trusted ({detail}). If your own certificate authority signed it, "
-        "set its CA file: in the provider's settings under Advanced, or with --ca-file FILE."
+        "set its CA file in the provider's settings under Advanced, or with --ca-file FILE."
     ),
     "certificate_wrong": N_(
         "The certificate of {host} cannot be accepted ({detail}). It must be fixed on the server; also check "
         "this computer's clock."
     ),
     "ca_file": N_(
-        "The CA file {file} of {provider} cannot be used ({detail}). It must be a PEM file with the certificate of "
-        "the authority "
-        "that signed the server's."
+        "The CA file {file} of {provider} cannot be used ({detail}). It must be a PEM file with the "
+        "certificate of the authority that signed the server's certificate."
     ),
     "ca_variable": N_(
         "{variable} points to the certificates in {file}, which cannot be used ({detail}). Correct or clear "

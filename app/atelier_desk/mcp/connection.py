@@ -460,13 +460,14 @@ class Connection:
                 kept_from = denials.hidden(None)
             except ToolError as error:
                 problem = McpError(
-                    N_("rules deny files, and {path} could not be searched for them in time"),
+                    N_("rules deny access to files, and {path} could not be searched for them in time"),
                     path=error.params["path"],
                 )
                 raise errors.not_started(server.name, server.command, problem) from None
             if kept_from.masked and not sandbox_selection.hides():
                 problem = McpError(
-                    N_("a rule denies {path}, and this system cannot hide it from a program"), path=kept_from.masked[0]
+                    N_("a rule denies access to {path}, and this system cannot hide it from a program"),
+                    path=kept_from.masked[0],
                 )
                 raise errors.not_started(server.name, server.command, problem)
             roots = (folder,) if server.folder else ()

@@ -185,7 +185,7 @@ def died(server: str, ended: Ended) -> McpError:
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:
     """The error while a server that keeps failing is not restarted."""
     message = N_(
-        "The MCP server {server} failed several times and is tried again in {seconds} seconds. Last error: {detail}"
+        "The MCP server {server} failed several times and will be tried again in {seconds} s. Last error: {detail}"
     )
     return McpError(
         message,

@@ -20,7 +20,7 @@ WHERE: dict[tuple[str, str], str] = {
     ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is damaged."),
     ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
     ("workflow", CHANGED): N_("Workflow {workflow}: its row is damaged."),
-    ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, but other rows of it exist."),
+    ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, but other rows of this workflow exist."),
     ("setting", CHANGED): N_("The setting {row} is damaged."),
 }
 """What an error says of a damaged row, by table and problem; a ``Table`` adds its own."""

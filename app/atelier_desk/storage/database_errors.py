@@ -41,9 +41,9 @@ UNREADABLE_ROW = N_(
     "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
-    "The database in {path} has lost the changes that were saved last ({count}) because part of "
-    "it was damaged. Restore a backup with: atelier backup restore FILE, or continue with what "
-    "is left with --accept-loss."
+    "The database in {path} has lost the last saved changes ({count}) because part of it was damaged. "
+    "Restore a backup with: atelier backup restore FILE, or use --accept-loss to continue with what is "
+    "left."
 )
 DISK_FULL = N_(
     "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Nothing that was saved is lost. "
@@ -85,8 +85,8 @@ UNSETTLED = N_(
     "could not be reopened ({problem}). Fix the cause, then try again: the saved state is read first."
 )
 BUSY = N_(
-    "The database in {path} is busy compacting its tables, which takes minutes when it is large. Nothing "
-    "that was saved is lost. Wait, then try again."
+    "The database in {path} is busy compacting its tables, which can take minutes when it is large. "
+    "Nothing that was saved is lost. Wait, then try again."
 )
 START_AGAIN = N_(
     "The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier "

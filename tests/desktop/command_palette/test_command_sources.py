@@ -97,7 +97,9 @@ async def test_the_palette_finds_archived_workflows(program: Program, qtbot: QtB
     qtbot.keyClicks(palette.field, "harbour")
     await wait_for(lambda: palette.list.rows.rowCount() == 1)
     assert (
-        palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith("Harbour plans, Archived · ")
+        palette.list.rows.index(0, 0)
+        .data(Qt.ItemDataRole.AccessibleTextRole)
+        .startswith("Harbour plans, Archived workflow · ")
     )
     qtbot.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)

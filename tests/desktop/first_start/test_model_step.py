@@ -62,7 +62,7 @@ async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
     find("mistral-key").textEdited.emit("bad-key-123")
     cases = {
         "auth": "Mistral a refusé la clé d’accès, ou en demande une. Vérifiez la clé ci-dessus.",
-        "quota": "Le compte chez Mistral n’a plus de crédit ou de quota.",
+        "quota": "Le compte chez Mistral n’a plus ni crédit ni quota.",
     }
     switch_language("fr")
     for code, expected in cases.items():

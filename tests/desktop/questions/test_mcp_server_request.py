@@ -173,3 +173,12 @@ def test_it_is_translated_to_french(opened: Callable[..., QuestionDialog], child
 def test_a_notification_only_opens_the_request() -> None:
     notice = question_notice(question_of(spec_of("pay", "page")), lambda: None, lambda answer: None)
     assert (notice.title, notice.actions, notice.reply) == ("The server “booking” has a question", (), None)
+
+
+def test_the_reply_of_a_model_has_a_noun_as_caption(opened: Callable[..., QuestionDialog], child: Find) -> None:
+    """The caption was the word of the button that answers."""
+    asked: Any = mcp_client_requests.requests_of("think")["thought"].params
+    reply = asked.messages[0].model_copy(update={"role": "assistant"})
+    set_language("fr")
+    dialog = opened(elicitation.sampling(asked.model_copy(update={"messages": [reply]}), "booking", "scripted"))
+    assert "Réponse" in [each.text() for each in dialog.findChildren(QLabel)]

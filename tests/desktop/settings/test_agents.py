@@ -101,12 +101,12 @@ async def test_thinking_effort_is_chosen_and_reset(page: Any, find: Find, atelie
 async def test_the_tool_call_format_is_chosen_and_reset(page: Any, find: Find, atelier: Engine) -> None:
     box = find("agent-tool-dialect")
     assert box.accessibleName() == "Tool-call format"
-    offered = ["Automatic", "Native function calling", "XML in the text", "Guided (very small models)"]
+    offered = ["Automatic", "Native function calling", "As text (XML)", "Guided (very small models)"]
     assert [box.itemText(row) for row in range(box.count())] == offered
     assert box.currentText() == "Automatic"
-    box.setCurrentIndex(box.findText("XML in the text"))
+    box.setCurrentIndex(box.findText("As text (XML)"))
     switch_language("fr")
-    assert box.currentText() == "XML dans le texte"  # what is chosen stays
+    assert box.currentText() == "En texte (XML)"  # what is chosen stays
     find("agent-save").click()
     await settle()
     assert atelier.calls("agents.save")[-1][0][0].tool_dialect is ToolDialect.XML

@@ -297,7 +297,7 @@ async def test_a_server_is_restarted_and_removed(
 
     box = window.findChild(QMessageBox)
     assert isinstance(box, QMessageBox)
-    next(each for each in box.findChildren(QPushButton) if each.text() == "Remove").click()
+    next(each for each in box.findChildren(QPushButton) if each.text() == "Delete").click()
     await settle()
     assert atelier.calls("mcp.remove") == [(("files",), {})]
 

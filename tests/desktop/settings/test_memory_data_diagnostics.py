@@ -79,7 +79,7 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     resume.set()
     find("embedder-install").click()
     await settle()
-    assert page.busy.text.text() == "Installed. “Save” switches to it."
+    assert page.busy.text.text() == "Installed. Choose “Save” to switch to it."
     assert not find("embedder-install").isVisible()
     installed.clear()
     monkeypatch.setattr(install_sentence_transformers, "can_install", lambda: False)
@@ -150,7 +150,7 @@ async def test_the_page_explains_why_there_are_no_embeddings(
     atelier.set("memories", "reembed_state", state | {"state": "waiting", "left": 1_060})
     bridge.changed.emit("memory", "reembed")
     await settle()
-    assert page.busy.text.text() == "Stopped with 1,060 left. “Recompute embeddings” continues."
+    assert page.busy.text.text() == "Stopped with 1,060 left. Choose “Recompute embeddings” to continue."
 
 
 async def test_a_page_is_shown_even_if_changes_come_faster_than_it_loads(

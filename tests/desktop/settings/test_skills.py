@@ -31,7 +31,7 @@ def found(name: str, text: Text | None, root: str = HOME, problem: Any = None) -
 
 FILE = f"{HOME}/.agents/skills/notes/SKILL.md"
 MINE = ListedSkill(found("notes", NOTES))
-BROKEN = ListedSkill(found("bad", None, problem=UsageError("It has no header with a name and a description.")))
+BROKEN = ListedSkill(found("bad", None, problem=UsageError("The file has no header with a name and a description.")))
 THEIRS = ListedSkill(found("evil", EVIL, PROJECT), trusted=None)
 
 

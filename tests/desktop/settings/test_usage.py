@@ -88,7 +88,9 @@ async def test_every_day_of_the_period_has_a_bar_and_the_table_has_the_figures(p
         "21.3 k",
         "≥ $2.50",
     ]
-    assert find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · at least $2.50 · 4.5 s of generation"
+    assert (
+        find("usage-summary").text().replace(NARROW, " ") == "23,430 tokens · at least $2.50 · generation time: 4.5 s"
+    )
     assert "330 tokens have no known price" in page.note.text()
     assert not chart.grab().isNull()
 
@@ -97,7 +99,7 @@ async def test_an_unknown_cost_is_labelled_as_a_cost(page: Any, find: Find, atel
     atelier.set("usage", "rows", [ROWS[2]])
     choose(find("usage-period"), 7)
     await settle()
-    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · 1.5 s of generation"
+    assert find("usage-summary").text().replace(NARROW, " ") == "330 tokens · cost unknown · generation time: 1.5 s"
 
 
 async def test_cache_savings_are_shown(page: Any, find: Find, atelier: Engine) -> None:

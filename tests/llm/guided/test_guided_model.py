@@ -226,7 +226,7 @@ async def test_other_talk_is_answered_by_the_model_in_english_and_a_notice_in_fr
     assert model.requests[0].raw_prompt is None
     assert model.requests[0].max_tokens <= 160
     _, talk = scripted(tools=())
-    assert "modèle de départ" in (await talk.say("que penses-tu de la pluie ?")).content
+    assert "modèle intégré" in (await talk.say("que penses-tu de la pluie ?")).content
 
 
 async def test_a_result_is_answered_in_the_language_of_the_request() -> None:

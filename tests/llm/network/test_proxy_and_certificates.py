@@ -227,7 +227,7 @@ async def test_https_to_a_server_without_tls_is_explained(openai_server: FakeOpe
         (
             "https://api.openai.com/v1",
             socket.gaierror(-3, "Temporary failure in name resolution"),
-            "api.openai.com is not found",
+            "api.openai.com was not found",
         ),
         ("https://api.openai.com/v1", OSError(errno.ENETUNREACH, "no way"), "no network route to api.openai.com"),
         ("http://localhost:1/v1", OSError(errno.ECONNREFUSED, "no"), "Check that the server is running"),

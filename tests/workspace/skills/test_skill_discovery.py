@@ -95,7 +95,7 @@ def test_an_unusable_skill_has_a_reason(top: Path, content: str | bytes, word: s
     [
         ("---\nname: other\ndescription: d\n---\nB", "other", "folder is named x"),
         ("---\ndescription: d\n---\nB", "x", "no name"),
-        ("---\nname: My Skill\ndescription: d\n---\nB", "x", "cannot be a skill's name"),
+        ("---\nname: My Skill\ndescription: d\n---\nB", "x", "is not a valid skill name"),
         (f"---\nname: {'n' * 70}\ndescription: d\n---\nB", "n" * 70, "70 characters"),
         (f"---\nname: x\ndescription: {'d ' * 600}\n---\nB", "x", "only the first"),
         (f"---\nname: x\ndescription: d\n---\n{'B ' * 11_000}", "x", "take up much of a model's context window"),
@@ -122,7 +122,7 @@ def test_a_folder_with_an_invalid_name_cannot_be_used(top: Path) -> None:
     write(top, ".agents/skills/My Skill/SKILL.md", "---\nname: Also Bad\ndescription: d\n---\nB")
     found = only(in_project(ConfinedRoot(top)))
     assert found.text is None
-    assert "cannot be a skill's name" in str(found.problem)
+    assert "is not a valid skill name" in str(found.problem)
 
 
 def test_no_link_leads_out_of_a_project(top: Path, tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_no_link_leads_out_of_a_project(top: Path, tmp_path: Path) -> None:
     (top / ".claude").mkdir()
     (top / ".claude/skills").symlink_to(tmp_path / "outside")
     found = in_project(ConfinedRoot(top))
-    assert {str(each.problem) for each in found} == {"It leads out of its folder through a link."}
+    assert {str(each.problem) for each in found} == {"A link leads outside the folder."}
     assert [each.path for each in found] == [
         ".agents/skills/s/SKILL.md",
         ".agents/skills/t/SKILL.md",

@@ -12,7 +12,7 @@ def register(add: AddCommands) -> None:
         check,
         "--deep",
         _(
-            "also load the GUI toolkit, the embedder and the built-in model, and compare events, messages and "
+            "also load the GUI toolkit, the embedder and the starter model, and compare events, messages and "
             "tool calls with their stored hashes"
         ),
     )

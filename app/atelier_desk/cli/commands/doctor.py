@@ -41,7 +41,7 @@ async def doctor(atelier: Atelier | None, arguments: Namespace, out: Output) -> 
         if not arguments.deep:
             yield Note(
                 _(
-                    "The GUI toolkit, the embedder and the built-in model were not loaded. To check them too: "
+                    "The GUI toolkit, the embedder and the starter model were not loaded. To check them too: "
                     "atelier doctor --deep"
                 )
             )

@@ -73,7 +73,7 @@ class QuickAsk(QWidget):
         self.field.setMaxLength(limits.MESSAGE)
         self.field.returnPressed.connect(self.send)
         self.who = control(ElidedLabel("", self), "", self._answering, look="small")
-        self.answer = control(MarkdownView(self), "quick-answer", name=N_("Answer"))
+        self.answer = control(MarkdownView(self), "quick-answer", name=N_("Reply"))
         self.status = control(label("", "small", self, wrap=True), "quick-status")
         self.stop = control(QPushButton(self), "quick-stop", N_("Stop"), on=self.cancel)
         tint(self.stop, "circle-stop", "text", 16)

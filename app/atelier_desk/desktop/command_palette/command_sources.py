@@ -46,8 +46,8 @@ def _workflows(window: WindowParts, archived: Iterable[Workflow]) -> Iterator[Co
     """Workflows of the list, then archived ones."""
     for each in {each.id: each for each in (*window.sidebar.model.workflows, *archived)}.values():
         run = partial(window.chat.open_workflow, each.id)
-        hint, icon = (_("Archived"), "archive") if each.archived else (_("Workflow"), "message-square")
-        also = in_every_language("Archived" if each.archived else "Workflow")
+        hint, icon = (_("Archived workflow"), "archive") if each.archived else (_("Workflow"), "message-square")
+        also = in_every_language("Archived workflow" if each.archived else "Workflow")
         hint = f"{hint} · {short_moment(each.updated_at)}"
         yield Command(each.name, run, hint, icon, also, f"workflow:{each.id}", _("Workflows"))
 

@@ -77,7 +77,7 @@ class ServerRequest(QWidget):
             n=number(asked.max_tokens)),
         )  # fmt: skip
         texts = [(N_("Instructions"), asked.system)] if asked.system else []
-        texts += [(N_("Message") if each.role == "user" else N_("Answer"), each.text) for each in asked.messages]
+        texts += [(N_("Message") if each.role == "user" else N_("Reply"), each.text) for each in asked.messages]
         for index, (caption, text) in enumerate(texts):
             box = Card(self, "card-sunken")
             shown = control(label(text, "", box, wrap=True), f"question-sampled-{index}")

@@ -69,7 +69,7 @@ MODES = (
 DIALECTS = (
     (ToolDialect.AUTO, N_("Automatic")),
     (ToolDialect.NATIVE, N_("Native function calling")),
-    (ToolDialect.XML, N_("XML in the text")),
+    (ToolDialect.XML, N_("As text (XML)")),
     (ToolDialect.GUIDED, N_("Guided (very small models)")),
 )
 EFFORTS = (

@@ -158,7 +158,7 @@ class DownloadsView(QWidget):
         confirm(
             self,
             _("Delete {model} from this computer?", model=entry.label),
-            _("It can be downloaded again."),
+            _("You can download it again."),
             _("Delete"),
             lambda: self.do(entry.id, lambda: self.bridge.engine.models.delete_download(entry.id)),
         )

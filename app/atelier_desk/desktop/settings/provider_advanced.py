@@ -124,7 +124,7 @@ class ProviderAdvanced(QWidget):
     def _ask_file(self) -> None:
         ask_open(
             self,
-            _("Certificate of the authority"),
+            _("Choose the CA file"),
             _("Certificates (*.pem *.crt *.cer);;All files (*)"),
             self._set_ca_file,
         )

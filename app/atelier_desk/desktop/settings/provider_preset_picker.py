@@ -47,11 +47,11 @@ class PresetPicker(QDialog):
         )
         cancel = control(QPushButton(self), "preset-cancel", N_("Cancel"), on=self.reject)
         foot = fill(QHBoxLayout(), 1, cancel, self.continue_button, spacing=8)
-        title = bind_text(label("", "title", self), N_("Add a model server"))
+        title = bind_text(label("", "title", self), N_("Add a provider"))
         fill(QVBoxLayout(self), title, self.field, (self.list, 1), foot, margins=(20, 18, 20, 16), spacing=10)
         self.continue_button.setDefault(True)
         self.field.textChanged.connect(lambda _text: self._fill())
-        bind_text(self, title=N_("Add a model server"))
+        bind_text(self, title=N_("Add a provider"))
         self._fill()
         self.field.setFocus()
 

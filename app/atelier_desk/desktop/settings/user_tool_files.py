@@ -39,7 +39,8 @@ def outcome(file: OwnToolFile) -> str:
             return file.reason
         case "changed" if tools:
             return _(
-                "Changed since you confirmed it. The tools of the confirmed version work until the next start: {tools}",
+                "Changed since you confirmed it. The tools of the confirmed version keep working until Atelier "
+                "is restarted: {tools}",
                 tools=tools,
             )
         case "changed":

@@ -13,7 +13,7 @@ _RULES = {
         "port must be between 1 and 65535."
     ),
     "variable": N_("A variable name contains letters, digits and _, such as API_KEY, and does not start with a digit."),
-    "model": N_("Use provider/model, such as openai/gpt-5."),
+    "model": N_("Use the format provider/model, such as openai/gpt-5."),
     "long": N_("Too long."),
 }
 _KINDS = {"address": "address", "images": "address", "models_address": "address", "key_env": "variable",

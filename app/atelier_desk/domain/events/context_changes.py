@@ -29,5 +29,5 @@ class CompactionUndone(Event):
     """
 
     type: Literal["compaction_undone"] = "compaction_undone"
-    label: ClassVar[str] = N_("Compaction undone")
+    label: ClassVar[str] = N_("Older messages restored")
     origin: str

@@ -218,7 +218,7 @@ class RightsNarrowed(Event):
     """
 
     type: Literal["rights_narrowed"] = "rights_narrowed"
-    label: ClassVar[str] = N_("Permissions narrowed")
+    label: ClassVar[str] = N_("Permissions reduced")
     rules: tuple[PermissionRule, ...] = ()
     withdrawn: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()

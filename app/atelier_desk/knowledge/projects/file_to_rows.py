@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atelier_desk.knowledge.parsing.parsed_file import Parsed, Scope
 
 NOT_UNDERSTOOD = N_("Lines that could not be parsed: {lines}; the rest was read.")
-NO_TEXT = N_("No text was found in it: its pages may be images.")
+NO_TEXT = N_("No text was found: the pages may be images.")
 MAX_STORED_CHARACTERS = 600
 """Characters stored of a scope's source, for previews and vectors; the rest is read from the file."""
 BODY = 12 * WORDS

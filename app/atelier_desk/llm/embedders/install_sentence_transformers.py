@@ -155,8 +155,8 @@ async def install(told: Callable[[str], None]) -> None:
     if free < DISK_MB:
         raise UsageError(
             N_(
-                "Installing it takes about {needed} MB of disk space, but only {free} MB are free. Free some space "
-                "and install again."
+                "The installation takes about {needed} MB of disk space, but only {free} MB are free. Free some "
+                "space and install again."
             ),
             code="disk_full",
             needed=DISK_MB,
@@ -202,7 +202,7 @@ def _failed(lines: list[str]) -> ProviderError:
         (text for pattern, text in _FAILURES if re.search(pattern, output)), N_("Try it in a terminal: {command}")
     )
     return ProviderError(
-        N_("pip could not install it ({detail}). {advice}"),
+        N_("pip could not install the package ({detail}). {advice}"),
         code="install_failed",
         detail=problems[-1].removeprefix("ERROR: ") if problems else "",
         advice=UsageError(advice, command=command_to_type()),

@@ -289,7 +289,7 @@ class Downloads:
         needed = entry.size_bytes - received + SPARE_BYTES
         if free < needed:
             raise ProviderError(
-                N_("The disk has no room for {label}: {needed} MB are needed and {free} MB are free."),
+                N_("There is not enough disk space for {label}: {needed} MB are needed and {free} MB are free."),
                 code="disk_full",
                 label=entry.label,
                 needed=-(-needed // 1_000_000),

@@ -35,9 +35,9 @@ MOST_VALUES = 200_000
 MOST = 200
 """Servers of one text."""
 NO_SERVER = N_(
-    "No MCP server was found in this text. It may be the file of another program, its “mcpServers”, one server's "
-    "entry, a server.json, an "
-    "install link, an address or a command."
+    "No MCP server was found in this text. Accepted: the configuration file of another program, its "
+    "“mcpServers” section, one server's entry, a server.json file, an install link, an address or a "
+    "command."
 )
 _KEYS = ("mcpServers", "mcp_servers", "context_servers", "servers", "mcp", "extensions")
 _LINKS = ("cursor:", "lmstudio:", "vscode:", "vscode-insiders:", "goose:")
@@ -153,7 +153,7 @@ def link(text: str) -> FoundServer:
     ):
         found = inner[0]
         warning = UsageError(
-            N_("It comes from a link: somebody else wrote the command. Read all of it before you run it.")
+            N_("This server comes from a link: somebody else wrote the command. Read all of it before you run it.")
         )
         return FoundServer(found.name, found.config, found.asks, (*found.warnings, warning), found.told, found.problem)
     raise UsageError(N_("This link contains no readable MCP server."))

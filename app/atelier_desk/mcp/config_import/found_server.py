@@ -117,7 +117,7 @@ def build(
     env, headers = dict(fields.pop("env", {}) or {}), dict(fields.pop("headers", {}) or {})
     for key, text in list(env.items()):
         if is_secret(key, text) and _PLACEHOLDER.fullmatch(text):
-            notes.append(UsageError(N_("{name} contains only an example: enter its value."), name=key))
+            notes.append(UsageError(N_("{name} contains only an example: enter the real value."), name=key))
             text = env[key] = ""
         if f"env:{key}" in found:
             env[key] = "" if found[f"env:{key}"].secret else text
@@ -128,7 +128,7 @@ def build(
             found[f"env:{key}"] = Ask(f"env:{key}")
     for key, text in list(headers.items()):
         if _PLACEHOLDER.fullmatch(text):
-            notes.append(UsageError(N_("{name} contains only an example: enter its value."), name=key))
+            notes.append(UsageError(N_("{name} contains only an example: enter the real value."), name=key))
             found[f"header:{key}"] = Ask(f"header:{key}", text)
         if f"header:{key}" in found:
             headers[key] = "" if found[f"header:{key}"].secret else text

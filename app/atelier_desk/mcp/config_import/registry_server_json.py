@@ -36,9 +36,7 @@ def servers(value: Mapping[str, Any]) -> list[FoundServer]:
 def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer:
     kind = text_of(package.get("registryType") or package.get("registry_name") or "")
     if kind not in _RUNNERS:
-        said = N_(
-            "Its package is of the kind {kind}. Kinds that can be run: {known}; a bundle (.mcpb) is opened as a file."
-        )
+        said = N_("Its package is of type {kind}. Supported types: {known}; a bundle (.mcpb) is opened as a file.")
         return FoundServer(
             name_of(name), told=told, problem=UsageError(said, kind=kind or "-", known=", ".join(_RUNNERS))
         )

@@ -94,7 +94,10 @@ def _check(rule: str, argument: str) -> None:
         )
     if ".." in re.split(r"[/\\]", argument):
         raise UsageError(
-            N_("“{rule}” goes up with “..”. Paths of rules start at the workspace, at // or at ~/ and only go down."),
+            N_(
+                "“{rule}” goes up with “..”. Paths in rules start at the workspace folder, at // or at ~/ and "
+                "only go down."
+            ),
             rule=rule,
         )
     if argument.strip() in ("", PREFIX):

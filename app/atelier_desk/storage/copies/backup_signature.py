@@ -35,8 +35,8 @@ GRANTS, RUNS = b"grants\n", b"runs\n"
 FROM_ELSEWHERE = N_(
     "The backup {path} was made by an earlier version or another installation, or has been changed since "
     "it was made. Restore it only if you trust its source: atelier backup restore --from-elsewhere FILE. "
-    "Its permission rules, own tools, MCP servers, folders and service addresses then stay disabled "
-    "until you confirm each of them. Nothing was changed."
+    "Its permission rules, tools, MCP servers, folders and service addresses then stay disabled until "
+    "you confirm each of them. Nothing was changed."
 )
 
 

@@ -39,7 +39,7 @@ _SEARCH = N_("Searches for text in files")
 ABOUT = {
     "basename": N_("Prints the last part of a path"),
     "cat": N_("Prints files"),
-    "cd": N_("Changes to another folder in the workspace for the rest of the line"),
+    "cd": N_("Changes to another folder in the workspace for the rest of the command line"),
     "cmp": N_("Compares two files byte by byte"),
     "comm": N_("Compares two sorted files line by line"),
     "cut": N_("Prints selected columns of each line"),

@@ -227,7 +227,7 @@ def command_name(path: str) -> str:
     return path.removesuffix(".md").removesuffix(".prompt").replace("/", ":")
 
 
-_OUTSIDE = UsageError(N_("It leads out of its folder through a link."), code="outside")
+_OUTSIDE = UsageError(N_("A link leads outside the folder."), code="outside")
 
 
 def _read(root: ConfinedRoot, found: FoundSkill) -> FoundSkill:
@@ -262,6 +262,6 @@ def _problem(error: ToolError) -> AtelierError:
             message = N_("The file is {size} bytes; the maximum is {most}.")
             return UsageError(message, code="too_large", size=error.params.get("size", 0), most=BYTES)
         case "closed":
-            return UsageError(N_("It is part of Atelier's own data."), code="closed")
+            return UsageError(N_("The file is part of Atelier's own data."), code="closed")
         case _:
             return UsageError(N_("The file cannot be read: {detail}"), code=error.code, detail=str(error))

@@ -66,7 +66,7 @@ def skill(text: str, folder: str) -> Text:
     """
     found = yaml_header.read(text)
     if not found.fields:
-        raise UsageError(N_("It has no header with a name and a description."), code="header")
+        raise UsageError(N_("The file has no header with a name and a description."), code="header")
     warnings: list[AtelierError] = []
     if found.repaired:
         message = N_("The header is not valid YAML: put values with a colon or brackets in quotes.")
@@ -85,10 +85,12 @@ def skill(text: str, folder: str) -> Text:
         )
     if len(name) > 2 * NAME or not _NAME.fullmatch(name):
         if not _NAME.fullmatch(folder) or len(folder) > 2 * NAME:
-            message = N_("“{name}” cannot be a skill's name: lowercase letters, digits and single hyphens are allowed.")
+            message = N_(
+                "“{name}” is not a valid skill name: lowercase letters, digits and single hyphens are allowed."
+            )
             raise UsageError(message, code="name", name=(written or folder)[: 2 * NAME])
         if written:
-            message = N_("“{name}” cannot be a skill's name, so the folder's name is used.")
+            message = N_("“{name}” is not a valid skill name, so the folder's name is used.")
             warnings.append(UsageError(message, code="name", name=written[: 2 * NAME]))
         name = folder
     elif name != folder:
@@ -102,7 +104,7 @@ def skill(text: str, folder: str) -> Text:
         message = N_("The description has {count} characters; agents get only the first {most}.")
         warnings.append(UsageError(message, code="long", count=len(description), most=DESCRIPTION))
     if not found.body:
-        raise UsageError(N_("It has no instructions below its header."), code="empty")
+        raise UsageError(N_("There are no instructions below the header."), code="empty")
     if len(found.body) > BODY:
         message = N_(
             "The instructions have {count} characters; more than {most} take up much of a model's context window."
@@ -134,7 +136,7 @@ def command(text: str, name: str) -> Text:
     """
     if not COMMAND_NAME.fullmatch(name):
         raise UsageError(
-            N_("“{name}” cannot be a command's name: letters, digits, - and _ are allowed."),
+            N_("“{name}” is not a valid command name: letters, digits, - and _ are allowed."),
             code="name",
             name=name[:NAME],
         )

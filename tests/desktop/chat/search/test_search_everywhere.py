@@ -84,7 +84,7 @@ def rows(search: SearchEverywhere) -> list[str]:
 
 async def test_results_are_grouped_by_workflow_in_plain_text(search: SearchEverywhere) -> None:
     await find(search)
-    assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories of all workflows", "Memory"]
+    assert rows(search) == ["Budget", "Ada", "You", "Shelf", "Calculated 12*7", "Memories for all workflows", "Memory"]
     accessible_text = search.list.model().index(4, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert accessible_text.startswith("Calculated 12*7, ")
     assert accessible_text.endswith(", the budget * 2")  # no Markdown
@@ -165,7 +165,7 @@ async def test_a_search_that_first_reads_the_history_shows_how_far_it_is(
     assert search._count.text() == "Searching…"
     engine.answers["usage.reading"] = (3, 12)
     await settle()
-    assert search._count.text() == "Reading the history of workflows: 3 of 12…"
+    assert search._count.text() == "Reading workflow history: 3 of 12…"
     await results.release()
     await settle()
     assert search._count.text() == "4 results"

@@ -138,7 +138,7 @@ class Lane(QWidget):
         self._show_progress(member, below)
         self.report.setVisible(bool(member.report))
         self.report.setText(_("Hide report") if self.opened else _("Report"))
-        self.report.setAccessibleName(_("Report of {agent}", agent=member.name))
+        self.report.setAccessibleName(_("Report from {agent}", agent=member.name))
         self.stop.setVisible(not member.over and self._host.bridge is not None)
         self.reserve_width()
         bind_text(self.stop)

@@ -57,7 +57,7 @@ class CodeCard(QFrame):
         self._code = self._seen = ""
         self._frozen = False
         self._label = label(language, "small", self)
-        self._hidden = control(Pill("", "warn", self), "code-hidden", N_("Hidden characters"), tip=self._hidden_tip)
+        self._hidden = control(Pill("", "warn", self), "code-hidden", N_("Invisible characters"), tip=self._hidden_tip)
         self._hidden.hide()
         self._wrap = IconButton("wrap-text", N_("Wrap lines"), self, size=14)
         self._wrap.setCheckable(True)

@@ -187,8 +187,8 @@ class AttachmentController(QObject):
         room = _room_for_text(self._choices.window)
         if characters > room and not self._choices.window:
             text = _(
-                "The attached texts have {count} characters: the model may receive excerpts only, and can read the "
-                "rest.",
+                "The attached texts have {count} characters: the model may receive only excerpts, but it can "
+                "read the rest when needed.",
                 count=number(characters),
             )
             warnings.append(text)
@@ -196,7 +196,7 @@ class AttachmentController(QObject):
             warnings.append(
                 _(
                     "The attached texts have {count} characters: the model receives excerpts of about {room} "
-                    "characters in total, and can read the rest.",
+                    "characters in total, but it can read the rest when needed.",
                     count=number(characters),
                     room=number(room),
                 )

@@ -58,5 +58,5 @@ def _apply_style(button: QPushButton, profile: Profile) -> None:
 
 
 def _tool_tip(profile: Profile) -> str:
-    holds = _("A stricter level applies at once, a less strict one from your next message.")
+    holds = _("A stricter profile applies at once, a less strict one from your next message.")
     return "\n".join((_("{name}: {text}", name=_(profile.title), text=_(profile.allows)), holds))

@@ -109,7 +109,7 @@ class SearchEverywhere(QDialog):
         try:
             while not (await asyncio.wait({found}, timeout=SLOW_S))[0]:
                 if (read := await engine.usage.reading()) is not None:
-                    text = _("Reading the history of workflows: {done} of {total}…", done=read[0], total=read[1])
+                    text = _("Reading workflow history: {done} of {total}…", done=read[0], total=read[1])
                     self._count.setText(text)
             return found.result()
         except Exception:
@@ -125,7 +125,7 @@ class SearchEverywhere(QDialog):
             groups.setdefault(hit.workflow_id, []).append(hit)
         self.list.fill(
             (
-                found[0].workflow_name if workflow_id else _("Memories of all workflows"),
+                found[0].workflow_name if workflow_id else _("Memories for all workflows"),
                 ((hit_row(hit, needle), hit) for hit in found),
             )
             for workflow_id, found in groups.items()

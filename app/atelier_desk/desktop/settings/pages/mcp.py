@@ -378,15 +378,15 @@ class McpPage(ListFormPage["McpStatus"]):
 
         async def job() -> None:
             await self.bridge.engine.mcp.remove(name)
-            toast(self, _("{name} removed", name=name))
+            toast(self, _("{name} deleted", name=name))
             await self.load()
 
-        text = _("Remove the MCP server {name}?", name=name)
+        text = _("Delete the MCP server {name}?", name=name)
         confirm(
             self,
             text,
             _("It will be stopped and its secrets will be deleted."),
-            _("Remove"),
+            _("Delete"),
             lambda: self.jobs.once("remove", job),
         )
 

@@ -61,7 +61,7 @@ class MediaPage(FormPage):
             Address(
                 "images",
                 N_("Address"),
-                N_("An OpenAI-compatible images endpoint."),
+                N_("An OpenAI-compatible image generation endpoint."),
                 example=lambda: "https://api.openai.com/v1",
             ),
             Line("images_model", N_("Model"), example=lambda: _("such as {name}", name="gpt-image-1")),

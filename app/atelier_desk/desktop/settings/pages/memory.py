@@ -53,8 +53,8 @@ REMEMBERED = Section(
         "memories_ask",
         N_("Ask before keeping a memory"),
         N_(
-            "A memory that an agent proposes for all workflows applies only to its own workflow until you "
-            "approve it in the card that appears at once."
+            "When an agent proposes a memory for all workflows, a card immediately asks for your approval. Until "
+            "then, the memory applies only to the workflow it comes from."
         ),
         "memory-ask",
     ),
@@ -204,7 +204,7 @@ class MemoryPage(RowsPage):
             finally:
                 self.install.setEnabled(True)
             self._show_install()
-            return lambda: _("Installed. “Save” switches to it."), "ok"
+            return lambda: _("Installed. Choose “Save” to switch to it."), "ok"
 
         if self.busy.run(self.jobs, "install", work, lambda: _("Installing: {line}", line=last)) is not None:
             self.install.setEnabled(False)
@@ -281,7 +281,7 @@ class MemoryPage(RowsPage):
             text = ngettext("{n} memory has no embedding yet.", "{n} memories have no embeddings yet.", left)
             self.busy.note(text, "warn")
         elif now == "waiting" and before == "running" and self.busy.text.property("variant") != "error":
-            text = _("Stopped with {number} left. “Recompute embeddings” continues.", number=number(left))
+            text = _("Stopped with {number} left. Choose “Recompute embeddings” to continue.", number=number(left))
             self.busy.note(text, "warn")
         elif now == "whole" and before in ("running", "paused", "unreached") and not self.busy.running:
             self.busy.note(_("All memories have embeddings."), "ok")

@@ -43,13 +43,13 @@ RISKS = (
     Toggle(
         "approvals.auto_approve_low",
         N_("Allow low-risk calls without asking"),
-        N_("Applies to the profiles Ask, Ask every time and Edit."),
+        N_("Applies to the Ask, Ask every time and Edit profiles."),
         "approval-auto-low",
     ),
     Toggle(
         "approvals.always_confirm_high",
         N_("Always ask about high-risk calls"),
-        N_("Also applies to the profile Free."),
+        N_("Also applies to the Free profile."),
         "approval-confirm-high",
     ),
 )

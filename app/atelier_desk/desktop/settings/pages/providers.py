@@ -82,9 +82,9 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         self._favourites: tuple[str, ...] = ()
         self._list: ListState | None = None
         self.build_list(
-            self.section(N_("Model servers")),
+            self.section(N_("Providers")),
             "provider",
-            N_("Model servers"),
+            N_("Providers"),
             ("add", N_("New provider…"), self._ask_preset),
             ("remove", N_("Delete"), self._ask_remove),
         )
@@ -100,7 +100,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
 
     def _build_models(self) -> None:
         models = self._models_card = self.section(N_("Models"))
-        hint = N_("Search models: a name, tools, images, reasoning")
+        hint = N_("Search models: name, tools, images, reasoning")
         self.find_model = self.add_search(models, "model-search", hint, lambda text: self.models.filter(text))
         self.models = ModelTable(self._edit_model, self._star, self)
         self.models.itemSelectionChanged.connect(self._check_model)
@@ -444,8 +444,8 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             self.jobs.once(("remove", config.name), lambda: self._remove(config))
 
         if config.has_key or "" in config.headers.values():
-            text = _("Remove {name}?", name=config.name)
-            confirm(self, text, _("Its API key will be deleted too."), _("Remove"), remove)
+            text = _("Delete {name}?", name=config.name)
+            confirm(self, text, _("Its API key will be deleted too."), _("Delete"), remove)
         else:
             remove()
 
@@ -453,7 +453,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         await self.bridge.engine.providers.delete(config.name)
         again = config.model_copy(update={"has_key": False})
         offer_undo(
-            self, _("{name} removed", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again))
+            self, _("{name} deleted", name=config.name), lambda: self.call(self.bridge.engine.providers.save(again))
         )
         held = self.buttons["remove"].hasFocus() or not self.isAncestorOf(QApplication.focusWidget() or self)
         await self.load()

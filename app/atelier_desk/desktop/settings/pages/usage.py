@@ -202,7 +202,7 @@ class UsagePage(SettingsPage):
         usage = total.usage
         count = ngettext("{number} token", "{number} tokens", total.tokens, number=number(total.tokens))
         cost = _("cost unknown") if total.cost is None else cost_text(total)
-        facts = [count, cost, saved_text(total), _("{time} of generation", time=duration(total.duration_ms))]
+        facts = [count, cost, saved_text(total), _("generation time: {time}", time=duration(total.duration_ms))]
         self.summary.setText(" · ".join(filter(None, facts)))
         notes = [_("The usage of a copied workflow includes that of the original.")]
         if usage.tokens_unpriced:

@@ -117,7 +117,7 @@ class WebPage(FormPage):
             return _("No suitable browser found. Supported: {names}.", names=KNOWN)
         if state.root:
             return _(
-                "Found: {name}. It is not used while Atelier runs as root, because it cannot sandbox itself then.",
+                "Found: {name}. It is not used while Atelier runs as root, because its sandbox would not work.",
                 name=state.browser,
             )
         return _("Found: {name}, {path}", name=state.browser, path=state.program)
