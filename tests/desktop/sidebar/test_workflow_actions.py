@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.bridge.bridge import Change
 from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
@@ -225,6 +226,53 @@ async def test_deleting_many_shows_progress_and_stop_keeps_the_result_so_far(col
     assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [
         (f"w{number}",) for number in range(7)
     ]
+
+
+async def test_deleting_many_reloads_the_lists_once_at_the_end(column: Column, qtbot: QtBot) -> None:
+    seen: list[str] = []
+    column.bridge.changed.connect(lambda _topic, key: seen.append(key))
+    delayed = DelayedResult()
+
+    async def delete(key: str) -> Workflow:
+        column.bridge.post(Change("workflow", key))
+        if key == "w29":
+            column.bridge.post(Change("workflow", "another"))
+            await delayed()
+        return LISTED[1]
+
+    column.engine.set("workflows", "delete", delete)
+    keys = [f"w{number}" for number in range(30)]
+    column.sidebar.workflow_actions.delete(keys)
+    await settle(60)
+    qtbot.waitUntil(lambda: bool(seen))
+    assert seen == ["another"]  # one that somebody else changed is not held back
+    await delayed.release()
+    qtbot.waitUntil(lambda: len(seen) > len(keys))
+    assert seen == ["another", *keys]
+
+
+async def test_stopping_the_deletion_of_many_shows_what_is_deleted(column: Column, qtbot: QtBot) -> None:
+    seen: list[str] = []
+    column.bridge.changed.connect(lambda _topic, key: seen.append(key))
+    delayed = DelayedResult()
+
+    async def delete(key: str) -> Workflow:
+        column.bridge.post(Change("workflow", key))
+        if key == "w3":
+            await delayed()
+        return LISTED[1]
+
+    column.engine.set("workflows", "delete", delete)
+    column.sidebar.workflow_actions.delete([f"w{number}" for number in range(30)])
+    await settle(60)
+    column.bridge._drain()
+    assert seen == []
+    toast = column.sidebar._toasts.current
+    assert toast is not None
+    toast.button.click()
+    await settle()
+    qtbot.waitUntil(lambda: len(seen) == 4)
+    assert seen == ["w0", "w1", "w2", "w3"]
 
 
 async def test_a_title_is_generated_and_can_be_undone(column: Column) -> None:

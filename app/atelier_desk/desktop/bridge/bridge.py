@@ -13,7 +13,7 @@ import asyncio
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -86,6 +86,8 @@ class Bridge(QObject):
         self._queue: deque[StreamEvent | Change] = deque()
         self._joined: deque[StreamEvent | Change] = deque()
         self._pending = False
+        self._deferring: list[frozenset[str]] = []
+        self._deferred: dict[Change, None] = {}
         self.jobs = Jobs(self, self._report)
         self.stream = StreamRouter(self.stream_event, self)
         self._remote = cast(EngineCalls, Remote(self))
@@ -189,6 +191,22 @@ class Bridge(QObject):
             self._pending = True
             self._woken.emit()
 
+    @contextlib.contextmanager
+    def deferring(self, workflow_ids: Collection[str]) -> Iterator[None]:
+        """Deliver the changes of these workflows only at the end of the block, each once.
+
+        For blocks that change one after another: every list of workflows would reload after each.
+        """
+        ids = frozenset(workflow_ids)
+        self._deferring.append(ids)
+        try:
+            yield
+        finally:
+            self._deferring.remove(ids)
+            for change in [each for each in self._deferred if each.id in ids]:
+                del self._deferred[change]
+                self.post(change)
+
     def _on_woken(self) -> None:
         if not self._drainer.isActive():
             self._drainer.start(DRAIN_MS)
@@ -209,7 +227,10 @@ class Bridge(QObject):
         while self._joined:
             news = self._joined.popleft()
             if isinstance(news, Change):
-                self.changed.emit(news.topic, news.id)
+                if news.topic == "workflow" and any(news.id in ids for ids in self._deferring):
+                    self._deferred[news] = None
+                else:
+                    self.changed.emit(news.topic, news.id)
             else:
                 self.stream_event.emit(news)
             if time.perf_counter() > until:

@@ -35,7 +35,7 @@ class StatusWatch(QObject):
         window.bridge.changed.connect(self._on_changed)
 
     def _show_work(self) -> None:
-        states = {each.status.value for each in self._window.sidebar.model.workflows}
+        states = {each.status for each in self._window.sidebar.model.workflows}
         stopped = self._window.presenter.waiting_runs.stopped()
         self._window.sidebar.foot.show_work(
             "working" if "running" in states else "waiting" if "waiting" in states or stopped else "ready",

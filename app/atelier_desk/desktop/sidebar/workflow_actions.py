@@ -229,7 +229,7 @@ class WorkflowActions(QObject):
                 self._toasts.offer_undo(into if folder else out, lambda: self._bridge.jobs.start(self._move(done)))
 
     async def _one_by_one(self, ids: Sequence[str], work: Callable[[str], Awaitable[object]]) -> None:
-        """Process each; show progress for many, with a stop button."""
+        """Process each; show progress for many, with a stop button. Lists reload once, at the end."""
         task = asyncio.current_task()
         if len(ids) <= FEW or task is None:
             for each in ids:
@@ -237,13 +237,14 @@ class WorkflowActions(QObject):
             return
         toast: Toast | None = None
         try:
-            for number, each in enumerate(ids):
-                text = _("{done} of {n} workflows…", done=number, n=len(ids))
-                if toast is not None and self._toasts.current is toast:
-                    toast.set_message(text)
-                elif self._toasts.current is None or toast is None:
-                    toast = self._toasts.show(text, _("Stop"), task.cancel, duration_ms=PROGRESS_TOAST_MS)
-                await work(each)
+            with self._bridge.deferring(ids):
+                for number, each in enumerate(ids):
+                    text = _("{done} of {n} workflows…", done=number, n=len(ids))
+                    if toast is not None and self._toasts.current is toast:
+                        toast.set_message(text)
+                    elif self._toasts.current is None or toast is None:
+                        toast = self._toasts.show(text, _("Stop"), task.cancel, duration_ms=PROGRESS_TOAST_MS)
+                    await work(each)
         finally:
             if toast is not None:
                 self._dismiss_toast(toast)
