@@ -11,6 +11,7 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
+from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
@@ -68,7 +69,8 @@ def test_the_offer_to_index_is_not_clipped_above_a_pane(open_app: OpenApp, tmp_p
     screens.set_style(app, "fr", 150)
     folder = tmp_path / "Un dossier au nom assez long"
     folder.mkdir()
-    (folder / "a.md").write_text("a")
+    for number in range(OFFERED_FROM):
+        (folder / f"{number}.md").write_text("a")
     app.window.chat.folders.grant([str(folder)])
     app.until_text("project-offer", "Indexer")
     app.window.rail.show_pane("files")

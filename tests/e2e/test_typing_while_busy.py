@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QPlainTextEdit
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets import scrim
+from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.e2e.conftest import OpenApp
 from tests.e2e.echo_replies import echo
 from tests.e2e.harness import AppDriver
@@ -50,7 +51,7 @@ def test_no_letter_is_lost_while_a_folder_is_granted_a_run_asks_and_ends_and_the
     monkeypatch.setattr(scrim, "PAUSE_MS", 5_000)  # a busy machine writes slowly
     folder = tmp_path / "dossier"
     folder.mkdir()
-    for number in range(3):
+    for number in range(OFFERED_FROM):
         (folder / f"part{number}.py").write_text("def one() -> int:\n    return 1\n")
     (folder / "AGENTS.md").write_text("Be kind.\n")
     app = open_app([[ask_user("q1", "Which colour?", "checkbox")], echo])

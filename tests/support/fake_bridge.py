@@ -79,6 +79,7 @@ _DEFAULTS: dict[str, Any] = {
     "memories.list_pinned": [],
     "memories.describe": {},
     "memories.pinned": [],
+    "memories.proposed": [],
     "memories.is_on": True,
     "memories.pairs": [],
     "memories.reembed_state": {"state": "whole", "left": 0, "embedder": "", "searched": ""},

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QMessageBox, QProgressDialog, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -96,6 +97,18 @@ async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     panel.chat.host.files_requested.connect(shown.append)
     panel.press("changed-files-show")
     assert shown == [("2", "1")]
+
+
+async def test_undo_does_not_come_under_the_pointer_when_a_pane_moves_the_card_to_the_left(panel: Panel) -> None:
+    panel.chat.resize(1500, 900)
+    await settle()
+    (card,) = panel.cards()
+    at = card.show_all.mapTo(panel.chat, card.show_all.rect().center())
+    for width in range(1490, 600, -10):
+        panel.chat.resize(width, 900)
+        await settle(2)
+        undo = QRect(card.undo.mapTo(panel.chat, QPoint()), card.undo.size())
+        assert not undo.contains(at), width
 
 
 async def test_undo_and_cancel_have_different_labels_in_every_language(panel: Panel) -> None:

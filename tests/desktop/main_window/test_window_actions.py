@@ -55,6 +55,30 @@ async def test_custom_shortcuts_work_in_the_window(program: Program) -> None:
     assert program.window.sidebar.foot.palette_button.text() == "Ctrl+P"
 
 
+async def test_shortcuts_of_the_whole_program_work_in_its_other_windows(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    closing: list[bool] = []
+    program.window.closing.connect(lambda: closing.append(True))
+    program.window.open_guide()
+    assert program.window._guide_window is not None
+    others = [program.window._guide_window, program.window.projects_window(), program.window._open_settings()]
+    await settle(30)
+    for other in others:
+        other.activateWindow()
+        qtbot.waitUntil(other.isActiveWindow)
+        sizes = len(program.engine.calls("settings.update"))
+        qtbot.keyClick(other, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+        await settle()
+        assert len(program.engine.calls("settings.update")) == sizes + 1, other.objectName()
+    program.window.set_shortcuts({"quit": "Ctrl+W"})
+    qtbot.keyClick(others[-1], Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    assert not closing
+    qtbot.keyClick(others[-1], Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    assert closing == [True]
+    for other in others:
+        other.close()
+
+
 async def test_tool_tips_with_shortcuts_follow_their_changes(program: Program) -> None:
     await program.start(workflow="w1")
     window = program.window

@@ -258,3 +258,8 @@ async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayVi
 def test_the_end_of_a_run_shows_how_it_ended(status: str, expected: str, role: str) -> None:
     end = TimelineMark(1, sample_team_history.START, "r", "run_finished", status)
     assert (mark_title(end, "Ada"), mark_role(end)) == (expected, role)
+
+
+async def test_that_it_is_read_only_is_said_once(view: ReplayView) -> None:
+    texts = [label.text() for label in view.findChildren(QLabel) if label.isVisible()]
+    assert sum("read-only" in text.lower() for text in texts) == 1

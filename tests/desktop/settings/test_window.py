@@ -196,6 +196,18 @@ async def test_a_found_row_stays_in_sight_while_its_page_grows(window: SettingsW
     qtbot.waitUntil(lambda: mark.visibleRegion().boundingRect().height() > 10)
 
 
+async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow, qtbot: QtBot) -> None:
+    await search(window, qtbot, "file")  # creates all pages
+    await search(window, qtbot, "b2sum")
+    rows = [(name, each.at.row()) for name, each in window._found if each.at is not None]
+    assert rows
+    assert len(rows) == len(set(rows))
+    first = window.results.text()
+    for _enter in window._found:
+        qtbot.keyClick(window.search, Qt.Key.Key_Return)
+    assert window.results.text() == first
+
+
 async def test_search_finds_and_selects_items_of_lists(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
     """Also on pages that were never shown."""
     await search(window, qtbot, "researcher")

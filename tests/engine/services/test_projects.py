@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
+from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.engine.conftest import Opener
 
 
@@ -40,10 +41,15 @@ async def test_missing_projects_are_reported(open_atelier: Opener, tmp_path: Pat
             await atelier.projects.delete("0" * 32)
 
 
+def fill_folder(folder: Path, files: int = OFFERED_FROM) -> None:
+    folder.mkdir(parents=True)
+    for number in range(files):
+        (folder / f"bird{number:02}.md").write_text(f"# {number}\n")
+
+
 async def test_a_granted_folder_is_offered_once(open_atelier: Opener, tmp_path: Path) -> None:
     for name in ("heron", "egret"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "birds.md").write_text(f"# {name}\n")
+        fill_folder(tmp_path / name)
     async with open_atelier() as atelier:
         workflow = await atelier.workflows.create("birds")
         await atelier.workflows.set_workspace(workflow.id, (str(tmp_path / "heron"), str(tmp_path / "egret")))
@@ -52,14 +58,25 @@ async def test_a_granted_folder_is_offered_once(open_atelier: Opener, tmp_path: 
         project = await atelier.projects.answer(str(tmp_path / "heron"), yes=True)
         assert project is not None
         await atelier.projects.wait(project.id)
-        assert [each.path for each in await atelier.projects.files(project.id)] == ["birds.md"]
+        assert len(await atelier.projects.files(project.id)) == OFFERED_FROM
         assert await atelier.projects.offers() == []
+
+
+async def test_a_folder_is_offered_only_where_searching_pays(open_atelier: Opener, tmp_path: Path) -> None:
+    fill_folder(tmp_path / "few", OFFERED_FROM - 1)
+    (tmp_path / "few" / ".git").mkdir()
+    (tmp_path / "few" / ".git" / "config").write_text("")  # not read, so not counted
+    async with open_atelier() as atelier:
+        folders = (str(tmp_path / "few"),)
+        assert await atelier.projects.offers(folders) == []
+        (tmp_path / "few" / "one more.md").write_text("# More\n")
+        assert [each.name for each in await atelier.projects.offers(folders)] == ["few"], "nobody was asked before"
 
 
 async def test_a_complete_home_or_disk_is_not_offered(
     open_atelier: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "home" / "shop").mkdir(parents=True)
+    fill_folder(tmp_path / "home" / "shop")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     async with open_atelier() as atelier:
         offered = await atelier.projects.offers(("/", str(tmp_path / "home"), str(tmp_path / "home" / "shop")))

@@ -9,6 +9,8 @@ from atelier_desk.desktop.main_window.window_interface import WindowParts
 from atelier_desk.desktop.theme.icons import app_icon
 
 if TYPE_CHECKING:
+    from PySide6.QtWidgets import QWidget
+
     from atelier_desk.desktop.chat.quick_ask import QuickAsk
     from atelier_desk.desktop.command_palette.palette import CommandPalette
     from atelier_desk.desktop.first_start.dialog import FirstStart
@@ -17,6 +19,19 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.settings.window import SettingsWindow
     from atelier_desk.domain.prompt import Prompt
     from atelier_desk.domain.workflow import Workflow
+
+
+ANYWHERE = (
+    "quit",
+    "settings",
+    "projects",
+    "quick-ask",
+    "user-guide",
+    "larger-text",
+    "smaller-text",
+    "normal-text",
+)
+"""Actions of the whole program, whose shortcuts work in all its windows."""
 
 
 class ChildWindows(WindowParts):
@@ -39,11 +54,16 @@ class ChildWindows(WindowParts):
             made = SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
             made.place_requested.connect(self._show_place)
+            self._share_actions(made)
             self._settings_window = made
         self._settings_window.show()
         self._settings_window.raise_()
         self._settings_window.activateWindow()
         return self._settings_window
+
+    def _share_actions(self, window: QWidget) -> None:
+        """Let shortcuts of the whole program work in another window, too, with the keys that the user chose."""
+        window.addActions([self.actions_[name] for name in ANYWHERE])
 
     def show_settings(self, page: str) -> None:
         """Open the settings at a page."""
@@ -56,6 +76,7 @@ class ChildWindows(WindowParts):
         if self._projects is None:
             self._projects = ProjectsWindow(self.bridge, self)
             self._projects.setWindowIcon(app_icon())
+            self._share_actions(self._projects)
         self._projects.show()
         self._projects.raise_()
         self._projects.activateWindow()

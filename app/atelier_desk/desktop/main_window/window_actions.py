@@ -488,6 +488,7 @@ class WindowActions(ChildWindows):
 
         if self._guide_window is None:
             self._guide_window = GuideWindow(self)
+            self._share_actions(self._guide_window)
         self._guide_window.show()
         self._guide_window.raise_()
         self._guide_window.activateWindow()

@@ -122,7 +122,7 @@ class ReplayView(QWidget):
 
     def _build_top(self) -> QHBoxLayout:
         self._title = control(label("", "title", self), "", N_("Replay"))
-        self._pill = control(Pill("", "accent", self), "", N_("read-only"))
+        self._pill = control(Pill("", "accent", self), "", N_("read-only"), tip=N_("Nothing runs here."))
         self._whose = control(ElidedLabel("", self), look="muted")
         self.close_button = control(
             IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc"
@@ -318,7 +318,7 @@ class ReplayView(QWidget):
         self._next.setEnabled(self.player.place < self.player.last)
         self.fork.setEnabled(at is not None)
         agent = self._names.get(self._agent, "")
-        self._whose.setText(agent if self._agent != self.root_run_id else _("Read-only: nothing runs here."))
+        self._whose.setText(agent if self._agent != self.root_run_id else "")
         if at is None:
             self._event.setText("")
             self._when.setText("")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt, QTimer
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QLabel, QListView, QWidget
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QComboBox, QHeaderView, QLabel, QListView, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.page_parts import Row, SectionCard
@@ -69,7 +69,8 @@ def index_of(page: SettingsPage) -> Index:
     """
     index = [(Found(each), _texts(each)) for each in page.findChildren(QWidget) if _searched(each, page)]
     for view in page.findChildren(QAbstractItemView):
-        if view.window() is page.window() and view.isVisibleTo(page):
+        # Headers are views of the table's model: its rows would count twice.
+        if not isinstance(view, QHeaderView) and view.window() is page.window() and view.isVisibleTo(page):
             index += [(Found(view, QPersistentModelIndex(line)), [plain(text)]) for line, text in _lines(view)]
     return index
 

@@ -61,6 +61,16 @@ def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
     return bool(found.files or found.left_out)
 
 
+def has_files(root: ConfinedRoot, least: int) -> bool:
+    """Whether the folder contains this many files to read. Blocks until they are found.
+
+    Raises:
+        ToolError: the folder itself cannot be read.
+    """
+    found = Scan()
+    return len(_scan(found, root, (), lambda: len(found.files) >= least, ()).files) >= least
+
+
 def _scan(
     found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]
 ) -> Scan:

@@ -30,7 +30,7 @@ from atelier_desk.domain.project import (
     free_name,
     is_address,
 )
-from atelier_desk.engine.projects import project_paths_and_text
+from atelier_desk.engine.projects import project_paths_and_text, scan
 from atelier_desk.engine.projects.background_indexing import Ingestions
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -41,6 +41,7 @@ from atelier_desk.storage.project_graph_rows import file_key, is_entity_id, proj
 from atelier_desk.storage.repositories.projects import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.confined_root import ConfinedRoot
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex
@@ -55,6 +56,11 @@ EXPLORED_MAX = 5_000
 DEPTH_MAX = 5
 TEXT = 50_000
 """Maximum characters of an entity's text per answer."""
+OFFERED_FROM = 20
+"""Number of readable files from which indexing a folder is offered.
+
+Fewer fit in one listing, and an agent finds what it needs by searching and reading them in a few calls.
+"""
 FILE_KINDS = frozenset({EntityKind.FILE, EntityKind.DOCUMENT, EntityKind.IMAGE, EntityKind.PAGE})
 
 
@@ -282,7 +288,7 @@ class ProjectService:
     async def offers(self, folders: Sequence[str] = ()) -> builtins.list[ProjectOffer]:
         """Return folders (these, or all granted ones) outside any project that nobody was asked about.
 
-        Never a home folder, a disk, or Atelier's own data.
+        Never a home folder, a disk, Atelier's own data, or a folder with fewer than ``OFFERED_FROM`` files to read.
         """
         if not folders:
             workflows = await self._context.repos.workflows.list()
@@ -302,6 +308,7 @@ class ProjectService:
                 and not any(each.is_relative_to(root) for root in roots)
                 and each not in (home, Path(each.anchor))
                 and not self._is_own(each)
+                and _is_worth_indexing(each)
             ]
 
         return [
@@ -593,3 +600,10 @@ class ProjectService:
 
     def _announce(self, project_id: str) -> None:
         self._context.bus.changed("projects", project_id)
+
+
+def _is_worth_indexing(folder: Path) -> bool:
+    try:
+        return scan.has_files(ConfinedRoot(folder, real=True), OFFERED_FROM)
+    except AtelierError:  # it cannot be read
+        return False

@@ -7,15 +7,17 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.inbox.ended_workflow_cards import news_of
 from atelier_desk.desktop.panes.inbox.pane import InboxPane
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
+from atelier_desk.desktop.widgets.toast import Toast
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
+from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.display_data import AgentNode
@@ -367,4 +369,39 @@ async def test_a_long_workflow_name_is_elided_and_the_buttons_of_a_limit_stay_in
     inbox.bridge.stream_event.emit(stopped)
     await settle()
     assert "stopped:r5" not in inbox.pane._cards
+    inbox.window.deleteLater()
+
+
+async def test_a_memory_that_waits_for_a_yes_is_kept_from_the_inbox(shown: Callable[[QWidget], Any]) -> None:
+    inbox = Inbox(shown)
+    stored = [
+        Memory(id=id, type=MemoryType.USER_PREF, content=text, workflow_id="w2", proposed=True)
+        for id, text in (("m1", "Likes short answers."), ("m2", "Lives in Lyon."))
+    ]
+    inbox.engine.set("memories", "proposed", lambda limit: list(stored))
+    await inbox.begin()
+    count = int(inbox.find("pending-count").text())
+    card = inbox.find("inbox-memory-m1")
+    assert "Likes short answers." in [each.text() for each in card.findChildren(QLabel)]
+    assert inbox.find("inbox-show-m1").text().startswith("Two")
+
+    def accept(id: str, everywhere: bool, content: str) -> None:
+        assert (id, everywhere, content) == ("m1", True, "Likes short answers.")
+        del stored[0]
+        inbox.bridge.changed.emit("memory", id)
+
+    inbox.engine.set("memories", "accept", accept)
+    card.findChild(QPushButton, "memory-keep").click()
+    await settle()
+    inbox.pane._reload_timer.timeout.emit()
+    await settle()
+    assert "memory:m1" not in inbox.pane._cards
+    assert int(inbox.find("pending-count").text()) == count - 1
+    toast = inbox.window.findChild(Toast) or inbox.pane.window().findChild(Toast)
+    assert toast is not None
+    assert toast.accessibleName() == "Remembered for all workflows"
+    opened: list[str] = []
+    inbox.presenter.workflow_requested.connect(opened.append)
+    inbox.find("inbox-show-m2").click()
+    assert opened == ["w2"]
     inbox.window.deleteLater()

@@ -27,10 +27,11 @@ class FilesCard(HeadedCard):
         self._host = host
         self._changes: tuple[Change, ...] = ()
         buttons = FlowLayout()
-        self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=self._show_all)
         self.undo = control(QPushButton(self), "changed-files-undo", N_("Undo these changes"), on=self._undo)
-        buttons.addWidget(self.show_all)
+        self.show_all = control(QPushButton(self), "changed-files-show", N_("Show the changes"), on=self._show_all)
+        # In this order: the pane that "Show" opens moves the card to the left, and nothing may come under the pointer.
         buttons.addWidget(self.undo)
+        buttons.addWidget(self.show_all)
         self.body.addLayout(buttons)
         bind(self._show)
 

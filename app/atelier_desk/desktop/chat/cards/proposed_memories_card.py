@@ -147,12 +147,12 @@ class RememberedCard(HeadedCard):
         bridge, home = self._host.bridge, memory.workflow_id or ""
         if bridge is None:
             return
-        memories = bridge.engine.memories
+        memories, place = bridge.engine.memories, self.parentWidget() or self
 
         async def job() -> None:
             await memories.accept(memory.id, everywhere=everywhere, content=memory.content)
             text = _("Remembered for all workflows") if everywhere else _("Remembered for this workflow")
-            self._offer(text, lambda: memories.propose_again(memory.id, home))
+            self._offer(place, text, lambda: memories.propose_again(memory.id, home))
 
         self._start(memory, job)
 
@@ -161,11 +161,11 @@ class RememberedCard(HeadedCard):
         bridge = self._host.bridge
         if bridge is None:
             return
-        memories = bridge.engine.memories
+        memories, place = bridge.engine.memories, self.parentWidget() or self
 
         async def job() -> None:
             await memories.delete(memory.id)
-            self._offer(_("Memory deleted"), lambda: memories.undo_delete(memory.id))
+            self._offer(place, _("Memory deleted"), lambda: memories.undo_delete(memory.id))
 
         self._start(memory, job)
 
@@ -191,7 +191,8 @@ class RememberedCard(HeadedCard):
         if self._host.bridge is not None:
             self._host.bridge.jobs.start(job(), key=f"remembered {memory.id}")
 
-    def _offer(self, message: str, undo: Callable[[], Coroutine[object, None, object]]) -> None:
+    def _offer(self, place: QWidget, message: str, undo: Callable[[], Coroutine[object, None, object]]) -> None:
+        """Offer to undo, at the widget ``place``: in the inbox, the card of a decided memory is gone by then."""
         bridge = self._host.bridge
         if bridge is not None:
-            offer_undo(self.parentWidget() or self, message, lambda: bridge.jobs.start(undo()))
+            offer_undo(place, message, lambda: bridge.jobs.start(undo()))

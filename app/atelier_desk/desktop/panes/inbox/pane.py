@@ -11,8 +11,8 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from atelier_desk.desktop.panes.inbox.ended_workflow_cards import NewsCard, news_of
-from atelier_desk.desktop.panes.inbox.request_cards import ParentQuestionCard, QuestionCard, StoppedCard
+from atelier_desk.desktop.panes.inbox.ended_workflow_cards import LISTED, NewsCard, news_of
+from atelier_desk.desktop.panes.inbox.request_cards import MemoryCard, ParentQuestionCard, QuestionCard, StoppedCard
 from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
@@ -26,10 +26,11 @@ from atelier_desk.support.i18n import N_, ngettext
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.approval import ApprovalRequest
+    from atelier_desk.domain.memory import Memory
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
-_Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard | StoppedCard
+_Card = QuestionCard | ApprovalCard | ApprovalGroup | ParentQuestionCard | StoppedCard | MemoryCard
 _Waits = tuple[datetime, str, str]
 _News = tuple[Sequence["Workflow"], ...]
 NOTHING = (
@@ -47,12 +48,12 @@ LEAST_CARD = 220
 class InboxPane(Pane):
     """``question-inbox`` with ``pending-count``.
 
-    The presenter and its parts own the items; this pane lists those that are not open.
+    The presenter and its parts own the items, except proposed memories; this pane lists those that are not open.
 
     A card lives as long as its item and preserves typed text and focus.
     """
 
-    topics = ("workflow",)
+    topics = ("workflow", "memory")
 
     def __init__(self, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
@@ -61,6 +62,8 @@ class InboxPane(Pane):
         self._names: dict[str, str] = {}
         self._begun = False
         self._cards: dict[str, _Card] = {}
+        self._memories: dict[str, Memory] = {}
+        """Those that agents propose for all workflows, by key of their cards."""
         self._news: _News = ([], [])
         self._ended: dict[str, NewsCard] = {}
         self._places: list[object] = []
@@ -110,6 +113,8 @@ class InboxPane(Pane):
 
     async def _load_names(self) -> None:
         workflows = await self.bridge.engine.workflows.list(limit=NEWEST)
+        memories = await self.bridge.engine.memories.proposed(limit=LISTED)
+        self._memories = {f"memory:{each.id}": each for each in memories}
         self._names |= {workflow.id: workflow.name for workflow in workflows}
         if self._unnamed():
             self._names = {each.id: each.name for each in await self.bridge.engine.workflows.list(limit=None)}
@@ -135,6 +140,7 @@ class InboxPane(Pane):
         found += [
             (each.created_at, f"stopped:{each.run_id}", each.workflow_id) for each in presenter.waiting_runs.stopped()
         ]
+        found += [(each.created_at, key, each.workflow_id or "") for key, each in self._memories.items()]
         return sorted(found)
 
     def _groups(self) -> dict[str, tuple[ApprovalRequest, ...]]:
@@ -153,6 +159,8 @@ class InboxPane(Pane):
             self._cards[key] = card
             if isinstance(card, ApprovalGroup):
                 card.show_requests(self._groups()[key])
+            elif isinstance(card, MemoryCard):
+                card.show_memory(self._memories[key])
             card.set_where(self._names.get(workflow_id, "…"))
         shown = self._arrange([[self._cards[key] for key in keys], *self._ended_cards(news)])
         self._limit_cards()
@@ -232,6 +240,8 @@ class InboxPane(Pane):
             card = card_for(self.bridge, self._groups()[key], content)
             card.show_requested.connect(presenter.workflow_requested)
             return card
+        if kind == "memory":
+            return MemoryCard(self._memories[key], self.bridge, presenter, content)
         if kind == "parent":
             asked = next(each for each in presenter.waiting_runs.pending() if each.run_id == item_id)
             return ParentQuestionCard(asked, presenter.waiting_runs, content)

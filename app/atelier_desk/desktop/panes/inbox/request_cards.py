@@ -1,4 +1,4 @@
-"""Cards of the inbox: a pending question, a sub-agent waiting for its parent's answer, a run stopped at a limit."""
+"""Cards of the inbox: a question, a sub-agent waiting for its parent, a run stopped at a limit, a proposed memory."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
+from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.panes.time_format import ago
@@ -35,6 +36,7 @@ from atelier_desk.desktop.widgets import (
 )
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, made
+from atelier_desk.domain.memory import Memory
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun
 from atelier_desk.support.i18n import N_, _
@@ -251,6 +253,37 @@ class StoppedCard(LimitCard):
         self.words.insertWidget(2, self._where)
         self.show_limit(stopped.run_id, stopped.agent_name, stopped.kind, stopped.value, stopped.cap, stopped.details)
         self.setFocusProxy(self.buttons.price if stopped.kind == "unpriced" else self.buttons.raising)
+
+    def set_where(self, workflow: str) -> None:
+        """Set its workflow; updates the waiting time."""
+        self._workflow = workflow
+        bind_text(self._where)
+
+
+class MemoryCard(RememberedCard):
+    """``inbox-memory-<memory id>``: the card of a memory proposed for all workflows, with its workflow."""
+
+    def __init__(self, memory: Memory, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
+        host = TranscriptHost()
+        host.bridge = bridge
+        super().__init__(host, parent)
+        host.setParent(self)
+        self.setObjectName(f"inbox-memory-{memory.id}")
+        self._workflow = ""
+        self._where = control(
+            ElidedButton(self),
+            f"inbox-show-{memory.id}",
+            lambda: _place(self._workflow, memory.created_at).replace("&", "&&"),
+            look="link",
+            on=lambda: presenter.workflow_requested.emit(memory.workflow_id or ""),
+        )
+        self.words.insertWidget(2, self._where)
+        self.show_memory(memory)
+
+    def show_memory(self, memory: Memory) -> None:
+        """Show the memory as it is now."""
+        self.show_memories([memory])
+        self.setFocusProxy(self.rows[0].keep_button)
 
     def set_where(self, workflow: str) -> None:
         """Set its workflow; updates the waiting time."""
