@@ -35,8 +35,9 @@ import psutil
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.knowledge import memory_index_file
-from atelier_desk.knowledge.memory_index import MemoryIndex, Question
+from atelier_desk.knowledge.memory_index import MemoryIndex
 from atelier_desk.knowledge.memory_search import MemorySearch
+from atelier_desk.knowledge.query_vector import Question
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories

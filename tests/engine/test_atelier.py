@@ -37,6 +37,15 @@ def test_importing_the_engine_loads_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_an_engine_without_memories_and_projects_loads_no_numpy(tmp_path: Path) -> None:
+    code = (
+        "import asyncio, sys\nfrom atelier_desk.engine import Atelier\nasync def opened():\n"
+        "    async with Atelier.open(sys.argv[1]):\n        print('numpy' in sys.modules)\nasyncio.run(opened())"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 async def test_a_fresh_folder_has_an_agent_on_the_built_in_model(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         assistant = await atelier.agents.default()

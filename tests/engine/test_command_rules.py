@@ -240,7 +240,7 @@ async def test_what_a_rule_covers_and_what_needs_approval(open_atelier: Opener, 
             [kept] = await atelier.permissions.add(PermissionRule(text=f"run_command({rule})", action=Action.ALLOW))
             arguments: dict[str, Any] = {"command": text, "cwd": folder, "modifies_files": False}
             where: dict[str, Any] = {"workspace": (places["ws"],), "mode": ApprovalMode.MANUAL}
-            said = await atelier.permissions.test("run_command", arguments, **where)
+            said = await atelier.permissions.trials.test("run_command", arguments, **where)
             if f"{said.action.value} {said.reason}" not in VERDICTS[wanted]:
                 wrong.append(f"{rule} | {text} | {folder}: {said.action.value} {said.reason}, not {wanted}")
             await atelier.permissions.remove(kept.id)
@@ -301,5 +301,5 @@ async def test_always_in_a_folder_applies_only_there(open_atelier: Opener, place
 
 async def replayed(atelier: Atelier, workflow_id: str) -> set[str]:
     """Calls whose verdict cannot be reproduced from the journal."""
-    found = await atelier.permissions.replay(workflow_id)
+    found = await atelier.permissions.trials.replay(workflow_id)
     return {one.call_id for one in found if one.again is not None and not one.same}

@@ -13,14 +13,14 @@ import pytest
 import trimesh
 from PIL import Image
 
-from atelier_desk.media import render_3d_model
+from atelier_desk.media import draw_3d_model, render_3d_model
 from atelier_desk.support.worker.errors import Refused
 
 SIDES = {"front": 2, "back": 2, "left": 0, "right": 0, "top": 1, "bottom": 1}
 
 
 def seen(data: bytes, kind: str, *views: str, size: int = 64, background: str = "#ffffff") -> dict[str, Any]:
-    found = render_3d_model.pictures(data, kind, list(views), size, size, background)
+    found = draw_3d_model.pictures(data, kind, list(views), size, size, background)
     return {view: np.asarray(Image.open(BytesIO(base64.b64decode(drawn)))) for view, drawn in found["views"].items()}
 
 
@@ -61,7 +61,7 @@ def test_nearer_faces_hide_those_behind_and_keep_their_colours() -> None:
 def test_small_faces_give_the_same_picture_as_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     ball = exported(trimesh.creation.icosphere(subdivisions=3), "stl")
     quick = seen(ball, "stl", "iso")["iso"].astype(int)
-    monkeypatch.setattr(render_3d_model, "_BOX", 0)
+    monkeypatch.setattr(draw_3d_model, "_BOX", 0)
     slow = seen(ball, "stl", "iso")["iso"].astype(int)
     assert (np.abs(quick - slow).max(2) > 8).mean() < 0.002
     assert (quick[:, :, :3] != 255).any(2).mean() == pytest.approx(np.pi / 4 / 1.12**2, rel=0.03)
@@ -127,4 +127,4 @@ def glb(said: object) -> bytes:
 )
 def test_an_invalid_or_too_large_model_is_refused(data: bytes, kind: str, code: str) -> None:
     with pytest.raises(Refused, match=code):
-        render_3d_model.pictures(data, kind, ["iso"], 64, 64, "#ffffff")
+        draw_3d_model.pictures(data, kind, ["iso"], 64, 64, "#ffffff")

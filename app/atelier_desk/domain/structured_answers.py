@@ -1,6 +1,6 @@
 """Structured answers: the JSON Schema of an agent's final answers, parsing and validation.
 
-``jsonschema`` is imported on first use: most agents answer in prose.
+``jsonschema``, in ``answer_schema_checks``, is imported on first use: most agents answer in prose.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import shorten
 
 _FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
-_PROBLEM = 400
+PROBLEM = 400
 """Maximum characters of a reported problem: the validator repeats the whole value."""
 
 
@@ -67,36 +67,12 @@ def check(schema: Mapping[str, Any]) -> None:
         raise UsageError(
             N_('The schema must have "type": "object" at its top level: an answer is one JSON object.'), code="schema"
         )
-    if outside := next((each for each in _references(schema) if not each.startswith("#")), ""):
+    if outside := next((each for each in references(schema) if not each.startswith("#")), ""):
         message = N_("The schema may only refer to its own parts (“#/…”), not to {reference}.")
         raise UsageError(message, code="schema", reference=shorten(outside, 100))
-    from jsonschema.exceptions import SchemaError
+    from atelier_desk.domain.answer_schema_checks import check_definition
 
-    try:
-        _resolve(schema)
-        validator = _validator(schema)
-        type(validator).check_schema(schema, format_checker=type(validator).FORMAT_CHECKER)
-        if _has_patterns(schema):
-            message = N_(
-                'The schema may not use "pattern" or "patternProperties": checking some patterns would never finish. '
-                "Describe the format in words."
-            )
-            raise UsageError(message, code="schema")
-        # Infinite self-references only show when followed.
-        list(validator.iter_errors({}))
-    except SchemaError as error:
-        message = N_("The schema is not a valid JSON Schema. At {place}: {detail}")
-        path, detail = error.json_path, shorten(error.message, _PROBLEM)
-        raise UsageError(message, code="schema", place=path, detail=detail) from None
-    except UsageError:
-        raise
-    except RecursionError:
-        raise UsageError(N_("The schema refers to itself endlessly."), code="schema") from None
-    except Exception as error:
-        # Missing reference targets have no public exception class.
-        raise UsageError(
-            N_("The schema cannot be used: {detail}"), code="schema", detail=shorten(str(error), _PROBLEM)
-        ) from None
+    check_definition(schema)
 
 
 def bare(text: str) -> str:
@@ -121,35 +97,19 @@ def schema_mismatch(schema: Mapping[str, Any], text: str) -> str:
     try:
         value = _value(text)
     except (ValueError, RecursionError) as error:
-        return f"It is not JSON ({shorten(str(error), _PROBLEM)})."
+        return f"It is not JSON ({shorten(str(error), PROBLEM)})."
     if not isinstance(value, dict):
         return "It is JSON, but not an object."
-    from jsonschema.exceptions import best_match
+    from atelier_desk.domain.answer_schema_checks import mismatch
 
-    try:
-        if _has_patterns(schema):
-            return "The schema itself cannot be used (it has patterns)."
-        worst = best_match(_validator(schema).iter_errors(value))
-    except Exception as error:
-        # An unchecked schema, from an agent defined by another program.
-        return f"The schema itself cannot be used ({shorten(str(error), _PROBLEM)})."
-    return "" if worst is None else f"At {worst.json_path}: {shorten(worst.message, _PROBLEM)}."
+    return mismatch(schema, value)
 
 
 def _value(text: str) -> Any:
     return json.loads(bare(text), parse_constant=_refuse)
 
 
-def _validator(schema: Mapping[str, Any]) -> Any:
-    """Return a validator for the schema's own draft, otherwise 2020-12. Its own registry prevents any download."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.validators import validator_for
-    from referencing import Registry
-
-    return validator_for(schema, default=Draft202012Validator)(schema, registry=Registry())
-
-
-def _references(value: Any) -> list[str]:
+def references(value: Any) -> list[str]:
     """Return all references of a schema."""
     found, pending = [], [value]
     while pending:
@@ -160,30 +120,6 @@ def _references(value: Any) -> list[str]:
         elif isinstance(each, list):
             pending += each
     return found
-
-
-def _has_patterns(value: Any) -> bool:
-    """Whether a schema contains regular expressions: even a short one can block the engine for hours (``^(a+)+$``)."""
-    pending = [value]
-    while pending:
-        each = pending.pop()
-        if isinstance(each, Mapping):
-            if isinstance(each.get("pattern"), str) or isinstance(each.get("patternProperties"), Mapping):
-                return True
-            pending += each.values()
-        elif isinstance(each, list):
-            pending += each
-    return False
-
-
-def _resolve(schema: Mapping[str, object]) -> None:
-    """Raise for a reference without a target, which would otherwise only show with certain answers."""
-    from referencing import Registry
-    from referencing.jsonschema import DRAFT202012
-
-    resolver = Registry().with_resource("urn:schema", DRAFT202012.create_resource(schema)).resolver("urn:schema")
-    for each in _references(schema):
-        resolver.lookup(each)
 
 
 def _short_enough(length: int) -> None:

@@ -12,6 +12,11 @@ from contextlib import asynccontextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any
 
+import anyio
+from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.shared.message import SessionMessage
+from mcp_types import ToolAnnotations, jsonrpc_message_adapter
 from pydantic import Field, ValidationError
 
 from atelier_desk.domain import limits
@@ -20,9 +25,6 @@ from atelier_desk.presentation import argument_error_text
 from atelier_desk.support.i18n import spoken
 
 if TYPE_CHECKING:
-    from mcp.server.mcpserver import MCPServer
-    from mcp.shared.message import SessionMessage
-
     from atelier_desk.engine.atelier import Atelier
 
 log = logging.getLogger(__name__)
@@ -37,9 +39,6 @@ _Workflow = Annotated[str, Field(description="The id of a conversation that run_
 
 def offered(atelier: Atelier, version: str) -> MCPServer:
     """Return the server with its tools."""
-    from mcp.server.mcpserver import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
-    from mcp_types import ToolAnnotations
 
     class Server(MCPServer):
         async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
@@ -143,10 +142,6 @@ async def serve(server: MCPServer, lines: Callable[[], Awaitable[str | None]], w
 async def _streams(
     lines: Callable[[], Awaitable[str | None]], write: Callable[[str], object]
 ) -> AsyncIterator[tuple[Any, Any]]:
-    import anyio
-    from mcp.shared.message import SessionMessage
-    from mcp_types import jsonrpc_message_adapter
-
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
 
@@ -176,7 +171,6 @@ async def _streams(
 
 def _in_words(function: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[object]]:
     """Wrap a function so that our own errors are passed on unchanged."""
-    from mcp.server.mcpserver.exceptions import ToolError
 
     @wraps(function)
     async def call(*args: object, **fields: object) -> Any:

@@ -15,12 +15,10 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from atelier_desk.storage.memory_index_entry import Stems, hashes
-
-if TYPE_CHECKING:
-    import numpy as np
 
 K1 = 0.9
 B = 0.4
@@ -51,8 +49,6 @@ class Segment:
     @classmethod
     def of_pairs(cls, keys: np.ndarray, rows: np.ndarray, counts: np.ndarray) -> Segment:
         """Build a segment from postings in any order."""
-        import numpy as np
-
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         first = (
@@ -65,8 +61,6 @@ class Segment:
     @classmethod
     def of_terms(cls, terms: Sequence[tuple[int, bytes]]) -> Segment:
         """Build a segment from the packed stems of each row; see ``atelier_desk.storage.memory_index_entry.pack``."""
-        import numpy as np
-
         packed = [np.frombuffer(each, dtype="<u4") for _row, each in terms]
         pairs = np.concatenate([numbers[1:] for numbers in packed]) if packed else np.empty(0, dtype="<u4")
         sizes = [max(0, (len(numbers) - 1) // 2) for numbers in packed]
@@ -75,8 +69,6 @@ class Segment:
 
     def postings(self, key: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows that contain a stem, and how often."""
-        import numpy as np
-
         # Same type as the keys: for any other, numpy converts all keys first.
         wanted = np.array(key, dtype=self.keys.dtype)
         place = int(np.searchsorted(self.keys, wanted))
@@ -87,8 +79,6 @@ class Segment:
 
     def joined(self, other: Segment, live: np.ndarray) -> Segment:
         """Return both segments as one, without abandoned rows."""
-        import numpy as np
-
         keys = np.concatenate([np.repeat(each.keys, np.diff(each.starts)) for each in (self, other)])
         rows, counts = np.concatenate([self.rows, other.rows]), np.concatenate([self.counts, other.counts])
         matches = live[rows]
@@ -143,8 +133,6 @@ class Postings:
             lengths: words of each row; ``around``: those of its neighbours, whose rows are in ``beside``.
             k1, b: BM25 parameters: saturation of frequent words and length normalisation.
         """
-        import numpy as np
-
         words = Counter(hashes(pair) for pair in query)
         there = int(scope.sum())
         if not words or not there:

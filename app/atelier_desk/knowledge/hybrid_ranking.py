@@ -6,12 +6,10 @@ Method and values: the project's retrieval measurements, reproduced by ``make be
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from atelier_desk.domain.memory import Memory, MemoryHit
-
-if TYPE_CHECKING:
-    import numpy as np
 
 POOL = 200
 """Candidates taken from each of the two searches."""
@@ -86,8 +84,6 @@ class Ranked:
 
 def beyond(cosines: np.ndarray, compared: np.ndarray) -> np.ndarray:
     """Return how far each cosine is above the tenth best of those ``compared`` (a mask of the scope); never below 0."""
-    import numpy as np
-
     among = cosines[compared]
     if len(among) < BEHIND_FROM:
         return cosines
@@ -107,8 +103,6 @@ def relevance(
 
     Where memory and query are in different languages (``foreign``), the vectors raise the word score.
     """
-    import numpy as np
-
     lifted = np.where(foreign, np.maximum(lexical, CROSS_LANGUAGE * beyond), lexical)
     return LEXICAL_WEIGHT * lifted + (1 - LEXICAL_WEIGHT) * beyond + TRACE * cosines, lifted
 
@@ -118,8 +112,6 @@ def certainty(lexical: np.ndarray, cosines: np.ndarray, turns: np.ndarray) -> np
 
     Unlike relevance it does not depend on other memories. ``cosines`` are the memories' own.
     """
-    import numpy as np
-
     facts = (0.2 * np.minimum(1, lexical) + 0.8 * cosines) / FULL_FACT
     told = (0.5 * np.minimum(1, lexical) + 0.5 * cosines) / FULL_TURN
     named = np.where(turns, 0, lexical / FULL_WORDS)
@@ -129,15 +121,11 @@ def certainty(lexical: np.ndarray, cosines: np.ndarray, turns: np.ndarray) -> np
 
 def certainty_of_words(lexical: np.ndarray) -> np.ndarray:
     """Like ``certainty`` without vectors."""
-    import numpy as np
-
     found: np.ndarray = np.minimum(1, lexical / FULL_TEXT)
     return found
 
 
 def weight_of(importance: np.ndarray, uses: np.ndarray) -> np.ndarray:
     """Return the importance, raised by use."""
-    import numpy as np
-
     found: np.ndarray = np.minimum(1, importance + USE * np.log2(1 + uses))
     return found

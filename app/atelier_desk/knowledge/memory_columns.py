@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from atelier_desk.domain.memory import MemoryFilter, MemoryType
 from atelier_desk.storage.memory_index_entry import MemoryTerms
-
-if TYPE_CHECKING:
-    import numpy as np
 
 COLUMNS = {
     "home": "int32",
@@ -44,8 +43,6 @@ class MemoryRows:
     """
 
     def __init__(self) -> None:
-        import numpy as np
-
         self.count = 0
         self.ids: list[str] = []
         self.row_of: dict[str, int] = {}
@@ -117,8 +114,6 @@ class MemoryRows:
 
     def scope(self, wanted: MemoryFilter, now: float) -> np.ndarray:
         """Return a mask of the unexpired rows in the searched scope, regardless of type and tags."""
-        import numpy as np
-
         key = (wanted.scope, wanted.workflow_id)
         homes = self._scopes.get(key)
         if homes is None:
@@ -131,8 +126,6 @@ class MemoryRows:
 
     def accepted(self, wanted: MemoryFilter, scope: np.ndarray) -> np.ndarray:
         """Return the part of a scope's mask with the requested type and tags."""
-        import numpy as np
-
         if wanted.type is not None:
             scope = scope & (self.column("type") == TYPES.index(wanted.type.value))
         if wanted.tags:
@@ -153,8 +146,6 @@ class MemoryRows:
         return self._neighbour_rows
 
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray]:
-        import numpy as np
-
         none = self.count
         found = np.full((self.count, 4), none, dtype=np.int32)
         rows = np.flatnonzero(self.column("live") & (self.column("run") > 0))
@@ -176,8 +167,6 @@ class MemoryRows:
         return found, lengths[found].sum(axis=1)
 
     def _reserve(self, rows: int) -> None:
-        import numpy as np
-
         have = len(self._columns["home"])
         if rows > have:
             more = max(rows, have * 3 // 2)

@@ -5,29 +5,18 @@ from __future__ import annotations
 import threading
 import zlib
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from atelier_desk.domain.memory import MemoryFilter
 from atelier_desk.knowledge import hybrid_ranking
 from atelier_desk.knowledge.bm25_ranking import Postings, Segment, WordScores
 from atelier_desk.knowledge.memory_columns import LANGUAGES, MemoryRows, live_ids
+from atelier_desk.knowledge.query_vector import Question
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
-from atelier_desk.storage.memory_index_entry import MemoryTerms, Stems
+from atelier_desk.storage.memory_index_entry import MemoryTerms
 from atelier_desk.storage.search_terms import STOP_WORDS, words
-
-if TYPE_CHECKING:
-    import numpy as np
-
-
-class Question(NamedTuple):
-    """A query: the stems of its words, its vector if there is one, its language, and the plain words (which may name
-    speakers).
-    """
-
-    stems: Stems
-    vector: np.ndarray | None = None
-    language: str = ""
-    words: frozenset[str] = frozenset()
 
 
 class _Near(NamedTuple):
@@ -92,8 +81,6 @@ class MemoryIndex:
 
     def load_vectors(self, vectors: RowVectors, ids: Sequence[str], matrix: np.ndarray) -> None:
         """Add a page of stored vectors to ``vectors``; memories that already have one there have a newer one."""
-        import numpy as np
-
         with self.lock:
             found = [(number, self.rows.row_of.get(memory_id)) for number, memory_id in enumerate(ids)]
             has = vectors.has(self.rows.count)
@@ -159,8 +146,6 @@ class MemoryIndex:
     def _search(
         self, question: Question, wanted: MemoryFilter, now: float, limit: int, least: float
     ) -> list[hybrid_ranking.Ranked]:
-        import numpy as np
-
         rows, count = self.rows, self.rows.count
         scope = rows.scope(wanted, now)
         accepted = rows.accepted(wanted, scope)
@@ -219,8 +204,6 @@ class MemoryIndex:
 
     def _near(self, query: np.ndarray, accepted: np.ndarray, by_words: np.ndarray, beside: np.ndarray) -> _Near:
         """Return cosines: exact for near rows and rows that share words, from the sketches for all others."""
-        import numpy as np
-
         assert self.vectors is not None
         count = len(accepted)
         cosines, exact = self.vectors.cosines(query, count)
@@ -242,8 +225,6 @@ class MemoryIndex:
         return _Near(has, np.clip(cosines, 0, 1), np.clip(averaged, 0, 1))
 
     def _foreign(self, language: str, places: np.ndarray) -> np.ndarray:
-        import numpy as np
-
         spoken = self.rows.column("language")[places]
         if not language:
             return np.zeros(len(places), dtype=bool)
@@ -258,8 +239,6 @@ class MemoryIndex:
 
 
 def _together(told: WordScores | None, count: int) -> np.ndarray:
-    import numpy as np
-
     if told is None:
         return np.zeros(count, dtype=np.float32)
     found: np.ndarray = told.own + hybrid_ranking.AROUND * told.around
@@ -268,8 +247,6 @@ def _together(told: WordScores | None, count: int) -> np.ndarray:
 
 def _best(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
     """Return the rows of the highest values, unordered."""
-    import numpy as np
-
     places = np.flatnonzero(among)
     if len(places) > count:
         places = places[np.argpartition(-values[places], count - 1)[:count]]
@@ -278,8 +255,6 @@ def _best(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
 
 def _averaged(cosines: np.ndarray, has: np.ndarray, turns: np.ndarray, beside: np.ndarray) -> np.ndarray:
     """Return the cosines; those of conversation turns are averaged with the turns directly before and after them."""
-    import numpy as np
-
     if not turns.any():
         return cosines
     rows = np.flatnonzero(turns & has)

@@ -9,17 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from atelier_desk.domain.memory import Memory
+import numpy as np
+
+from atelier_desk.domain.memory import Memory, MemoryFilter
 from atelier_desk.knowledge import memory_index_file
 from atelier_desk.knowledge.memory_index import MemoryIndex
+from atelier_desk.knowledge.near_memories import near_pairs
 from atelier_desk.knowledge.vectors import RowVectors
 from atelier_desk.storage.memory_index_entry import MemoryTerms
 from atelier_desk.support import background_tasks
 from atelier_desk.support.threads import in_tool_thread
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.storage.repositories import MemoryRepository
 
@@ -115,6 +116,10 @@ class IndexKeeper:
                 # searches continue meanwhile
                 self._merging = background_tasks.start(in_tool_thread(self._index.prepare), "merge of the index")
             return self._index
+
+    async def near_pairs(self, wanted: MemoryFilter, now: float, most: int) -> list[tuple[str, str, float]]:
+        """See ``near_memories.near_pairs``."""
+        return await in_tool_thread(near_pairs, await self.loaded(), wanted, now, most)
 
     async def save(self) -> None:
         """Write the file, unless it is up to date, the index is small, or a change is in progress."""

@@ -15,16 +15,15 @@ import math
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
+
+import numpy as np
 
 from atelier_desk.knowledge.bm25_ranking import Postings, Segment
 from atelier_desk.knowledge.memory_columns import COLUMNS
 from atelier_desk.knowledge.memory_index import MemoryIndex, segment_of
 from atelier_desk.knowledge.vector_sketch import VectorSketch
 from atelier_desk.knowledge.vectors import RowVectors
-
-if TYPE_CHECKING:
-    import numpy as np
 
 log = logging.getLogger(__name__)
 
@@ -99,8 +98,6 @@ def parts(index: MemoryIndex) -> Parts:
 
 
 def _parts(index: MemoryIndex) -> Parts:
-    import numpy as np
-
     rows = index.rows
     live = np.flatnonzero(rows.column("live"))
     new_row = np.full(rows.count, -1, dtype=np.int32)
@@ -145,8 +142,6 @@ def _head(file: Any) -> dict[str, Any] | None:
 
 
 def _read_parts(file: Any, head: dict[str, Any]) -> dict[str, np.ndarray]:
-    import numpy as np
-
     begin = file.tell()
     parts = {}
     for place in head["parts"]:
@@ -177,8 +172,6 @@ def _index(kept: Parts) -> MemoryIndex:
 
 def _sum(part: np.ndarray) -> int:
     """Return a checksum that any changed bit changes: the CRC of block sums, ten times as fast as a CRC of 80 MB."""
-    import numpy as np
-
     flat = part.reshape(-1).view(np.uint8)
     whole = len(flat) // 8 * 8
     numbers = flat[:whole].view(np.uint64)

@@ -9,6 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -16,9 +17,8 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.memory import Memory, MemoryFilter, MemoryHit
-from atelier_desk.knowledge.memory_index import Question
-from atelier_desk.knowledge.memory_index_cache import IndexKeeper
-from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS, query_vector
+from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS, Question, query_vector
+from atelier_desk.llm.embedders.single_threaded_blas import limit_to_one_thread
 from atelier_desk.storage.language_detection import language
 from atelier_desk.storage.search_terms import words
 from atelier_desk.support import background_tasks
@@ -28,6 +28,7 @@ from atelier_desk.support.threads import in_tool_thread
 if TYPE_CHECKING:
     import numpy as np
 
+    from atelier_desk.knowledge.memory_index_cache import IndexKeeper
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.storage.repositories import MemoryRepository
 
@@ -74,13 +75,22 @@ class MemorySearch:
         self.memories = memories
         self._embedder = embedder
         self._clock = clock
-        self.index_cache = IndexKeeper(memories, file)
-        self.index_cache.use(embedder)
+        self._file = file
         self.coming: Embedder | None = None
         self._reembed_lock = asyncio.Lock()
         self._reembedding: tuple[int, int] | None = None
         self._found: dict[str, dict[str, None]] = {}
         self._noting: asyncio.Task[None] | None = None
+
+    @cached_property
+    def index_cache(self) -> IndexKeeper:
+        """The index, which loads numpy: made at the first search or vector."""
+        limit_to_one_thread()
+        from atelier_desk.knowledge.memory_index_cache import IndexKeeper
+
+        made = IndexKeeper(self.memories, self._file)
+        made.use(self._embedder)
+        return made
 
     @property
     def embedder(self) -> Embedder | None:
@@ -93,7 +103,8 @@ class MemorySearch:
         Memories without its vectors are found by words; see ``reembed``.
         """
         self._embedder, self.coming = embedder, None
-        self.index_cache.use(embedder)
+        if "index_cache" in vars(self):
+            self.index_cache.use(embedder)
 
     def change_to(self, embedder: Embedder) -> None:
         """Search with the present embedder until ``reembed`` has made all vectors of this one."""
@@ -114,7 +125,8 @@ class MemorySearch:
     async def aclose(self) -> None:
         """Finish pending writes, and store the index for the next start."""
         await self.settle()
-        await self.index_cache.save()
+        if "index_cache" in vars(self):
+            await self.index_cache.save()
 
     async def index(self, memory: Memory) -> Memory:
         """Save and embed a new or changed memory and make it searchable; return it as stored.

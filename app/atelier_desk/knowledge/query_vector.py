@@ -1,10 +1,10 @@
-"""Embed search queries. A search never fails because its embedder does."""
+"""Search queries, and their vectors. A search never fails because its embedder does."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from atelier_desk.domain.errors import AtelierError
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from atelier_desk.llm.interfaces import Embedder
+    from atelier_desk.storage.memory_index_entry import Stems
 
 log = logging.getLogger(__name__)
 
@@ -19,6 +20,17 @@ EMBEDDED_CHARS = 4_000
 """Characters of a text that are embedded: sentence encoders blur longer texts, and each thousand costs 20 ms."""
 EMBED_WAIT_S = 10.0
 """Seconds a search waits for its query's vector before continuing with full text only."""
+
+
+class Question(NamedTuple):
+    """A query: the stems of its words, its vector if there is one, its language, and the plain words (which may name
+    speakers).
+    """
+
+    stems: Stems
+    vector: np.ndarray | None = None
+    language: str = ""
+    words: frozenset[str] = frozenset()
 
 
 async def query_vector(embedder: Embedder | None, query: str) -> tuple[np.ndarray | None, str]:

@@ -7,10 +7,7 @@ with 75 to 95 % of the length in those directions).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 DIRECTIONS = 128
 SAMPLE = 4_000
@@ -31,8 +28,6 @@ class VectorSketch:
 
         About 0.3 s for 50 000; call it in a thread.
         """
-        import numpy as np
-
         picked = np.random.default_rng(0).choice(used, size=min(SAMPLE, len(used)), replace=False)
         sample = rows[picked].astype(np.float32)
         _, directions = np.linalg.eigh(sample.T @ sample)
@@ -51,8 +46,6 @@ class VectorSketch:
 
     def set(self, row: int, vector: np.ndarray, capacity: int) -> None:
         """Update a changed row; ``capacity`` is the number of rows of the matrix."""
-        import numpy as np
-
         if capacity > len(self.short):
             larger = np.zeros((capacity, self.short.shape[1]), dtype=np.float32)
             larger[: len(self.short)] = self.short

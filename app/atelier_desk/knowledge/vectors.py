@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
 
 from atelier_desk.knowledge.vector_sketch import VectorSketch
-from atelier_desk.llm.embedders.single_threaded_blas import limit_to_one_thread
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SKETCH_FROM = 2_000
 """Number of vectors from which the sketch is scanned first; below, widening all of them takes 1 ms."""
@@ -22,8 +18,6 @@ def widened(halves: np.ndarray) -> np.ndarray:
     Four times as fast as ``astype``, which converts one number at a time: the bits are shifted to their
     single-precision place, and a multiplication corrects the exponent.
     """
-    import numpy as np
-
     bits = halves.view(np.int16).astype(np.int32)
     bits <<= 13
     bits &= -0x7000_2000  # the sign, 5 bits of exponent and 10 of fraction
@@ -42,12 +36,6 @@ class RowVectors:
     """
 
     def __init__(self, embedder: str, dimension: int) -> None:
-        import numpy as np
-
-        # For a single query the threads of the matrix library wait for each other on a busy machine: a search among 100
-        # 000 vectors took four times as long.
-        limit_to_one_thread()
-
         self.embedder = embedder
         self.dimension = dimension
         self.matrix: np.ndarray = np.zeros((0, dimension), dtype=np.float16)
@@ -59,8 +47,6 @@ class RowVectors:
 
     def reserve(self, rows: int) -> None:
         """Allocate room for so many rows."""
-        import numpy as np
-
         have = len(self.matrix)
         if rows > have:
             more = max(rows, 256, have * 5 // 4)
@@ -71,8 +57,6 @@ class RowVectors:
 
     def put(self, row: int, vector: np.ndarray) -> None:
         """Set the vector of a row."""
-        import numpy as np
-
         flat = np.asarray(vector, dtype=np.float32).reshape(-1)
         self._be_of(len(flat))
         self.reserve(row + 1)
@@ -105,8 +89,6 @@ class RowVectors:
 
         Call it in a thread.
         """
-        import numpy as np
-
         count = len(self)
         if count >= SKETCH_FROM and (self.sketch is None or count > 2 * self.sketch.made_of):
             self.sketch = VectorSketch(self.matrix, np.flatnonzero(self.there))
@@ -115,8 +97,6 @@ class RowVectors:
         """Return the cosine of each of the first ``count`` rows with a unit vector, 0 without vector, and whether they
         are exact.
         """
-        import numpy as np
-
         wanted = np.asarray(query, dtype=np.float32).reshape(-1)
         found = np.zeros(count, dtype=np.float32)
         size = min(count, len(self.matrix))
@@ -130,15 +110,11 @@ class RowVectors:
 
     def exact(self, query: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """Return the exact cosines of rows that all have a vector."""
-        import numpy as np
-
         found: np.ndarray = widened(self.matrix[rows]) @ np.asarray(query, dtype=np.float32).reshape(-1)
         return found
 
     def has(self, count: int) -> np.ndarray:
         """Return which of the first ``count`` rows have a vector."""
-        import numpy as np
-
         found = np.zeros(count, dtype=bool)
         size = min(count, len(self.there))
         found[:size] = self.there[:size]

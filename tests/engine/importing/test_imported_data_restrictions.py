@@ -109,12 +109,16 @@ async def test_a_foreign_backup_grants_nothing_until_each_part_is_confirmed(
         (workflow,) = await atelier.workflows.list()
         (run,) = await atelier.repos.runs.list(workflow.id)
         assert run.status is RunStatus.CANCELLED
-        said = await atelier.permissions.test("write_file", {"path": "a", "content": "x"}, workspace=[str(folder)])
+        said = await atelier.permissions.trials.test(
+            "write_file", {"path": "a", "content": "x"}, workspace=[str(folder)]
+        )
         assert said.action is Action.ASK
         assert backup_signature.marked(root) == b""
         held = next(rule for rule in await atelier.permissions.rules() if rule.held)
         await atelier.permissions.confirm(held.id)
-        said = await atelier.permissions.test("write_file", {"path": "a", "content": "x"}, workspace=[str(folder)])
+        said = await atelier.permissions.trials.test(
+            "write_file", {"path": "a", "content": "x"}, workspace=[str(folder)]
+        )
         assert (said.action, said.rule) == (Action.ALLOW, "write_file")
         (file,) = await atelier.own_tools.list()
         await atelier.own_tools.confirm(file.file, file.sha256)

@@ -76,7 +76,7 @@ async def test_other_rules_decide_the_same_calls_differently(open_atelier: Opene
         await atelier.approvals.approve(last.id, scope=ApprovalScope.ALWAYS)
         await atelier.runs.wait(run_id)
 
-        found = await atelier.permissions.replay(workflow.id)
+        found = await atelier.permissions.trials.replay(workflow.id)
         assert all(one.same for one in found)
         once = {one.detail: one for one in found if not one.answered}
         assert list(once) == ["a.txt", "door/b.txt", "git push origin", "secret/c.txt", "d.txt"]
@@ -91,7 +91,7 @@ async def test_other_rules_decide_the_same_calls_differently(open_atelier: Opene
             PermissionRule(text="run_command(git push:*)", action=Action.ALLOW),
         )
         shutil.rmtree(folder)
-        once = {one.detail: one for one in await atelier.permissions.replay(workflow.id) if not one.answered}
+        once = {one.detail: one for one in await atelier.permissions.trials.replay(workflow.id) if not one.answered}
         assert all(one.same for one in once.values()), "the rules of then are in the journal"
         today = {
             detail: one.today.action.value for detail, one in once.items() if one.today is not None and one.differs
@@ -125,7 +125,7 @@ async def test_attempts_to_leave_the_folders_are_in_the_audit_trail(open_atelier
         [line] = (await atelier.audit.page(AuditFilter())).lines
         said = (line.entry.decision, line.entry.reason, line.entry.detail)
         assert said == (AuditDecision.DENIED, "outside", "../out.txt")
-        [again] = await atelier.permissions.replay(workflow.id)
+        [again] = await atelier.permissions.trials.replay(workflow.id)
         assert again.same
         assert not again.differs, "no rule lets it out"
     assert not (tmp_path / "out.txt").exists()
@@ -150,7 +150,7 @@ async def test_invalid_records_in_an_imported_journal_are_skipped(open_atelier: 
             [said] = [event["body"] for event in forged["events"] if event["body"].get("grounds")]
             said["grounds"][name] = value
             imported = await atelier.workflows.import_(json.dumps(forged))
-            [one] = await atelier.permissions.replay(imported.workflow.id)
+            [one] = await atelier.permissions.trials.replay(imported.workflow.id)
             assert (one.detail, one.again, one.today) == ("a.txt", None, None)
 
         headless = copy.deepcopy(exported)
@@ -159,4 +159,4 @@ async def test_invalid_records_in_an_imported_journal_are_skipped(open_atelier: 
         for number, event in enumerate((each for each in headless["events"] if each["run_id"]), 1):
             event["seq"] = headless["runs"][0]["last_seq"] = number
         imported = await atelier.workflows.import_(json.dumps(headless))
-        assert await atelier.permissions.replay(imported.workflow.id) == []
+        assert await atelier.permissions.trials.replay(imported.workflow.id) == []

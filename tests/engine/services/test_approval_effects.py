@@ -281,12 +281,14 @@ async def test_a_permanent_approval_in_a_folder_does_not_follow_a_changed_link(
         rule = PermissionRule(text="run_command(make)", action=Action.ALLOW, scope=RuleScope.FOLDER, scope_id=str(link))
         [kept] = await atelier.permissions.add(rule)
         assert kept.scope_id == str(tmp_path / "here")
-        assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ALLOW
+        assert (
+            await atelier.permissions.trials.test("run_command", call, workspace=(str(link),))
+        ).action is Action.ALLOW
         link.unlink()
         link.symlink_to(tmp_path / "there")
-        assert (await atelier.permissions.test("run_command", call, workspace=(str(link),))).action is Action.ASK
+        assert (await atelier.permissions.trials.test("run_command", call, workspace=(str(link),))).action is Action.ASK
         assert (
-            await atelier.permissions.test("run_command", call, workspace=(str(tmp_path / "here"),))
+            await atelier.permissions.trials.test("run_command", call, workspace=(str(tmp_path / "here"),))
         ).action is Action.ALLOW
 
 

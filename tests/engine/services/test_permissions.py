@@ -83,7 +83,7 @@ async def test_a_call_is_tested_against_the_rules(atelier: Atelier, tmp_path: Pa
     )
 
     async def said(tool: str, arguments: dict[str, Any], **where: Any) -> tuple[str, str]:
-        found = await atelier.permissions.test(tool, arguments, **where)
+        found = await atelier.permissions.trials.test(tool, arguments, **where)
         return found.action.value, found.rule or found.reason
 
     push, build = ({"command": line, "modifies_files": False} for line in ("ls && git push --force", "make test"))
@@ -100,7 +100,7 @@ async def test_a_call_is_tested_against_the_rules(atelier: Atelier, tmp_path: Pa
         ("write_file", {}, {}),
     ):
         with pytest.raises(AtelierError):
-            await atelier.permissions.test(tool, arguments, **where)
+            await atelier.permissions.trials.test(tool, arguments, **where)
 
 
 async def test_rules_of_another_program_are_shown_and_imported(atelier: Atelier, tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ class Attack:
     async def replayed(self) -> list[Replayed]:
         """Every verdict of every attack so far, reproduced from the journals."""
         rows = await self._atelier.workflows.list()
-        return [one for row in rows for one in await self._atelier.permissions.replay(row.id)]
+        return [one for row in rows for one in await self._atelier.permissions.trials.replay(row.id)]
 
     async def _through(self, workflow_id: str, run_id: str, content: Content) -> None:
         """Wait for the end of the run; allow only what the opening itself asks for."""

@@ -17,7 +17,6 @@ from atelier_desk.cli.parser import FAILED, OK
 from atelier_desk.cli.terminal_io import Output, moment
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer, McpState
-from atelier_desk.engine import mcp_server
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.mcp_config_checks import checked
@@ -300,5 +299,7 @@ async def serve(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     """Run until standard input ends. Standard output carries only the protocol."""
     # Imported here because the SDK's server takes long to load and no other command needs it.
     await in_tool_thread(import_module, "mcp.server.mcpserver")
+    from atelier_desk.engine import mcp_server
+
     await mcp_server.serve(mcp_server.offered(atelier, __version__), lambda: out.ask(""), out.write)
     return 0

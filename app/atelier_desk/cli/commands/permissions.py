@@ -110,7 +110,7 @@ async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     mode = mode_of(arguments.profile)
-    verdict = await atelier.permissions.test(
+    verdict = await atelier.permissions.trials.test(
         arguments.tool,
         parse_arguments(await out.read_input() if arguments.arguments == "-" else arguments.arguments),
         workspace=tuple(str(path_of(out, folder).resolve()) for folder in arguments.workspace),
@@ -122,7 +122,7 @@ async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 
 async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
-    found = await atelier.permissions.replay(arguments.workflow)
+    found = await atelier.permissions.trials.replay(arguments.workflow)
     return Result(list(map(_replayed, found)), _compared(found, arguments.all))
 
 

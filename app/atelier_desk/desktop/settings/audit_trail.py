@@ -186,7 +186,9 @@ class AuditTrail(QWidget):
         workflow_id = line.entry.workflow_id
 
         async def job() -> None:
-            found = [one for one in await self._bridge.engine.permissions.replay(workflow_id) if not one.answered]
+            found = [
+                one for one in await self._bridge.engine.permissions.trials.replay(workflow_id) if not one.answered
+            ]
             others = [one for one in found if one.differs]
             self.model.mark({(one.run_id, one.call_id): "" for one in found})
             self.model.mark(

@@ -67,7 +67,7 @@ class Ingestions:
     def __init__(
         self,
         repo: ProjectRepository,
-        indexes: ProjectIndexes,
+        indexes: Callable[[], ProjectIndexes],
         embedder: Callable[[], Embedder | None],
         clock: Clock,
         told: Callable[[str], None],
@@ -212,7 +212,7 @@ class Ingestions:
             await relator.aclose()
         self._relators.clear()
         for project_id in self.states:
-            await self._indexes.save(project_id)
+            await self._indexes().save(project_id)
 
     def watch(self, project: Project) -> None:
         """Index changed files of the project from now on. A watch that the system ended is restarted."""
@@ -313,8 +313,8 @@ class Ingestions:
                 await self._mark(project, pending=False, ingested_at=self._clock.now(), **fields)
             self._cache_relator(project.id, work.relator)
             if work.state.changed + work.state.removed >= MANY:
-                await self._indexes.save(project.id)
-            self._indexes.give_up(project.id)
+                await self._indexes().save(project.id)
+            self._indexes().give_up(project.id)
             again = before.changed if before is not None else 0  # the first reading counts as new, the second does not
             unchanged = max(0, work.state.unchanged - again)
             self._set_state(
@@ -336,7 +336,7 @@ class Ingestions:
     def _work(self, project: Project, root: Path | None, before: IngestState | None = None) -> Ingestion:
         target = IngestTarget(root or Path(), self._closed, min(READERS, os.cpu_count() or 1))
         relator = self._relators.pop(project.id, None)
-        return Ingestion(project, target, self._repo, self._indexes, self._embedder, self._set_state, relator, before)
+        return Ingestion(project, target, self._repo, self._indexes(), self._embedder, self._set_state, relator, before)
 
     def _cache_relator(self, project_id: str, relator: Reader | None) -> None:
         if relator is None:

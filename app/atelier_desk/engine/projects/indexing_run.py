@@ -434,12 +434,8 @@ class Ingestion:
         self, index: ProjectIndex, embedder: Embedder, rows: dict[str, list[int]], *, force: bool
     ) -> None:
         """Embed texts (rows by digest), except stored ones unless ``force``."""
-        import numpy as np
-
         known = {} if force else await self._repo.vectors(embedder.id, list(rows))
-        if known:
-            matrix = np.frombuffer(b"".join(known.values()), dtype="<f2").reshape(len(known), -1)
-            await in_tool_thread(index.set_vectors, embedder.id, [rows[each] for each in known], list(known), matrix)
+        await in_tool_thread(index.set_stored_vectors, embedder.id, rows, known)
         entries = {each: index.at(rows[each][0]) for each in rows if each not in known}
         ids = {entry.id: each for each, entry in entries.items() if entry is not None}
         texts = (

@@ -6,7 +6,6 @@ The verdict is pure (``policy.permissions``); its facts are collected in ``call_
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -220,8 +219,3 @@ def refusal(said: Verdict) -> str:
         f"Refused by the permission rule “{said.rule}”.{what} Do not try to reach the same in another way: "
         "go on without it, or ask the user."
     )
-
-
-def resolved_paths(folders: Sequence[str]) -> tuple[str, ...]:
-    """Return folders with links resolved: a folder's rule must not move along when a link is redirected."""
-    return tuple(os.path.realpath(folder) for folder in folders)

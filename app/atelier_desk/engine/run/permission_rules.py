@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
+from atelier_desk.engine.run.folder_denials import folder_denials
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.policy.permissions import path_denials, rule_pattern
+from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.policy.permissions.rule_scope import of_agent
-from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.path_restrictions import Denials
 
 
@@ -80,4 +80,4 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
 
 def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
     """Return what these rules deny on the run's disk; falsy without path denials."""
-    return Denials(path_denials.bans(held), state.workspace, home_folder())
+    return folder_denials(held, state.workspace)

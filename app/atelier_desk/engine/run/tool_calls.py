@@ -31,7 +31,7 @@ from atelier_desk.domain.team import TeamCall
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run import mcp_server_requests
 from atelier_desk.engine.run.call_preparation import CallPreparation
-from atelier_desk.engine.run.call_verdict import disclosure_filter, resolved_paths
+from atelier_desk.engine.run.call_verdict import disclosure_filter
 from atelier_desk.engine.run.decided_call import Decided
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.paid_call_limits import CallSpending
@@ -61,6 +61,7 @@ from atelier_desk.tools.calls.result_limits import capped
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.registry.registry import PreparedCall
+from atelier_desk.workspace.resolved_folders import resolved_paths
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import replay_and_fork
 from atelier_desk.engine.journal.journal import RunHandle, run_events
-from atelier_desk.engine.run.call_verdict import resolved_paths
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.reducer.state import used_folders, without_called_skill
@@ -48,6 +47,7 @@ from atelier_desk.policy.permissions.rule_scope import for_run
 from atelier_desk.storage.writing.journal_commit import Rename
 from atelier_desk.support.i18n import N_, language
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.resolved_folders import resolved_paths
 
 __all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "Responder", "RunManager", "check_message"]
 

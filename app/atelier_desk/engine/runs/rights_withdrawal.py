@@ -17,7 +17,6 @@ from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
-from atelier_desk.engine.run.call_verdict import resolved_paths
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import RunState, used_folders
 from atelier_desk.engine.runs.damaged_run_ending import is_damage
@@ -26,6 +25,7 @@ from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.policy.approval_strictness_and_grouping import stricter, stricter_settings
 from atelier_desk.policy.permissions.rule_scope import for_run, handed_down
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.resolved_folders import resolved_paths
 
 log = logging.getLogger(__name__)
 

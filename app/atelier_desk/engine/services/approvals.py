@@ -211,7 +211,7 @@ class ApprovalService:
         permissions = self._context.permissions
         for text in texts:
             rule_pattern.parse(text)
-        if texts and not await permissions.covers(asked, texts):
+        if texts and not await permissions.trials.covers(asked, texts):
             raise UsageError(
                 N_("The rule “{rule}” does not cover this call. This one does: {narrowest}"),
                 rule="; ".join(texts), narrowest="; ".join(asked.always) or asked.tool,

@@ -195,11 +195,9 @@ class FileService:
 
         ``rules``: those of the run; files that they deny are omitted.
         """
-        from atelier_desk.policy.permissions import path_denials
+        from atelier_desk.engine.run.folder_denials import folder_denials
         from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
-        from atelier_desk.workspace.denied_files import home_folder
         from atelier_desk.workspace.instruction_files import instructions
-        from atelier_desk.workspace.path_restrictions import Denials
 
         await self.missing(folders)
         # Files just placed by a running program must wait for a person first.
@@ -208,7 +206,7 @@ class FileService:
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
         found: builtins.list[FolderInstructions] = []
-        denials = Denials(path_denials.bans(rules), folders, home_folder())
+        denials = folder_denials(rules, folders)
         for folder in trusted:
             try:
                 found += await in_tool_thread(instructions, self._files.root(folder), denials)

@@ -3,34 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
-from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalRequest
+from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.call_presentation_and_subjects import CallText
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.domain.permission import PermissionRule, RuleScope
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.permissions import rule_pattern, word_patterns
-from atelier_desk.policy.permissions.call_facts import Concern
-from atelier_desk.policy.permissions.rule_scope import first
 from atelier_desk.support.i18n import N_
-from atelier_desk.support.number_format import number
 from atelier_desk.support.regular_files import open_plain
-from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.workspace.resolved_folders import resolved_paths
 
-# Judging calls imports most of the run engine, which listing rules does not need.
 if TYPE_CHECKING:
-    from atelier_desk.domain.events.run import ToolCallStarted
-    from atelier_desk.engine.run.reducer.state import RunState
-    from atelier_desk.engine.run.verdict_replay import Replayed
+    from atelier_desk.engine.services.common.rule_trials import RuleTrials
     from atelier_desk.policy.permissions.rule_import import Line
-    from atelier_desk.tools.base import Call
 
 MCP = "mcp__"
 """Prefix of tools of MCP servers."""
@@ -43,6 +36,13 @@ class PermissionService:
 
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
+
+    @cached_property
+    def trials(self) -> RuleTrials:
+        """What rules decide. It loads most of the run engine, which listing rules does not need."""
+        from atelier_desk.engine.services.common.rule_trials import RuleTrials
+
+        return RuleTrials(self._context)
 
     async def rules(self) -> tuple[PermissionRule, ...]:
         """Return all rules, oldest first."""
@@ -171,90 +171,6 @@ class PermissionService:
         """Whether it decided nothing for thirty days."""
         return rule.used_or_made < self._context.clock.now() - UNUSED_AFTER
 
-    async def test(
-        self,
-        tool: str,
-        arguments: dict[str, object],
-        *,
-        workspace: Sequence[str] = (),
-        workflow_id: str = "",
-        agent: str = "",
-        mode: ApprovalMode = ApprovalMode.SELECTIVE,
-    ) -> Verdict:
-        """Return what would be decided about a call, and by which rule. Nothing is run.
-
-        Args:
-            workspace: granted folders; by default the workflow's.
-            agent: name or id of the calling agent.
-
-        Raises:
-            NotFoundError: there is no such tool, workflow or agent. UsageError: invalid arguments.
-        """
-        from atelier_desk.engine.run.call_verdict import resolved_paths, unreachable, verdict
-        from atelier_desk.tools.calls.argument_validation import InvalidArgumentsError
-
-        registry = self._context.registry
-        found = registry.get_tool(tool)
-        if found is None:
-            raise NotFoundError(N_("There is no tool {name}."), name=tool)
-        try:
-            described = registry.prepare(found, arguments).described
-        except InvalidArgumentsError as error:
-            raise UsageError(
-                N_("The arguments are not valid for {tool}. {problems}"),
-                code=error.code,
-                tool=tool,
-                problems=error.explained(number),
-            ) from None
-        agent_id = (await self.agent(agent)).id if agent else ""
-        if workflow_id:
-            workspace = workspace or (await self._context.repos.workflows.get(workflow_id)).workspace
-        folder = first(resolved_paths(tuple(workspace)))
-        active = (rule for rule in await self.rules() if not rule.held)
-        holding = tuple(
-            rule for rule in active if rule.holds_for(workflow_id=workflow_id, agent_id=agent_id, folder=folder)
-        )
-        state = await self._state(mode, workspace, holding, agent_id)
-        own = (self._context.datadir.root.resolve().as_posix(),)
-        if unreachable(state, found, described) is not None:
-            # Like the call itself: nobody is asked, and no rule permits it.
-            return Verdict(action=Action.DENY, reason="outside", about=", ".join(described.subjects.paths))
-        intent = _intent(tool, found.section, described, arguments)
-        return await in_tool_thread(verdict, state, intent, described, repaired=False, own=own)
-
-    async def replay(self, workflow_id: str) -> list[Replayed]:
-        """Recompute every verdict of a workflow from stored facts, and what today's rules and settings would decide.
-
-        Nothing is run and no file is accessed. Raises NotFoundError.
-        """
-        from atelier_desk.engine.journal.replay_and_fork import workflow_events
-        from atelier_desk.engine.run.verdict_replay import replayed
-
-        await self._context.repos.workflows.get(workflow_id)
-        settings = await self._context.repos.settings.load()
-        return await replayed(workflow_events(self._context.repos, workflow_id), settings.approvals)
-
-    async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool:
-        """Whether rules that allow these texts would cover the call, ignoring what always asks."""
-        from atelier_desk.engine.run.call_effects import facts
-        from atelier_desk.policy.permissions.decide import Level, decide
-        from atelier_desk.tools.base import Call, Effect, Risk
-
-        texts = set(texts)
-        if asked.reason == Concern.REPOSITORY:
-            return texts == set(asked.always)
-        state = await self._state(
-            ApprovalMode.MANUAL, (await self._context.repos.workflows.get(asked.workflow_id)).workspace, ()
-        )
-        described = Call(Effect(asked.effect or Effect.EXECUTE), Risk(asked.risk), asked.kind, subjects=asked.subjects)
-        intent = _intent(asked.tool, asked.section, described, asked.arguments, server=asked.server)
-        about = await in_tool_thread(facts, state, intent, described, repaired=False)
-        rules = tuple(PermissionRule(text=text, action=Action.ALLOW) for text in texts)
-        return decide([Level(rules, state.approvals)], about).reason in (
-            "rule",
-            *(concern.value for concern in about.concerns),
-        )
-
     async def preview(self, path: Path) -> tuple[Line, ...]:
         """Return what each line of another program's file becomes; nothing is stored.
 
@@ -326,8 +242,10 @@ class PermissionService:
                 code="contradicts",
                 example=min(both),
             )
-        if read.argument is None:
+        if read.argument is None or not (rule.match or rule.not_match):
             return
+        from atelier_desk.engine.services.common.rule_examples import covers_example
+
         for example, wanted in [*((each, True) for each in rule.match), *((each, False) for each in rule.not_match)]:
             if covers_example(read, example) is not wanted:
                 message = (
@@ -337,68 +255,16 @@ class PermissionService:
                 )
                 raise UsageError(message, code="example", rule=rule.text, example=example)
 
-    async def _state(
-        self, mode: ApprovalMode, workspace: Sequence[str], rules: tuple[PermissionRule, ...], agent_id: str = ""
-    ) -> RunState:
-        from atelier_desk.engine.run.reducer.state import RunState
-
-        settings = await self._context.settings.get()
-        policy = ApprovalPolicy(**{**settings.approvals.__dict__, "rules": rules}, mode=mode)
-        nobody = AgentConfig(name="-", provider="-", model="-")
-        return RunState(
-            run_id="", workflow_id="", agent_id=agent_id, agent=nobody, approvals=policy, workspace=tuple(workspace)
-        )
-
 
 def _followed(rule: PermissionRule) -> PermissionRule:
     """Return a folder's rule with links resolved, as runs name their folder."""
-    from atelier_desk.engine.run.call_verdict import resolved_paths
-
     if rule.scope is not RuleScope.FOLDER or not Path(rule.scope_id).is_absolute():
         return rule
     return rule.model_copy(update={"scope_id": resolved_paths([rule.scope_id])[0]})
 
 
-def covers_example(read: rule_pattern.Pattern, example: str) -> bool:
-    """Whether a rule covers an example in the form of its argument.
-
-    ``git push origin``, ``src/a.py``, ``python.org``.
-    """
-    from atelier_desk.policy.permissions.call_facts import CommandFact, Path
-    from atelier_desk.workspace.commands.judge import judge
-    from atelier_desk.workspace.commands.prefix_rules import spelled_out
-
-    argument = read.argument or ""
-    if rule_pattern.is_about_hosts(argument):
-        return rule_pattern.covers_host(
-            argument, example.partition(":")[2] if rule_pattern.is_about_hosts(example) else example
-        )
-    root = "/workspace"
-    path = Path((example if example.startswith("/") else f"{root}/{example}",), (root,))
-    if rule_pattern.covers_path(argument, path, "/home", strictly=True):
-        return True
-    commands = [
-        CommandFact(words, one.safe, one.folder, spelled_out(one.command) if one.inside else len(words))
-        for one in judge(example, "/home").commands
-        for words in (one.command.arguments,)
-    ]
-    acting = [one for one in commands if not (one.safe and one.words[0] == "cd")] or commands
-    return bool(acting) and all(rule_pattern.covers_command(argument, one, strictly=True) for one in acting)
-
-
 def _place(rule: PermissionRule) -> tuple[str, str, str]:
     return rule.text, rule.scope.value, rule.scope_id
-
-
-def _intent(
-    tool: str, section: str, described: Call, arguments: dict[str, object], *, server: str = ""
-) -> ToolCallStarted:
-    from atelier_desk.domain.events.run import ToolCallStarted
-
-    return ToolCallStarted(
-        call_id="", tool=tool, arguments=arguments, section=section, server=server or described.subjects.server,
-        effect=described.effect.value, risk=described.risk.value,
-    )  # fmt: skip
 
 
 def _read(path: Path) -> str:

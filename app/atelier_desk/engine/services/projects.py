@@ -6,6 +6,7 @@ import builtins
 import contextlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,8 +36,8 @@ from atelier_desk.engine.projects.background_indexing import Ingestions
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.knowledge.projects.entity_filter import filtered
-from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
 from atelier_desk.knowledge.projects.search import around, relation, search, shown
+from atelier_desk.llm.embedders.single_threaded_blas import limit_to_one_thread
 from atelier_desk.storage.project_graph_rows import file_key, is_entity_id, project_key
 from atelier_desk.storage.repositories.projects import NAME_IN_USE
 from atelier_desk.support.i18n import N_, _
@@ -45,6 +46,7 @@ from atelier_desk.workspace.confined_root import ConfinedRoot
 
 if TYPE_CHECKING:
     from atelier_desk.knowledge.projects.index import ProjectIndex
+    from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
     from atelier_desk.llm.interfaces import Embedder
 
 log = logging.getLogger(__name__)
@@ -70,14 +72,26 @@ class ProjectService:
     def __init__(self, context: ServiceContext) -> None:
         self._context = context
         self._repo = context.repos.projects
-        self._indexes = ProjectIndexes(self._repo, context.datadir.root, self._embedder)
         self._ingestions = Ingestions(
-            self._repo, self._indexes, self._embedding_with, context.clock, self._announce, (context.datadir.root,)
+            self._repo,
+            lambda: self._indexes,
+            self._embedding_with,
+            context.clock,
+            self._announce,
+            (context.datadir.root,),
         )
         self.some = False
         """Whether any project exists; known after ``load``."""
         self.waits = False
         """Vectors may cost something: texts are read and get none before the person says so."""
+
+    @cached_property
+    def _indexes(self) -> ProjectIndexes:
+        """The indexes, which load numpy: made when a project is read or searched."""
+        limit_to_one_thread()
+        from atelier_desk.knowledge.projects.index_cache import ProjectIndexes
+
+        return ProjectIndexes(self._repo, self._context.datadir.root, self._embedder)
 
     async def load(self) -> None:
         """Check whether there are projects, so that agents are only offered their tools then."""

@@ -22,6 +22,7 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.registry.tool_services import OpenedSkill
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.resolved_folders import resolved_paths
 from atelier_desk.workspace.skills import argument_placeholders, file_references, skill_discovery
 from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 from atelier_desk.workspace.skills.skill_file import FILE, Text
@@ -270,10 +271,7 @@ class SkillService:
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Rules of any workflow and agent: the message is read by all that answer it.
-        from atelier_desk.engine.run.call_verdict import resolved_paths  # imports most of the run engine
-        from atelier_desk.policy.permissions import path_denials
-        from atelier_desk.workspace.denied_files import home_folder
-        from atelier_desk.workspace.path_restrictions import Denials
+        from atelier_desk.engine.run.folder_denials import folder_denials
 
         here = resolved_paths(tuple(folders))
         await self._context.repos.settings.refuse_damaged()
@@ -282,7 +280,7 @@ class SkillService:
             for rule in await self._context.repos.rules.list()
             if rule.scope is not RuleScope.FOLDER or rule.scope_id in here
         ]
-        denials = Denials(path_denials.bans(held), [*folders], home_folder())
+        denials = folder_denials(held, [*folders])
         roots = [self._context.workspace_files.root(each) for each in where]
         text = _bounded(
             await in_tool_thread(file_references.included, text, roots, is_secret_name, denials), found.file

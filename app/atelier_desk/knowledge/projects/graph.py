@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+import numpy as np
 
 from atelier_desk.domain.project import Direction, RelationKind
-
-if TYPE_CHECKING:
-    import numpy as np
 
 KINDS = tuple(RelationKind)
 CODE = {kind.value: code for code, kind in enumerate(KINDS)}
@@ -27,8 +26,6 @@ class Edges:
     """The edges of a graph: the columns of ``COLUMNS``, with rows as ``source`` and ``target``."""
 
     def __init__(self, columns: dict[str, np.ndarray] | None = None) -> None:
-        import numpy as np
-
         self.columns = columns or {name: np.zeros(0, dtype=kind) for name, kind in COLUMNS.items()}
         self._order: dict[Direction, tuple[np.ndarray, np.ndarray]] = {}
 
@@ -36,8 +33,6 @@ class Edges:
         return len(self.columns["source"])
 
     def add(self, columns: dict[str, np.ndarray]) -> None:
-        import numpy as np
-
         self.columns = {
             name: np.concatenate([own, columns[name].astype(COLUMNS[name])]) for name, own in self.columns.items()
         }
@@ -60,8 +55,6 @@ class Edges:
 
     def prepare(self, rows: int) -> None:
         """Sort the edges for ``of``; ``rows`` is the number of rows."""
-        import numpy as np
-
         for direction, name in ((Direction.OUT, "source"), (Direction.IN, "target")):
             known = self._order.get(direction)
             if known is None or len(known[1]) != rows + 1:
@@ -74,8 +67,6 @@ class Edges:
 
         Call ``prepare`` first.
         """
-        import numpy as np
-
         order, starts = self._order[direction]
         begins, counts = starts[rows], starts[rows + 1] - starts[rows]
         total = int(counts.sum())
@@ -92,8 +83,6 @@ class Edges:
 
         Nearest first, each once, edges with higher confidence first.
         """
-        import numpy as np
-
         self.prepare(rows)
         wanted = np.zeros(len(KINDS), dtype=bool)
         wanted[[CODE[kind] for kind in relations] if relations else slice(None)] = True
@@ -132,8 +121,6 @@ class Edges:
 
     def among(self, rows: Sequence[int], count: int) -> np.ndarray:
         """Return the edges with both ends in ``rows``."""
-        import numpy as np
-
         self.prepare(count)
         inside = np.zeros(count, dtype=bool)
         inside[list(rows)] = True

@@ -6,8 +6,10 @@ Changed from the event loop, searched from threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from atelier_desk.domain.project import Direction, EntityKind, RelationKind
 from atelier_desk.knowledge.bm25_ranking import Postings
@@ -16,9 +18,6 @@ from atelier_desk.knowledge.projects.rerank import QueryTerms
 from atelier_desk.knowledge.vectors import REFINED, RowVectors
 from atelier_desk.storage.memory_index_entry import CURRENT, Stems
 from atelier_desk.storage.project_graph_rows import FILE_DIGITS, PROJECT_DIGITS, Edge, LightRow
-
-if TYPE_CHECKING:
-    import numpy as np
 
 FILE_KEY = PROJECT_DIGITS + FILE_DIGITS
 POOL = 200
@@ -85,8 +84,6 @@ class ProjectIndex:
     """
 
     def __init__(self, vectors: RowVectors | None = None) -> None:
-        import numpy as np
-
         self.entries: list[tuple[Any, ...] | None] = []
         self.row_of: dict[str, int] = {}
         self.by_file: dict[str, set[int]] = {}
@@ -114,8 +111,6 @@ class ProjectIndex:
 
     def put(self, entities: Sequence[LightRow]) -> None:
         """Add or replace entities; incoming relations stay. Their containers must be known or among them."""
-        import numpy as np
-
         with self.lock:
             before = {each.id: self.row_of[each.id] for each in entities if each.id in self.row_of}
             texts = {each: entry[_DIGEST] for each, row in before.items() if (entry := self.entries[row]) is not None}
@@ -152,16 +147,12 @@ class ProjectIndex:
 
     def unreached(self, key: str) -> list[str]:
         """Return the ids of the entities in a file without incoming relations."""
-        import numpy as np
-
         with self.lock:
             reached = set(np.unique(self.edges.columns["target"]).tolist()) if len(self.edges) else set()
             return [self._id(row) for row in self.by_file.get(key, ()) if row not in reached]
 
     def relate(self, files: Iterable[str], edges: Sequence[Edge]) -> None:
         """Replace the outgoing edges of these files (given by key)."""
-        import numpy as np
-
         with self.lock:
             inside = np.zeros(len(self.entries), dtype=bool)
             for key in files:
@@ -206,6 +197,12 @@ class ProjectIndex:
                     entry = self.entries[row]
                     if entry is not None and entry[_DIGEST] == digest:
                         self.vectors.put(row, vector)
+
+    def set_stored_vectors(self, embedder: str, rows: Mapping[str, Sequence[int]], stored: Mapping[str, bytes]) -> None:
+        """``set_vectors`` as the database stores them; both mappings are by digest."""
+        if stored:
+            matrix = np.frombuffer(b"".join(stored.values()), dtype="<f2").reshape(len(stored), -1)
+            self.set_vectors(embedder, [rows[each] for each in stored], list(stored), matrix)
 
     def use(self, vectors: RowVectors | None) -> None:
         """Compare these vectors from now on."""
@@ -269,8 +266,6 @@ class ProjectIndex:
 
         An unknown id gives nothing.
         """
-        import numpy as np
-
         with self.lock:
             start = self.row_of.get(entity_id)
             if start is None:
@@ -291,8 +286,6 @@ class ProjectIndex:
         return [each for each in edges if not touching or each.source in touching or each.target in touching]
 
     def _add(self, entities: Sequence[LightRow]) -> None:
-        import numpy as np
-
         start = len(self.entries)
         self.entries += [(*each[:-1], b"") for each in entities]
         for row, entry in enumerate(entities, start):
@@ -327,8 +320,6 @@ class ProjectIndex:
         )
 
     def _add_edges(self, edges: Sequence[Edge]) -> None:
-        import numpy as np
-
         known = [each for each in edges if each.source in self.row_of and each.target in self.row_of]
         if known:
             columns = {
@@ -341,8 +332,6 @@ class ProjectIndex:
             self.edges.add({name: np.array(values, dtype=COLUMNS[name]) for name, values in columns.items()})
 
     def _remove_rows(self, ids: Sequence[str], *, edges: bool) -> None:
-        import numpy as np
-
         rows = [self.row_of.pop(each) for each in ids]
         for row, each in zip(rows, ids, strict=True):
             self.entries[row] = None
@@ -378,8 +367,6 @@ class ProjectIndex:
         threshold: float,
         words: str,
     ) -> list[Ranked]:
-        import numpy as np
-
         count = len(self.entries)
         wanted = np.zeros(len(_KIND_CODE), dtype=bool)
         wanted[[_KIND_CODE[kind] for kind in kinds or SEARCHED]] = True
@@ -444,6 +431,4 @@ class ProjectIndex:
 
 def _best(values: np.ndarray, count: int) -> np.ndarray:
     """Return the positions of the highest values, unordered."""
-    import numpy as np
-
     return np.arange(len(values)) if len(values) <= count else np.argpartition(-values, count - 1)[:count]

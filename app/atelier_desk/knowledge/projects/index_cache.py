@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from atelier_desk.knowledge import memory_index_file
 from atelier_desk.knowledge.bm25_ranking import Postings, Segment
 from atelier_desk.knowledge.projects.graph import COLUMNS, Edges
@@ -131,8 +133,6 @@ class ProjectIndexes:
 
     async def _fill(self, index: ProjectIndex) -> None:
         """Load the vectors from the database."""
-        import numpy as np
-
         if index.vectors is None:
             return
         embedder = index.vectors.embedder
@@ -140,17 +140,11 @@ class ProjectIndexes:
         waiting = iter(missing)
         while digests := list(itertools.islice(waiting, _VECTORS)):
             found = await self._repo.vectors(embedder, digests)
-            if found:
-                matrix = np.frombuffer(b"".join(found.values()), dtype="<f2").reshape(len(found), -1)
-                await in_tool_thread(
-                    index.set_vectors, embedder, [missing[each] for each in found], list(found), matrix
-                )
+            await in_tool_thread(index.set_stored_vectors, embedder, missing, found)
 
 
 def _parts(index: ProjectIndex) -> memory_index_file.Parts:
     """Return the content of an index, without abandoned rows."""
-    import numpy as np
-
     with index.lock:
         live = np.array([row for row, entry in enumerate(index.entries) if entry is not None], dtype=np.int64)
         new_row = np.full(len(index.entries), -1, dtype=np.int32)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
+from array import array
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
@@ -113,15 +113,12 @@ class RemoteEmbedder:
 
         Batches of 96; texts over 20,000 characters or the model's context are cut.
         """
-        import numpy as np
-
         before = _prefix(self._model, query)
         prepared = [before + (text.strip()[:LONGEST] or _EMPTY) for text in texts]
-        rows: list[np.ndarray] = []
+        vectors: list[Any] = []
         for start in range(0, len(prepared), BATCH):
-            vectors = await self._vectors(prepared[start : start + BATCH])
-            rows.append(await asyncio.to_thread(self._unit, vectors))
-        return np.concatenate(rows) if rows else np.zeros((0, self.dimension), dtype=np.float32)
+            vectors += await self._vectors(prepared[start : start + BATCH])
+        return await asyncio.to_thread(self._unit, vectors)
 
     async def aclose(self) -> None:
         """Close connections."""
@@ -143,14 +140,14 @@ class RemoteEmbedder:
         return [*await self._vectors(texts[:middle]), *await self._vectors(texts[middle:])]
 
     def _unit(self, vectors: list[Any]) -> np.ndarray:
-        """Return the batch as a matrix of unit vectors."""
+        """Return vectors as a matrix of unit vectors."""
         import numpy as np
 
         where = ErrorLocation(self._provider.name, self._model)
         if any(len(vector) != self.dimension for vector in vectors):
             raise provider_error(where, "bad_response", f"{len(vectors[0])} dimensions, not {self.dimension}")
         try:
-            matrix = np.asarray(vectors, dtype=np.float32)
+            matrix = np.asarray(vectors, dtype=np.float32).reshape(len(vectors), self.dimension)
         except (TypeError, ValueError):
             raise provider_error(where, "bad_response", "vectors that are not numbers") from None
         norms = np.linalg.norm(matrix.astype(np.float64), axis=1, keepdims=True)
@@ -189,17 +186,11 @@ async def _request(
 
 def _decoded(embedding: Any) -> Any:
     """Decode a vector given as numbers, or as base64 of little-endian 32-bit floats; None if neither."""
-    import numpy as np
-
     if isinstance(embedding, list):
         return embedding
     try:
-        return (
-            np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4")
-            if isinstance(embedding, str)
-            else None
-        )
-    except (binascii.Error, ValueError):
+        return array("f", base64.b64decode(embedding, validate=True)) if isinstance(embedding, str) else None
+    except ValueError:
         return None
 
 

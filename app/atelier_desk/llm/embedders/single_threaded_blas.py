@@ -1,6 +1,7 @@
 """Limit numpy's matrix library to one thread.
 
-On a busy machine two threads made the built-in embedder six times slower.
+On a busy machine its threads wait for each other: two made the built-in embedder six times slower, and a search among
+100 000 vectors four times.
 """
 
 from __future__ import annotations
@@ -25,13 +26,12 @@ def limit_to_one_thread() -> bool:
     Before numpy is loaded, environment variables do it (a value set by the user stays). Afterwards OpenBLAS, included
     in numpy's wheels, is called directly; other libraries cannot be changed any more.
     """
-    if "numpy" not in sys.modules:
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
         for name in _VARIABLES:
             os.environ.setdefault(name, "1")
         return True
-    import numpy as np
-
-    package = Path(np.__file__).parent
+    package = Path(str(numpy.__file__)).parent
     told = False
     for library in sorted([*package.parent.glob("numpy.libs/*openblas*"), *package.glob(".dylibs/*openblas*")]):
         handle = ctypes.CDLL(str(library))

@@ -266,7 +266,7 @@ class ApprovalsPage(RowsPage):
         try:
             tool, arguments = self.tester.arguments(self._tools)
             folder = self.tester.folder.text().strip()
-            verdict = await self.bridge.engine.permissions.test(
+            verdict = await self.bridge.engine.permissions.trials.test(
                 tool, arguments, workspace=(folder,) if folder else (), mode=self.tester.profile.mode
             )
         except AtelierError as error:

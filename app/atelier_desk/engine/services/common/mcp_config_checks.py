@@ -181,8 +181,7 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
 
     Global rules and those of its folder, at its start.
     """
-    from atelier_desk.policy.permissions import path_denials
-    from atelier_desk.workspace.path_restrictions import Denials
+    from atelier_desk.engine.run.folder_denials import folder_denials
 
     resolved = await in_tool_thread(_resolved, folder) if folder else ""
     held = [
@@ -190,7 +189,7 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
         for rule in rules
         if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == resolved)
     ]
-    return Denials(path_denials.bans(held), (resolved,) if resolved else (), os.path.expanduser("~"))  # noqa: ASYNC240, PTH111
+    return folder_denials(held, (resolved,) if resolved else ())
 
 
 def _resolved(folder: str) -> str:

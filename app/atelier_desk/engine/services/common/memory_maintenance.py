@@ -20,6 +20,7 @@ from atelier_desk.domain.memory import (
     expiry,
 )
 from atelier_desk.engine.services.common import input_checks
+from atelier_desk.knowledge.memory_similarity import relations
 from atelier_desk.knowledge.query_vector import EMBEDDED_CHARS
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
@@ -68,13 +69,12 @@ class MemoryMaintenance:
 
         Empty without an embedder.
         """
-        from atelier_desk.knowledge.memory_similarity import near_pairs, relations
-
-        index = await self._context.memory_search.index_cache.loaded()
         wanted = MemoryFilter(workflow_id or None, MemoryScope.BOTH if workflow_id else MemoryScope.GENERAL)
         apart = {frozenset(pair) for pair in (await self._context.settings.get()).memories_apart}
         # Pairs marked as distinct are similar too, and must not displace others.
-        near = await in_tool_thread(near_pairs, index, wanted, self._context.clock.now().timestamp(), NEAR + len(apart))
+        near = await self._context.memory_search.index_cache.near_pairs(
+            wanted, self._context.clock.now().timestamp(), NEAR + len(apart)
+        )
         near = [each for each in near if frozenset(each[:2]) not in apart]
         found: list[MemoryPair] = []
         while near and len(found) < limit:
