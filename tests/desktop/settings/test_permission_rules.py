@@ -194,7 +194,7 @@ async def test_the_tester_shows_which_rule_or_profile_decides(
     atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="installs"))
     find("rule-test-run").click()
     await settle()
-    assert find("rule-test-result").text() == "Ask: It installs a package, whose scripts run here."
+    assert find("rule-test-result").text() == "Ask: The call installs a package, whose scripts run on this computer."
     find("rule-test-call").setText("run_command(")
     find("rule-test-run").click()
     await settle()
