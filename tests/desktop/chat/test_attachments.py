@@ -443,7 +443,7 @@ async def test_warnings_about_secrets_long_texts_and_unsupported_images_come_bef
     choices.models = []
     room.drop(tmp_path / "dot.png")
     await room.attached("long.txt", "dot.png")
-    assert "may receive excerpts only" in room.note, "until the models are read"
+    assert "may receive only excerpts" in room.note, "until the models are read"
     await room.bridge.jobs.settled()
 
 
