@@ -71,6 +71,21 @@ async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown
     assert program.window.chat.workflow_id == "w9"
 
 
+async def test_it_opens_with_room_for_the_answer_and_does_not_grow_out_of_the_screen(
+    program: Program, quick: QuickAsk, qtbot: QtBot
+) -> None:
+    area = quick.screen().availableGeometry()
+    assert abs(quick.geometry().center().x() - area.center().x()) <= 1
+    assert quick.y() < area.center().y()
+    quick.move(quick.x(), area.bottom() - quick.height())
+    quick.field.setText("How high is the Eiffel tower?")
+    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    await settle()
+    await reply_event(program, ChunkType.MESSAGE, role="assistant", content="330 metres")
+    assert quick.answer.isVisible()
+    assert area.contains(quick.frameGeometry())
+
+
 async def test_a_message_that_cannot_be_sent_stays_in_the_field(
     program: Program, quick: QuickAsk, qtbot: QtBot
 ) -> None:

@@ -327,6 +327,15 @@ def test_the_buttons_text_is_not_clipped_in_a_narrow_sidebar(column: Column) -> 
         assert button.sizeHint().width() <= button.width(), width
 
 
+async def test_a_long_state_is_not_cut_in_a_narrow_column(column: Column) -> None:
+    foot = column.sidebar.foot
+    foot.show_connection("ready")
+    foot.show_work("waiting")
+    words = foot._words
+    metrics = words.fontMetrics()
+    assert words.heightForWidth(metrics.horizontalAdvance(words.text()) - 5) >= 2 * metrics.height()
+
+
 async def test_the_footer_shows_that_the_data_folder_was_moved(column: Column) -> None:
     foot = column.sidebar.foot
     foot.show_connection("ready")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QShowEvent
+from PySide6.QtGui import QCursor, QGuiApplication, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
@@ -91,7 +91,10 @@ class QuickAsk(QWidget):
         bind(self._fit, on="look")
 
     def popup(self) -> None:
-        """Bring the window to the front, with the focus in its field."""
+        """Bring the window to the front, with the focus in its field; at first with room below it for the answer."""
+        if not self.testAttribute(Qt.WidgetAttribute.WA_Moved):
+            area = (QGuiApplication.screenAt(QCursor.pos()) or self.screen()).availableGeometry()
+            self.move(area.center().x() - self.width() // 2, area.top() + area.height() // 5)
         self.show()
         self.raise_()
         self.activateWindow()
@@ -108,6 +111,9 @@ class QuickAsk(QWidget):
         self.answer.setMinimumHeight(theme().px(ANSWER))
         self.setMinimumWidth(theme().px(WIDTH))
         self.adjustSize()
+        area, frame = self.screen().availableGeometry(), self.frameGeometry()
+        if self.isVisible() and frame.bottom() > area.bottom():  # it grew out of the screen
+            self.move(frame.x(), max(area.top(), area.bottom() + 1 - frame.height()))
 
     def send(self) -> None:
         """Create a workflow with the field's text. A previous question continues in the background."""
