@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mcp import Client
-from mcp_types import Implementation, InputRequiredResult, RootsListChangedNotification
+from mcp_types import (
+    EmptyResult,
+    Implementation,
+    InputRequiredResult,
+    RootsListChangedNotification,
+    SetLevelRequest,
+    SetLevelRequestParams,
+)
 
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import ToolError
@@ -509,8 +516,6 @@ class Connection:
     async def _ask_for_log(self, client: Client) -> None:
         """Set the log level of a server that keeps a log; it sends nothing otherwise."""
         try:
-            from mcp_types import EmptyResult, SetLevelRequest, SetLevelRequestParams
-
             await client.session.send_request(SetLevelRequest(params=SetLevelRequestParams(level="info")), EmptyResult)
         except Exception as error:
             log.info("the MCP server %s takes no level of logging: %s", self.server.name, type(error).__name__)

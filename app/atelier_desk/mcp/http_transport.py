@@ -14,6 +14,7 @@ from atelier_desk.domain.mcp import McpError
 from atelier_desk.llm.network.proxy_routing import routed_transport
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
+from atelier_desk.mcp.unanswered_requests import RequestLimit
 
 LONGEST_ANSWER = 16 * 1024 * 1024
 """Bytes of one answer, or of one event of a stream."""
@@ -106,14 +107,14 @@ async def talk(
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LONGEST_ANSWER) as (incoming, outgoing),
     ):
-        asked = message_limits.RequestLimit()
+        asked = RequestLimit()
         yield _Heard(incoming, asked, entries, ended), _Said(outgoing, asked, entries)
 
 
 class _Stream:
     """Wraps one of the SDK's streams to observe its messages."""
 
-    def __init__(self, stream: Any, asked: message_limits.RequestLimit, entries: Entries) -> None:
+    def __init__(self, stream: Any, asked: RequestLimit, entries: Entries) -> None:
         self._stream = stream
         self._asked = asked
         self._entries = entries
@@ -132,9 +133,7 @@ class _Stream:
 class _Heard(_Stream):
     """Messages from the server; ends when the server has too many open requests."""
 
-    def __init__(
-        self, stream: Any, asked: message_limits.RequestLimit, entries: Entries, ended: Callable[[str], None]
-    ) -> None:
+    def __init__(self, stream: Any, asked: RequestLimit, entries: Entries, ended: Callable[[str], None]) -> None:
         super().__init__(stream, asked, entries)
         self._ended = ended
 

@@ -100,25 +100,3 @@ class MessageRate:
         self._at = now
         if self._left < 0:
             await asyncio.sleep(-self._left / PER_S)
-
-
-class RequestLimit:
-    """A server's requests without an answer."""
-
-    def __init__(self) -> None:
-        self._open: set[str | int] = set()
-
-    def on_received(self, message: object) -> bool:
-        """Record a message from the server; False when it has too many open requests."""
-        from mcp_types import JSONRPCRequest
-
-        if isinstance(message, JSONRPCRequest):
-            self._open.add(message.id)
-        return len(self._open) <= MOST_ASKED
-
-    def on_sent(self, message: object) -> None:
-        """Record a message that the server accepted."""
-        from mcp_types import JSONRPCRequest
-
-        if not isinstance(message, JSONRPCRequest):
-            self._open.discard(getattr(message, "id", ""))

@@ -20,6 +20,7 @@ from mcp_types import ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from atelier_desk.mcp import message_limits
 from atelier_desk.mcp.list_validation import Entries
+from atelier_desk.mcp.unanswered_requests import RequestLimit
 from atelier_desk.workspace.processes.command_process import Guarded, Order
 from atelier_desk.workspace.processes.stdio_process import LineTooLongError, StdioProcess
 
@@ -60,7 +61,7 @@ async def talk(
     into, incoming = anyio.create_memory_object_stream["SessionMessage | Exception"](0)
     outgoing, out_of = anyio.create_memory_object_stream["SessionMessage"](0)
 
-    asked, pace = message_limits.RequestLimit(), message_limits.MessageRate()
+    asked, pace = RequestLimit(), message_limits.MessageRate()
 
     async def read() -> None:
         noise = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import logging
+import platform
 import sys
 import threading
 import traceback
@@ -21,8 +22,6 @@ _MOST_REPORTS = 20
 
 def report_text(error: BaseException, where: str = "") -> str:
     """Version, platform and traceback, with keys removed."""
-    import platform
-
     from atelier_desk.support.logs import redact
 
     trace = "".join(traceback.format_exception(error))

@@ -18,7 +18,7 @@ from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError,
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
-from atelier_desk.domain.workflow_branches import RunLink
+from atelier_desk.domain.workflow_branches import RunLink, below, newest_under, shown_without
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.runs.effective_agent import chosen
 from atelier_desk.engine.services.common import input_checks
@@ -367,8 +367,6 @@ class WorkflowService:
 
     async def select_branch(self, workflow_id: str, run_id: str) -> Workflow:
         """Display version ``run_id`` of its turn, and what followed it. Refused while a run is working."""
-        from atelier_desk.engine.services.workflow.transcript import newest_under
-
         if self._context.runs.live.alive.get(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
         runs = await self._context.repos.runs.links(workflow_id)
@@ -387,8 +385,6 @@ class WorkflowService:
         Raises:
             NotFoundError: the workflow has no such turn.
         """
-        from atelier_desk.engine.services.workflow.branch_deletion import below, shown_without
-
         async with self._context.runs.live.beginning(workflow_id):  # a turn beginning now would follow a deleted one
             await self._stop(workflow_id)
             workflow = await self.get(workflow_id)
@@ -406,8 +402,6 @@ class WorkflowService:
             NotFoundError: it was purged, or the workflow never had it.
             UsageError: the preceding turn was deleted since; restore that first.
         """
-        from atelier_desk.engine.services.workflow.transcript import newest_under
-
         if self._context.runs.live.alive.get(workflow_id) is not None:
             raise UsageError(N_("Stop the run before you switch to another branch."), code="busy")
         runs = {run.id: run for run in await self._context.repos.runs.list(workflow_id)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atelier_desk.domain.workflow_branches import RunLink
-from atelier_desk.engine.services.workflow.transcript import lineage, newest_under
+from atelier_desk.engine.services.workflow.transcript import lineage
 
 
 def run(id: str, previous: str | None = None, *, parent: str | None = None) -> RunLink:
@@ -43,10 +43,3 @@ def test_damage_ends_the_chain_instead_of_looping() -> None:
     assert lineage([run("a", "b"), run("b", "a")], "a").chain == ("b", "a")
     assert lineage([run("b", "gone")], "b").chain == ("b",)
     assert lineage([], None).chain == ()
-
-
-def test_choosing_a_version_shows_what_followed_it_last() -> None:
-    runs = [run("a"), run("b", "a"), run("c", "b"), run("c2", "b"), run("b2", "a")]
-    assert newest_under(runs, "b") == "c2"
-    assert newest_under(runs, "b2") == "b2"
-    assert newest_under(runs, "a") == "b2"

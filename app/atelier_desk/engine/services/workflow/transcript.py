@@ -83,17 +83,6 @@ def lineage(runs: Sequence[RunLink], head: str | None) -> Lineage:
     return Lineage(chain, len(chain) == len(runs), branches)
 
 
-def newest_under(runs: Sequence[RunLink], run_id: str) -> str:
-    """Return the last turn of the branch through ``run_id``: at each fork the newest version."""
-    newest = {run.previous_run_id: run.id for run in runs if run.parent_run_id is None}
-    at = run_id
-    seen = {at}
-    while (following := newest.get(at)) is not None and following not in seen:
-        at = following
-        seen.add(at)
-    return at
-
-
 class TranscriptReader:
     """Builds pages of a transcript.
 
