@@ -59,7 +59,7 @@ def test_services_are_set_up_tested_and_removed(cli: Cli, server: str) -> None:
     )
     assert (
         cli("media", "test", "models", options=vault).out
-        == "The service answers and accepts the key. Credits left: 1,200.\n"
+        == "The service answered and accepted the key. Credits left: 1,200.\n"
     )
     cli("media", "images", server, "other", "--api-key-env", "A_KEY")
     absent = cli("media", "test", "images", "--json", options=vault)

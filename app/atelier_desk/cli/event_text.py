@@ -32,7 +32,7 @@ TASK_STATES = {
 ANSWERED = {
     "parent": N_("Answer to {agent}: {text}"),
     "user": N_("The user's answer to {agent}: {text}"),
-    "engine": N_("{agent} gets no answer and decides alone"),
+    "engine": N_("{agent} got no answer and decides on its own"),
 }
 """Who answered a sub-agent, by ``by``."""
 

@@ -73,9 +73,9 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
             )
         if answered is not None and answered.status in _ELSEWHERE:
             message = N_(
-                "The MCP server {server} answers with HTTP {status}: nothing speaks streamable HTTP at this "
-                "address. Servers of the older transport (SSE, its addresses often end in /sse) are not "
-                "supported: ask the server's provider for the other address, which often ends in /mcp."
+                "The MCP server {server} answered with HTTP {status}: this address does not support streamable HTTP. "
+                "The older SSE transport (addresses that often end in /sse) is not supported. Ask the server's "
+                "provider for the streamable HTTP address, which often ends in /mcp."
             )
             return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:

@@ -26,8 +26,8 @@ def connection_test_text(what: str, model: str, found: MediaTrial) -> str:
             else _("The service answers but does not list the model {model}.", model=model)
         )
     if found.balance is None:
-        return _("The service answers and accepts the key.")
+        return _("The service answered and accepted the key.")
     return _(
-        "The service answers and accepts the key. Credits left: {count}.",
+        "The service answered and accepted the key. Credits left: {count}.",
         count=format_decimal(found.balance, locale=language()),
     )

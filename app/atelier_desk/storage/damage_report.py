@@ -34,7 +34,7 @@ GIVE_UP = N_(
     "doctor --remove-damaged"
 )
 DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
-NOT_BEGUN = N_("{damage} It may forbid something: no agent starts until this is resolved. {what_to_do}")
+NOT_BEGUN = N_("{damage} It may contain a restriction, so no agent starts until this is resolved. {what_to_do}")
 _NO_RUN: dict[str, str] = {
     CHANGED: N_("Workflow {workflow}: the event {row} is damaged."),
     MISSING: N_("Workflow {workflow}: an event outside its runs is missing."),

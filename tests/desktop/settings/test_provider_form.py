@@ -33,7 +33,7 @@ async def test_an_error_is_shown_in_the_form_which_stays_open(page: Any, find: F
     find("provider-name").setText("***")
     find("provider-save").click()
     await settle()
-    assert page.busy.text.text().startswith("A name may contain 1 to 64 letters")
+    assert page.busy.text.text().startswith("A name has 1 to 64 characters")
 
 
 async def test_connection_details_are_under_advanced(page: Any, find: Find, atelier: Engine) -> None:

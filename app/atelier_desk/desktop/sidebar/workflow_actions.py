@@ -299,7 +299,7 @@ class WorkflowActions(QObject):
             ask_folder(self._widget, _("Export to a folder"), lambda folder: start(self.export_all(found, folder)))
         elif found:
             [workflow] = found
-            own = _("Atelier format, can be imported again")
+            own = _("Atelier format (can be imported again)")
             kinds = f"{KINDS};;{own} (*.json)"
 
             def then(path: Path) -> None:

@@ -46,7 +46,7 @@ class PortalKey:
     async def hold(self, keys: Keys) -> str:
         self.release()
         if not keys.keysym:
-            raise ShortcutTaken(sentence(N_("This key is not on the keyboard.")))
+            raise ShortcutTaken(sentence(N_("This key cannot be used for the shortcut.")))
         try:
             await self._bus.connect()
             await self._find_portal()

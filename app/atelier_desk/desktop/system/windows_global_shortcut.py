@@ -39,7 +39,7 @@ class WindowsKey(QAbstractNativeEventFilter):
     async def hold(self, keys: Keys) -> str:
         self.release()
         if not keys.virtual:
-            raise ShortcutTaken(sentence(N_("This key is not on the keyboard.")))
+            raise ShortcutTaken(sentence(N_("This key cannot be used for the shortcut.")))
         if self._user32 is None:
             self._user32 = ctypes.WinDLL("user32")  # type: ignore[attr-defined]
         if not self._user32.RegisterHotKey(None, ID, sum(MASKS[name] for name in keys.held) | NO_REPEAT, keys.virtual):

@@ -402,7 +402,9 @@ def _check(config: ProviderConfig) -> None:
     """Refuse invalid configurations: the built-in name for another kind, an invalid URL or variable name."""
     if (config.name == builtin_type().kind) != provider_type(config.kind).builtin:
         raise UsageError(
-            N_("The name “local” and the kind “local” go together: there is only one built-in provider."),
+            N_(
+                "Only the built-in provider can have the name “local” or the kind “local”. Choose another name or kind."
+            ),
             code="builtin",
         )
     input_checks.build(ProviderConfig, _("provider"), **config.model_dump())

@@ -124,6 +124,6 @@ CATALOGUE = (
         licence_url="https://ai.google.dev/gemma/terms",
         ram_gb=5,
         tools=False,
-        summary=N_("Google's small model: chats well in many languages; no native tools."),
+        summary=N_("Google's small model: chats well in many languages; no native tool calls."),
     ),
 )

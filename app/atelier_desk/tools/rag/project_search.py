@@ -173,7 +173,7 @@ class QueryInput(Input):
 class QueryEntities(RagTool):
     name: ClassVar[str] = "query_entities"
     title: ClassVar[str] = N_("Query entities")
-    purpose: ClassVar[str] = N_("Finds files, scopes, imports and more by their fields")
+    purpose: ClassVar[str] = N_("Finds files, classes, functions, imports and more by their properties")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Query {entity}: {where}")}
     input: ClassVar[object] = QueryInput
     about: ClassVar[About] = About(

@@ -58,8 +58,8 @@ TIMES = (
         "approvals.timeout_s",
         N_("Approval timeout"),
         lambda: _(
-            "0 means that agents wait until you decide; otherwise {low}–{high} seconds. Time counts only while "
-            "the card is visible.",
+            "0: agents wait until you decide. {low}–{high}: seconds, counted only while the request for approval "
+            "is visible.",
             low=LOW,
             high=HIGH,
         ),

@@ -408,7 +408,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             return super().problem(error)
         if any("api_version" in each["loc"] for each in error.errors()):
             return _("The API version may contain letters, digits, dots and dashes, for example 2024-10-21.")
-        return _("A name may contain 1 to 64 letters, digits, spaces, dots, dashes or underscores.")
+        return _("A name has 1 to 64 characters: letters, digits, spaces, dots, dashes or underscores.")
 
     def run_test(self) -> None:
         """Query the server as configured in the form; nothing is stored."""
