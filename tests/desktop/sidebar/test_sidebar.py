@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.sidebar.list_model import group_of, state_text
+from atelier_desk.desktop.sidebar.list_model import ListState, group_of, state_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.date_format import short_day
@@ -92,7 +92,7 @@ async def test_a_changed_row_keeps_selection_and_editor(column: Column) -> None:
     resets: list[int] = []
     column.sidebar.model.modelReset.connect(lambda: resets.append(1))
     changed = [each.model_copy(update={"name": "Now"}) if each.id == "a" else each for each in LISTED]
-    column.sidebar.model.set_workflows(changed)
+    column.sidebar.model.show(ListState(recent=changed))
     assert resets == []
     assert column.sidebar.list.currentIndex().data() == "Now"
 
@@ -281,7 +281,7 @@ async def test_the_unread_mark_is_stored_by_the_engine(column: Column) -> None:
 
 
 async def test_only_visible_rows_of_a_thousand_are_painted(qtbot: QtBot, column: Column) -> None:
-    column.sidebar.model.set_workflows([workflow(f"w{i}", i // 50) for i in range(1000)])
+    column.sidebar.model.show(ListState(recent=[workflow(f"w{i}", i // 50) for i in range(1000)]))
     painted: list[int] = []
     delegate = column.sidebar.list.itemDelegate()
     paint = delegate.paint

@@ -186,10 +186,6 @@ class WorkflowModel(QAbstractListModel):
     def workflows(self) -> list[Workflow]:
         return self._shown.workflows
 
-    def set_workflows(self, workflows: Sequence[Workflow]) -> None:
-        """Show only these, without folders and archive."""
-        self.show(ListState(recent=workflows))
-
     def moves(self, shown: ListState) -> bool:
         """Whether any existing row would move or disappear."""
         return moved([*map(_identity, self._rows)], [*map(_identity, rows_of(shown, self._today()))])

@@ -5,7 +5,7 @@ Feeding an event twice (from a replay, then live) changes nothing: durable event
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -136,10 +136,6 @@ class ActivityLog:
         """Remove all entries, for another workflow."""
         self._seen.clear()
         self._begin_turn("")
-
-    def feed_all(self, events: Iterable[StreamEvent]) -> None:
-        for event in events:
-            self.feed(event)
 
     def knows(self, event: StreamEvent) -> bool:
         """Whether this event was applied before."""

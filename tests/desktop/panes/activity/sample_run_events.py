@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.presentation.rows.activity_log import ActivityLog
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -55,3 +57,9 @@ def one_run() -> list[StreamEvent]:
         event(7, ChunkType.TOKEN, content="hi"),
         event(8, ChunkType.WORKFLOW_COMPLETE, status="completed"),
     ]
+
+
+def feed(log: ActivityLog, events: Iterable[StreamEvent]) -> None:
+    """Apply events one after another."""
+    for each in events:
+        log.feed(each)

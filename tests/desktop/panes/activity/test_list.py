@@ -9,7 +9,7 @@ from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_sum
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.presentation.rows.activity_log import ActivityLog
 from atelier_desk.support.i18n import spoken
-from tests.desktop.panes.activity.sample_run_events import event
+from tests.desktop.panes.activity.sample_run_events import event, feed
 
 
 def test_a_row_names_the_server_of_a_call_once() -> None:
@@ -80,13 +80,14 @@ def test_a_command_that_its_person_stopped_is_no_failure() -> None:
 
 def test_a_reply_with_only_calls_has_no_row() -> None:
     log = ActivityLog()
-    log.feed_all(
+    feed(
+        log,
         [
             event(1, ChunkType.WORKFLOW_START),
             event(2, ChunkType.MESSAGE, role="user", content=""),
             event(3, ChunkType.MESSAGE, role="assistant", content=" \n", reasoning="Which tool?"),
             event(4, ChunkType.MESSAGE, role="assistant", content="Done"),
-        ]
+        ],
     )
     assert [(entry_title(each), entry_summary(each)) for each in log.entries[1:]] == [
         ("Your message", ""),
@@ -97,7 +98,7 @@ def test_a_reply_with_only_calls_has_no_row() -> None:
 def lines(events: list[StreamEvent], group: str = "all") -> list[str]:
     """Title and summary of the rows of a group."""
     log = ActivityLog()
-    log.feed_all(events)
+    feed(log, events)
     return [f"{entry_title(each)} {entry_summary(each)}".strip() for each in log.entries if each.matches("", group)]
 
 
