@@ -246,3 +246,34 @@ async def test_commits_close_together_are_one_index_write_and_a_search_does_not_
         assert written == [15]
         await say(repos, workflow.id, "one more zebra", 6)
     assert written == [15, 3]
+
+
+async def test_commits_during_an_index_write_are_gathered_too(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_index, "GATHER_S", 0.01)
+    written: list[int] = []
+    began, may_end = threading.Event(), threading.Event()
+    apply = SearchIndex.apply
+
+    def noted(index: SearchIndex, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+        written.extend([len(changes)] if changes else [])
+        if changes and not began.is_set():
+            began.set()
+            may_end.wait(10)
+        apply(index, changes, state)
+
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="a"))
+        await found(repos, "zebra")
+        monkeypatch.setattr(SearchIndex, "apply", noted)
+        await say(repos, workflow.id, "a zebra", 1)
+        await asyncio.to_thread(began.wait, 10)
+        monkeypatch.setattr(history_index, "GATHER_S", 3600)
+        await say(repos, workflow.id, "a zebra", 2)
+        may_end.set()
+        await repos.history._in_turn(lambda _index: None)
+        await say(repos, workflow.id, "a zebra", 3)
+        assert await found(repos, "zebra") == ["message"] * 3
+    assert written == [3, 6]
