@@ -16,7 +16,7 @@ SUITABLE := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))
 EXTRAS ?=
 BOOTSTRAP = packaging/bootstrap.py --extras "$(EXTRAS)" $(VENV)
 
-.PHONY: environment check-setup platforms setup run test unit lint size format pages translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models notices dist clean help
+.PHONY: environment check-setup platforms setup run test unit lint types checks size format pages translations catalogues bench growth chaos fuzz slow peers sentence-transformers mutants e2e screenshots models notices dist clean help
 
 help:
 	@echo "make setup        a virtual environment in $(VENV) with everything Atelier needs"
@@ -75,10 +75,16 @@ test: lint unit
 unit: setup
 	$(BIN)/python -m pytest -n 2 $(ARGS)
 
+# Two at once: mypy takes about as long as all other checks.
 lint: setup
+	@$(MAKE) --no-print-directory -j 2 types checks
+
+types:
+	$(BIN)/mypy
+
+checks:
 	$(BIN)/ruff check $(LINTED)
 	$(BIN)/ruff format --check $(LINTED)
-	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python packaging/translation_catalogues.py check
 	$(BIN)/python packaging/check_code_size.py check

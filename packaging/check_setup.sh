@@ -4,6 +4,7 @@
 # The default pip is the one included with the Python; the default Python is that of .venv, or python3.
 # `make check-setup PIP=25.3 PYTHON=…` runs this script.
 set -eu
+unset MAKEFLAGS MFLAGS # options of the `make` that started this, such as -j, are not for the one of the clone
 pip="${1:-}"
 root="$(cd "$(dirname "$0")/.." && pwd)"
 python="${2:-$root/.venv/bin/python}"
