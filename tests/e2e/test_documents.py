@@ -100,11 +100,17 @@ def save(app: AppDriver, path: Path) -> None:
     app.settle()
 
 
+def confirm_printing(app: AppDriver) -> None:
+    dialog = app.until(
+        lambda: [each for each in app.window.findChildren(QPrintDialog) if each.isVisible()], "the print dialog"
+    )[0]
+    dialog.done(QPrintDialog.DialogCode.Accepted.value)
+
+
 def test_a_workflow_is_exported_as_a_document_by_default_and_printed(
     open_app: OpenApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     printed: list[str] = []
-    monkeypatch.setattr(QPrintDialog, "open", lambda dialog: dialog.accepted.emit(dialog.printer()))
     monkeypatch.setattr(QTextDocument, "print_", lambda document, _printer: printed.append(document.toPlainText()))
     app = open_app([ANSWER])
     app.send("Write an offer")
@@ -116,9 +122,11 @@ def test_a_workflow_is_exported_as_a_document_by_default_and_printed(
     assert "Write an offer" in read
     assert "| rye | 7 |" in read
     app.action("print-workflow")
+    confirm_printing(app)
     app.until(lambda: len(printed) == 1, "the complete workflow is printed")
     assert "Write an offer" in printed[0]
     app.action("message-print")
+    confirm_printing(app)
     app.until(lambda: len(printed) == 2, "the reply is printed")
     assert "Write an offer" not in printed[1]
     assert "rye" in printed[1]

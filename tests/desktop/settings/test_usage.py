@@ -252,7 +252,7 @@ async def test_the_monthly_limit_is_shown_and_saved_as_it_is_typed(page: Any, fi
     assert (find("usage-limit").value(), find("usage-limit").text()) == (10.0, "$10.00")
     find("usage-limit").setValue(12.5)
     await settle()
-    assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 12.5})
+    assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 12.5, "monthly_warned": ""})
     switch_language("fr")
     try:
         await settle()
@@ -280,7 +280,7 @@ async def test_a_limit_changed_elsewhere_is_shown_unless_one_is_being_typed(
     assert limit.cleanText() == "7"
     limit.interpretText()
     await settle()
-    assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 7.0})
+    assert atelier.calls("settings.update")[-1] == ((), {"monthly_cost_limit": 7.0, "monthly_warned": ""})
 
 
 async def test_slow_loading_is_shown_and_can_be_stopped(

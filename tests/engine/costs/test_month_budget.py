@@ -190,6 +190,20 @@ async def test_the_person_is_warned_once_a_month_at_four_fifths(open_atelier: Op
         assert told == ["2026-03"], "a restart says it no second time"
 
 
+async def test_a_raised_limit_has_a_warning_of_its_own(open_atelier: Opener) -> None:
+    model, clock = Model(), ManualClock(START)
+    warned = asyncio.Queue[str]()
+    async with opened(open_atelier, model, clock, monthly_cost_limit=2.4) as atelier:
+        atelier.bus.on_changed(lambda topic, id: warned.put_nowait(id) if topic == "usage" else None)
+        for _time in range(2):
+            await settled(atelier, await ask(atelier))
+        assert await asyncio.wait_for(warned.get(), 10) == "2026-03"
+        await atelier.usage.raise_limit(1.0)
+        await settled(atelier, await ask(atelier))
+        assert await asyncio.wait_for(warned.get(), 10) == "2026-03"
+        assert warned.empty()
+
+
 async def test_without_a_limit_nothing_changes(open_atelier: Opener) -> None:
     model = Model()
     async with opened(open_atelier, model) as atelier:

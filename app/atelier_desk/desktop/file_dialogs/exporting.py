@@ -115,4 +115,4 @@ def ask_print(parent: QWidget, title: str, text: str) -> None:
     dialog.setObjectName("print-dialog")
     dialog.accepted.connect(lambda *_: _laid_out(title, text).print_(printer))
     dialog.finished.connect(dialog.deleteLater)
-    dialog.open()  # type: ignore[call-arg]
+    super(QPrintDialog, dialog).open()  # its own takes a receiver and its slot

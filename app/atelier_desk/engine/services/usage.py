@@ -104,5 +104,7 @@ class UsageService:
         await self._context.settings.update(monthly_unpriced=month_of(self._context.clock.now()) if allowed else "")
 
     async def raise_limit(self, amount: float) -> None:
-        """Add US dollars to the monthly limit."""
-        await self._context.settings.update(monthly_cost_limit=lambda limit: round(limit + amount, 4))
+        """Add US dollars to the monthly limit, with another warning when most of it is used."""
+        await self._context.settings.update(
+            monthly_cost_limit=lambda limit: round(limit + amount, 4), monthly_warned=""
+        )

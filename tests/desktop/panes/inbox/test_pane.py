@@ -400,6 +400,11 @@ async def test_a_memory_that_waits_for_a_yes_is_kept_from_the_inbox(shown: Calla
     toast = inbox.window.findChild(Toast) or inbox.pane.window().findChild(Toast)
     assert toast is not None
     assert toast.accessibleName() == "Remembered for all workflows"
+    inbox.pane.resize(190, 700)
+    await settle(30)
+    view = inbox.pane._area.viewport()
+    for each in inbox.find("inbox-memory-m2").findChildren(QPushButton):
+        assert each.isHidden() or each.mapTo(view, each.rect().topRight()).x() < view.width(), each.objectName()
     opened: list[str] = []
     inbox.presenter.workflow_requested.connect(opened.append)
     inbox.find("inbox-show-m2").click()

@@ -17,7 +17,7 @@ from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow
 from atelier_desk.desktop.panes.pane_base import offer_undo
-from atelier_desk.desktop.widgets import FlowLayout, IconButton, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import ElidedButton, FlowLayout, IconButton, bind, bind_text, control, fill, label
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -40,13 +40,13 @@ class RememberedRow(QWidget):
         facts = bind_text(label("", "small", self, wrap=True), self._facts)
         buttons = FlowLayout(spacing=6)
         self.keep_button = control(
-            QPushButton(self),
+            ElidedButton(self),
             "memory-keep",
             N_("Keep for all workflows"),
             on=lambda: card.accept_memory(self.memory, True),
         )
         self.here = control(
-            QPushButton(self),
+            ElidedButton(self),
             "memory-keep-here",
             N_("This workflow only"),
             on=lambda: card.accept_memory(self.memory, False),

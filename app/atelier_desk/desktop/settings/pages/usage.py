@@ -156,7 +156,7 @@ class UsagePage(SettingsPage):
 
         async def save() -> None:
             if month is None or entered.limit != month.limit:
-                await self.bridge.engine.settings.update(monthly_cost_limit=entered.limit)
+                await self.bridge.engine.settings.update(monthly_cost_limit=entered.limit, monthly_warned="")
             if month is not None and entered.unpriced != month.unpriced:
                 await self.bridge.engine.usage.allow_unpriced(entered.unpriced)
             await self._read_month()
