@@ -136,7 +136,7 @@ _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "t
 _ENDED = {
     "command": N_("The command that was showing this run has ended. Everything up to this point is saved."),
     "program": N_("Atelier was closed during this run. Everything up to this point is saved."),
-    "next_start": N_("Atelier was closed during this run. The run will continue the next time Atelier starts."),
+    "next_start": N_("Atelier was closed during this run, which was set to continue at the next start."),
     "killed": N_("Atelier stopped unexpectedly during this run. Everything up to this point is saved."),
     "damaged": N_("Data that controls what agents may do is damaged. Everything up to this point is saved."),
 }
