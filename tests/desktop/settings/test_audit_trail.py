@@ -281,7 +281,7 @@ async def test_decisions_are_replayed_with_todays_rules(
             replayed(4, Action.ASK, answered=True),
         ]
 
-    atelier.set("permissions", "replay", replay)
+    atelier.set("permissions.trials", "replay", replay)
     button, table = find("audit-today"), find("audit-table")
     assert not button.isEnabled(), "no entry is chosen"
     table.selectRow(1)

@@ -176,22 +176,22 @@ async def test_the_tester_shows_which_rule_or_profile_decides(
     rule_store: RuleStore, find: Find, atelier: Engine
 ) -> None:
     atelier.set(
-        "permissions",
+        "permissions.trials",
         "test",
         Verdict(action=Action.ASK, reason="rule", rule="run_command(git push:*)", about="git push"),
     )
     find("rule-test-call").setText("run_command(git push)")
     find("rule-test-run").click()
     await settle()
-    [(args, fields)] = atelier.calls("permissions.test")
+    [(args, fields)] = atelier.calls("permissions.trials.test")
     assert args == ("run_command", {"command": "git push", "modifies_files": False})
     assert fields["mode"] is ApprovalMode.SELECTIVE
     assert find("rule-test-result").text() == "Ask: the rule “run_command(git push:*)” decides. (git push)"
-    atelier.set("permissions", "test", Verdict(action=Action.ALLOW, reason="mode"))
+    atelier.set("permissions.trials", "test", Verdict(action=Action.ALLOW, reason="mode"))
     find("rule-test-run").click()
     await settle()
     assert find("rule-test-result").text() == "Allow: no rule applies, so the profile “Ask” decides."
-    atelier.set("permissions", "test", Verdict(action=Action.ASK, reason="installs"))
+    atelier.set("permissions.trials", "test", Verdict(action=Action.ASK, reason="installs"))
     find("rule-test-run").click()
     await settle()
     assert find("rule-test-result").text() == "Ask: The call installs a package, whose scripts run on this computer."

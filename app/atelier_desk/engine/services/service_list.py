@@ -107,6 +107,7 @@ PARTS: dict[str, str] = {
     "files.cleaning": "engine.services.common.checkpoint_cleaning.CheckpointCleaning",
     "mcp.content": "engine.services.common.mcp_resources_prompts.McpContent",
     "models.downloads": "llm.local.download.Downloads",
+    "permissions.trials": "engine.services.common.rule_trials.RuleTrials",
     "workflows.exporting": "engine.services.workflow.exporting.WorkflowExport",
 }
 """Further objects called by the window: parts of services and runs, each with its class below ``atelier_desk``."""
