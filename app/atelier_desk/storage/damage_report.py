@@ -37,7 +37,7 @@ DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
 NOT_BEGUN = N_("{damage} It may contain a restriction, so no agent starts until this is resolved. {what_to_do}")
 _NO_RUN: dict[str, str] = {
     CHANGED: N_("Workflow {workflow}: the event {row} is damaged."),
-    MISSING: N_("Workflow {workflow}: an event outside its runs is missing."),
+    MISSING: N_("Workflow {workflow}: an event that belongs to no run is missing."),
 }
 DAMAGED = N_(
     "{damage} Nothing was changed. Everything else in the workflow can be read and exported: atelier "

@@ -45,7 +45,7 @@ def register(add: AddCommands) -> None:
     edit.add_argument("--type", choices=TYPES)
     edit.add_argument("--tags", metavar="A,B", type=names)
     edit.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("importance, from 0 to 1"))
-    edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until the memory expires, or never"))
+    edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until the memory expires, or “never”"))
     pairs = group.command("pairs", _("list duplicate and contradictory memories"))
     add_id(pairs, "--workflow", "workflow", help=_("this workflow's memories and the general ones"))
     limit(pairs, 20)

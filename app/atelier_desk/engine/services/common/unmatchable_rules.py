@@ -97,7 +97,7 @@ def _of_command(argument: str) -> CallText | None:
         line = read(_HOME.sub("/home", text).replace("*", "x"), "/home")
     except UnreadableError as error:
         return CallText(
-            text=N_("commands with “{part}” always ask, whatever the rules say"),
+            text=N_("commands with “{part}” always need your approval, whatever the rules say"),
             params={"part": error.part or text[:60]},
         )
     if len(line.commands) > 1:
