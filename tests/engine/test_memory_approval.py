@@ -4,6 +4,7 @@ then.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -41,6 +42,19 @@ async def test_it_applies_in_its_workflow_until_a_person_approves(open_atelier: 
         )
         back = await atelier.memories.propose_again(memory.id, workflow_id)
         assert (back.proposed, back.workflow_id) == (True, workflow_id)
+
+
+async def test_the_list_over_all_workflows_leaves_out_expired_ones_and_those_in_the_bin(open_atelier: Opener) -> None:
+    async with open_atelier([remember("I like tea."), "Noted."]) as atelier:
+        workflow_id = (await atelier.workflows.create("w")).id
+        [memory] = await atelier.memories.of_turns([await answered(atelier, workflow_id)])
+        await atelier.workflows.delete(workflow_id)
+        assert await atelier.memories.proposed() == []
+        await atelier.workflows.undo_delete(workflow_id)
+        assert [each.id for each in await atelier.memories.proposed()] == [memory.id]
+        past = datetime.now(UTC) - timedelta(days=1)
+        await atelier.repos.memories.save(memory.model_copy(update={"expires_at": past}))
+        assert await atelier.memories.proposed() == []
 
 
 async def test_an_approved_memory_survives_its_workflow_and_is_found_by_its_meaning(open_atelier: Opener) -> None:

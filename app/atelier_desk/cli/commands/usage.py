@@ -24,7 +24,7 @@ from atelier_desk.support.number_format import number as figure
 
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result | int:
     if arguments.limit is not None:
-        await atelier.settings.update(monthly_cost_limit=arguments.limit)
+        await atelier.settings.update(monthly_cost_limit=arguments.limit, monthly_warned="")
     if arguments.allow_unpriced is not None:
         await atelier.usage.allow_unpriced(arguments.allow_unpriced)
     async with history_noted(atelier, out, _("Reading the history…")):

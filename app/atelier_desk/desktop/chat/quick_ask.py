@@ -94,7 +94,7 @@ class QuickAsk(QWidget):
         """Bring the window to the front, with the focus in its field; at first with room below it for the answer."""
         if not self.testAttribute(Qt.WidgetAttribute.WA_Moved):
             area = (QGuiApplication.screenAt(QCursor.pos()) or self.screen()).availableGeometry()
-            self.move(area.center().x() - self.width() // 2, area.top() + area.height() // 5)
+            self.move(max(area.left(), area.center().x() - self.width() // 2), area.top() + area.height() // 5)
         self.show()
         self.raise_()
         self.activateWindow()

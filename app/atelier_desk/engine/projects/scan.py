@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,6 +16,8 @@ from atelier_desk.workspace.gitignore_walk import Walk, WalkEntry
 
 SECONDS = 600.0
 """Time limit in seconds of a scan."""
+FOUND_S = 5.0
+"""Time limit in seconds of the search for the first files of a folder."""
 MADE = frozenset({"node_modules", "__pycache__", "site-packages", "bower_components", "venv", "__pypackages__"})
 """Folders of installed or generated files, always excluded."""
 PICTURES = (".png", ".jpg", ".jpeg", ".webp", ".tif", ".tiff", ".bmp", ".gif")
@@ -62,22 +64,27 @@ def any_file(root: ConfinedRoot, readable: Sequence[str] = ()) -> bool:
 
 
 def has_files(root: ConfinedRoot, least: int) -> bool:
-    """Whether the folder contains this many files to read. Blocks until they are found.
+    """Whether the folder contains this many files to read. Blocks until they are found, at most ``FOUND_S`` seconds.
 
     Raises:
         ToolError: the folder itself cannot be read.
     """
     found = Scan()
-    return len(_scan(found, root, (), lambda: len(found.files) >= least, ()).files) >= least
+    return len(_scan(found, root, (), lambda: len(found.files) >= least, (), FOUND_S).files) >= least
 
 
 def _scan(
-    found: Scan, root: ConfinedRoot, below: Sequence[str], stopped: Callable[[], object], readable: Sequence[str]
+    found: Scan,
+    root: ConfinedRoot,
+    below: Sequence[str],
+    stopped: Callable[[], object],
+    readable: Sequence[str],
+    seconds: float = SECONDS,
 ) -> Scan:
     seen: set[str] = set()
     known = frozenset(readable)
     for start in below or ("",):
-        walk = Walk(root, hidden=True, enters=partial(_enters, known), seconds=SECONDS, stopped=stopped)
+        walk = Walk(root, hidden=True, enters=partial(_enters, known), seconds=seconds, stopped=stopped)
         for entry in _entries(root, walk, start):
             parts = entry.path.split("/")
             closed = _closed(parts, known)
@@ -114,18 +121,18 @@ def _enters(readable: frozenset[str], name: str) -> bool:
     return not (name.startswith(".") or is_secret_name(name) or name in MADE)
 
 
-def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Sequence[WalkEntry]:
+def _entries(root: ConfinedRoot, walk: Walk, start: str) -> Iterator[WalkEntry]:
     try:
         there = root.inspect(start) if start else None
         if start and there is None:
-            return ()
+            return
         if there is not None and there.kind != "folder":
             folder = start.rpartition("/")[0]
-            return [entry for entry in walk.files(folder, folders=True, depth=1) if entry.path == start]
-        return list(walk.files(start, folders=True))
+            yield from (entry for entry in walk.files(folder, folders=True, depth=1) if entry.path == start)
+        else:
+            yield from walk.files(start, folders=True)
     except ToolError as error:
         if not start:
             raise
         if error.code == "denied":
             walk.denied.append(start)
-        return ()

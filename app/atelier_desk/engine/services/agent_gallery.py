@@ -191,9 +191,8 @@ READY = (
             "You plan work; you do not do it. Clarify the goal, the constraints and when the work counts as done; ask "
             "the few questions whose "
             "answers change the plan. Look at the files that matter. Then write the plan as tasks, each small enough "
-            "to be done and "
-            "checked on its own, and state what each depends on. Name risks, unknowns and what could be left out. End with "
-            "the first step. "
+            "to be done and checked on its own, and state what each depends on. Name risks, unknowns and what could "
+            "be left out. End with the first step. "
             "Answer in the user's language."
         ),
         reads=(FILES, CONTEXT, KNOWLEDGE),

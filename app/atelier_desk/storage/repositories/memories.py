@@ -269,11 +269,19 @@ class MemoryRepository(Repository[Memory]):
         return await self._select("WHERE turn_id IN $turns ORDER BY created_at, id", turns=builtins.list(turn_ids))
 
     async def proposed(self, workflow_id: str | None = None, limit: int | None = None) -> builtins.list[Memory]:
-        """Return memories that wait for approval, newest first, of one workflow or all; all without a ``limit``."""
-        home = " AND workflow = $workflow" if workflow_id else ""
+        """Return memories that wait for approval, newest first, all without a ``limit``.
+
+        Without a ``workflow_id``: those of all workflows outside the bin that have not expired.
+        """
+        home = (
+            "workflow = $workflow"
+            if workflow_id
+            else "workflow.deleted = false AND (expires_at = NONE OR expires_at > $now)"
+        )
         page, bounds = some(limit, 0)
         return await self._select(
-            f"WHERE proposed = true{home} ORDER BY recency, id{page}",
+            f"WHERE proposed = true AND {home} ORDER BY recency, id{page}",
+            now=self._store.clock.now(),
             workflow=record("workflow", workflow_id or ""),
             **bounds,
         )

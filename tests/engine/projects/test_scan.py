@@ -1,0 +1,30 @@
+"""What of a folder is read, and when a scan ends early."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from atelier_desk.engine.projects import scan
+from atelier_desk.workspace.confined_root import ConfinedRoot
+
+
+@pytest.mark.parametrize(("least", "found"), [(1, True), (20, True), (300, True), (301, False)])
+def test_a_folder_has_as_many_files(tmp_path: Path, least: int, found: bool) -> None:
+    for number in range(300):
+        (tmp_path / f"{number:03}.md").write_text("")
+    assert scan.has_files(ConfinedRoot(tmp_path, real=True), least) is found
+
+
+def test_the_first_files_end_the_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether indexing is offered must not take a walk through a whole disk."""
+    for number in range(300):
+        (tmp_path / f"{number:03}.md").write_text("")
+    looked: list[str] = []
+    known = scan.is_storable_name
+    monkeypatch.setattr(scan, "is_storable_name", lambda path: looked.append(path) or known(path))
+    root = ConfinedRoot(tmp_path, real=True)
+    assert scan.has_files(root, 20)
+    assert scan.any_file(root)
+    assert len(looked) < 30
