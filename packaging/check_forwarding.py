@@ -47,6 +47,7 @@ PROTOCOLS = {
     "desktop/system/notification.py:Notifier": "tests have another implementation",
     "domain/clock.py:Clock": "tests have another implementation",
     "engine/services/common/service_context.py:ServiceContext": "the open engine has the services, which need it",
+    "engine/team/team_interface.py:TeamPort": "drivers know the team, and the team starts drivers",
     "storage/integrity.py:Store": "the store has the integrity check, which reads the store",
     "storage/writing/writer.py:CommitCounter": "the store passes the counter to the writer",
 }

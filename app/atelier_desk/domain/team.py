@@ -13,10 +13,6 @@ from atelier_desk.domain.base_model import Model, Timestamp
 from atelier_desk.domain.model_messages import Usage
 from atelier_desk.domain.result_parts import SourcePart
 
-NO_ANSWER = (
-    "Your parent has ended its work and will not answer. Decide yourself, and say in your report what you assumed."
-)
-
 
 class TeamCall(StrEnum):
     """The tool that requested sub-agents; it determines the form of the result."""

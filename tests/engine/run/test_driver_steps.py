@@ -34,7 +34,7 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
 )
 from atelier_desk.domain.mcp import ServerProblem
-from atelier_desk.domain.team import NO_ANSWER, ChildPlan, ChildStatus, TeamCall
+from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.run import driver as module
 from atelier_desk.engine.run.driver import OUT_OF_TIME, Driver, Stop, closing_events
@@ -54,6 +54,7 @@ from atelier_desk.engine.run.reducer.next_step import (
     Wait,
 )
 from atelier_desk.engine.run.reducer.state import Ending, RunState
+from atelier_desk.engine.team.team_interface import NO_ANSWER
 from tests.support.manual_clock import ManualClock
 from tests.support.run_events import START, Script, agent, call, reply, started
 

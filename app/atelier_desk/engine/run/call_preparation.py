@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.call_presentation_and_subjects import Presentation
 from atelier_desk.domain.events.run import ToolCallStarted
@@ -17,14 +16,12 @@ from atelier_desk.engine.run.driver_dependencies import RunEnvironment
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.request import tool_search
 from atelier_desk.engine.run.request.toolset import toolset, visible
+from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.policy import approval_strictness_and_grouping
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Tool, ToolCategory, ToolResult
 from atelier_desk.tools.registry.registry import PreparedCall, described
 from atelier_desk.tools.registry.tool_modes import Toolset
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.team.sub_agent_runs import Teams
 
 NARROWED = (
     "The user changed what you may do before this call ran, and it was not made. "
@@ -35,7 +32,7 @@ NARROWED = (
 class CallPreparation:
     """Prepares the calls of one run and decides about them."""
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: Teams) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort) -> None:
         self._env = env
         self._handle = handle
         self._teams = teams

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import AtelierError, StorageError
@@ -25,7 +25,6 @@ from atelier_desk.domain.events.run import (
     RunResumed,
 )
 from atelier_desk.domain.question import QuestionStatus
-from atelier_desk.domain.team import NO_ANSWER
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run import mcp_server_requests, sub_agent_state
@@ -52,12 +51,10 @@ from atelier_desk.engine.run.request.model_call import ModelCall
 from atelier_desk.engine.run.tool_calls import EFFECT_UNKNOWN, ToolCalls
 from atelier_desk.engine.run.tool_results import BY_USER, closed
 from atelier_desk.engine.runs.concurrent_team_slots import Slots
+from atelier_desk.engine.team.team_interface import NO_ANSWER, TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import _, spoken
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.team.sub_agent_runs import Teams
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +98,7 @@ class Driver:
             nothing is written here, and ``cut_off`` is the received part of a reply.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: Teams, slots: Slots) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, slots: Slots) -> None:
         self._env = env
         self._handle = handle
         self._teams = teams

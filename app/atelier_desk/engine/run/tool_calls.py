@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.approval import ApprovalKind, ApprovalRequest
@@ -40,6 +39,7 @@ from atelier_desk.engine.run.permission_rules import barred_host, host_arguments
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.engine.run.tainted_file_reads import marking
 from atelier_desk.engine.run.tool_results import call_finished, closed, noting_edits, stored_parts
+from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.policy import approval_strictness_and_grouping, budget
 from atelier_desk.policy.permissions import rule_scope
 from atelier_desk.policy.permissions.call_facts import Concern
@@ -63,9 +63,6 @@ from atelier_desk.tools.control.answer_child import AnswerChildTool
 from atelier_desk.tools.registry.registry import PreparedCall
 from atelier_desk.workspace.resolved_folders import resolved_paths
 
-if TYPE_CHECKING:
-    from atelier_desk.engine.team.sub_agent_runs import Teams
-
 log = logging.getLogger(__name__)
 
 EFFECT_UNKNOWN = (
@@ -88,7 +85,7 @@ def approval_id(state: RunState, call_id: str) -> str:
 class ToolCalls:
     """Performs the steps of one run that concern calls; the result of ``follow`` is committed with each result."""
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: Teams, follow: Follow) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
         self._env = env
         self._handle = handle
         self._teams = teams

@@ -9,7 +9,7 @@ import logging
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
@@ -37,13 +37,11 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.runs.concurrent_team_slots import Slots
 from atelier_desk.engine.runs.damaged_run_ending import end_unread, is_damage
 from atelier_desk.engine.runs.live_run import LiveRun
+from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.secrets import redact
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.support.i18n import _
 from atelier_desk.support.logs import correlation
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.team.sub_agent_runs import Teams
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +67,7 @@ class LiveRuns:
         narrow: applies present restrictions to a run; called before it is driven.
     """
 
-    def __init__(self, env: RunEnvironment, slots: int, teams: Callable[[RunEnvironment, LiveRuns], Teams]) -> None:
+    def __init__(self, env: RunEnvironment, slots: int, teams: Callable[[RunEnvironment, LiveRuns], TeamPort]) -> None:
         self._env = env
         self.slots = Slots(slots)
         self.conversations = conversation_before_run.Conversations(env.repos)

@@ -24,7 +24,7 @@ from atelier_desk.tools.teams.team_tool_base import listed
 if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import RunHandle
     from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-    from atelier_desk.engine.team.sub_agent_runs import Teams
+    from atelier_desk.engine.team.team_interface import TeamPort
 
 DEFAULT_PROMPT = (
     "You are a specialised sub-agent. You know only what your prompt says. Do exactly this task, then give your "
@@ -41,7 +41,7 @@ def child_id(run_id: str, call_id: str, index: int) -> str:
 class TeamBroker:
     """``Team`` for one run."""
 
-    def __init__(self, env: RunEnvironment, teams: Teams, handle: RunHandle) -> None:
+    def __init__(self, env: RunEnvironment, teams: TeamPort, handle: RunHandle) -> None:
         self._env = env
         self._teams = teams
         self._handle = handle

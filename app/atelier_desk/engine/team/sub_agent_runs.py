@@ -33,7 +33,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.permission import PermissionRule, snapshot
-from atelier_desk.domain.team import NO_ANSWER, ChildPlan, ChildState, ChildStatus, TeamCall
+from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
@@ -44,6 +44,7 @@ from atelier_desk.engine.run.request.prompt_texts import with_handed
 from atelier_desk.engine.run.tool_results import call_finished
 from atelier_desk.engine.team.agent_circuit_breakers import AgentBreakers
 from atelier_desk.engine.team.sub_agent_planning import TeamBroker
+from atelier_desk.engine.team.team_interface import NO_ANSWER
 from atelier_desk.policy import approval_strictness_and_grouping, budget
 from atelier_desk.policy.permissions import taint_sources
 from atelier_desk.policy.permissions.rule_scope import handed_down
@@ -67,12 +68,7 @@ ENDS = {
 
 
 class Teams:
-    """The other runs as seen by one run's driver. Every commit here affects a run and its parent or child together.
-
-    Attributes:
-        alive: by root run, the unfinished sub-agents below it, limited in number.
-        breakers: one per agent.
-    """
+    """Implements ``TeamPort`` over the runs in memory."""
 
     def __init__(self, env: RunEnvironment, live: LiveRuns) -> None:
         self._env = env
@@ -81,7 +77,6 @@ class Teams:
         self.breakers = AgentBreakers(env.clock)
 
     def broker(self, handle: RunHandle) -> Team:
-        """Return the interface of the planning tools for this run."""
         return TeamBroker(self._env, self, handle)
 
     def free_slots(self, root_run_id: str) -> int:
@@ -113,7 +108,6 @@ class Teams:
         return taint_sources.merged(state.tainted, *(other.tainted for other in states if other is not None))
 
     async def start(self, handle: RunHandle, child_ids: Sequence[str]) -> None:
-        """Start planned sub-agents; those that cannot begin end at once with an error."""
         plans = {plan.id: await self._as_now(plan) for plan in handle.current.plans if plan.id in child_ids}
         children = {plan.id: RunHandle(run_id=plan.id, workflow_id=handle.workflow_id) for plan in plans.values()}
         journal = self._env.journal
@@ -187,7 +181,6 @@ class Teams:
         return self.breakers.refusal(plan)
 
     async def ask_parent(self, handle: RunHandle, call_id: str, message: str) -> None:
-        """Ask the parent of a run; its call waits for the answer."""
         parent = await self.parent(handle.current)
         asked = ParentAsked(call_id=call_id, message=message)
 
@@ -209,7 +202,6 @@ class Teams:
     async def answer(
         self, handle: RunHandle, child_id: str, text: str, *, by: AnsweredBy, then: Sequence[EventBody] = ()
     ) -> bool:
-        """Answer a waiting sub-agent; ``then`` is committed for the run itself too. False if it no longer waits."""
         child = await self._live.load(child_id)
         done = False
 
@@ -256,7 +248,6 @@ class Teams:
             return None
 
     async def conclude(self, handle: RunHandle, decide: Decide, *, clear_partial: bool = False) -> bool:
-        """Append the events of ``decide``; if they end a sub-agent's run, its parent is updated in the same commit."""
         parent = await self.parent(handle.current)
         ended: ChildFinished | None = None
         answered = False

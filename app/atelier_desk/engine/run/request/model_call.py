@@ -7,7 +7,6 @@ import random
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import asdict, replace
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.agent import SearchScope, ToolDialect
 from atelier_desk.domain.base_model import new_id
@@ -68,6 +67,7 @@ from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.engine.run.request.request_failures import run_failure, tools_unread
 from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
 from atelier_desk.engine.run.request.toolset import toolset
+from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
@@ -76,9 +76,6 @@ from atelier_desk.llm.token_and_cost_estimates import BYTES_PER_TOKEN, at_most, 
 from atelier_desk.policy import budget
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from atelier_desk.support.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.engine.team.sub_agent_runs import Teams
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +105,7 @@ class ModelCall:
         content, reasoning: text streamed so far; a stop during the reply commits it as cut off.
     """
 
-    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: Teams, follow: Follow) -> None:
+    def __init__(self, env: RunEnvironment, handle: RunHandle, teams: TeamPort, follow: Follow) -> None:
         self._env = env
         self._handle = handle
         self._teams = teams
