@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.provider import KeyPlace
@@ -28,9 +28,18 @@ from atelier_desk.storage.table_pages import count_by_reading
 from atelier_desk.support.i18n import _, ngettext
 
 if TYPE_CHECKING:
+    from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ProviderConfig
-    from atelier_desk.engine.atelier import Atelier
+    from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
+    from atelier_desk.engine.services.file_changes_and_trust import FileService
+    from atelier_desk.engine.services.own_tools import OwnToolService
+    from atelier_desk.engine.services.providers import ProviderService
+    from atelier_desk.engine.services.reports import ReportService
+    from atelier_desk.engine.services.settings import SettingsService
     from atelier_desk.llm.interfaces import Embedder
+    from atelier_desk.llm.secrets import KeyVault
+    from atelier_desk.storage.data_folder.datadir import DataDir
+    from atelier_desk.storage.store import Store
 
 
 SHOWN = 5
@@ -38,8 +47,26 @@ SHOWN = 5
 PROVIDER_S = 15.0
 
 
+class Opened(Protocol):
+    """What is checked of an open data folder; implemented by ``Atelier``."""
+
+    store: Store
+    datadir: DataDir
+    vault: KeyVault
+    clock: Clock
+    embedder: Embedder | None
+    settings: SettingsService
+    providers: ProviderService
+    reports: ReportService
+    files: FileService
+    own_tools: OwnToolService
+
+    @property
+    def outside_costs(self) -> OutsideCosts: ...
+
+
 async def checks(
-    atelier: Atelier | None = None,
+    atelier: Opened | None = None,
     *,
     root: Path | None = None,
     problem: AtelierError | None = None,
@@ -121,7 +148,7 @@ def _closed(problem: AtelierError | None) -> Check:
     return Check(name="database", title=_("Database"), status="fail", message=message)
 
 
-async def _configuration(atelier: Atelier) -> Check:
+async def _configuration(atelier: Opened) -> Check:
     """Check rows of agents, providers, servers, rules and settings; damaged ones are ignored by the program."""
     title = _("Configuration")
     found = await damaged_configuration(atelier.store.query_all)
@@ -145,7 +172,7 @@ async def _configuration(atelier: Atelier) -> Check:
     return Check(name="configuration", title=title, status="fail", message=said, fix=_(GIVE_UP))
 
 
-async def _database(atelier: Atelier, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
+async def _database(atelier: Opened, progress: Callable[[int, int], None] | None, deep: bool) -> Check:
     title = _("Database")
     found = []
     if deep:
@@ -193,7 +220,7 @@ async def _database(atelier: Atelier, progress: Callable[[int, int], None] | Non
     return Check(name="database", title=title, status="ok", message=message)
 
 
-async def _reports(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+async def _reports(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     count, damaged = await atelier.reports.check_all(progress)
     if not damaged:
         message = ngettext("{n} report checked, no problems.", "{n} reports checked, no problems.", count)
@@ -212,7 +239,7 @@ async def _reports(atelier: Atelier, progress: Callable[[int, int], None] | None
     )
 
 
-async def _attachments(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+async def _attachments(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     title = _("Attachments")
     count = 0
 
@@ -244,7 +271,7 @@ async def _attachments(atelier: Atelier, progress: Callable[[int, int], None] | 
     )
 
 
-async def _checkpoints(atelier: Atelier) -> Check:
+async def _checkpoints(atelier: Opened) -> Check:
     title = _("Undo data")
     leftovers = await atelier.files.cleaning.leftovers()
     problems = leftovers_text(leftovers)
@@ -261,7 +288,7 @@ async def _checkpoints(atelier: Atelier) -> Check:
     )
 
 
-async def _own_tools(atelier: Atelier) -> Check:
+async def _own_tools(atelier: Opened) -> Check:
     title = _("Own tools")
     found = await atelier.own_tools.list()
     changed = [each.file for each in found if each.state == "changed"]
@@ -281,7 +308,7 @@ async def _own_tools(atelier: Atelier) -> Check:
     )
 
 
-async def _models(atelier: Atelier, progress: Callable[[int, int], None] | None) -> Check:
+async def _models(atelier: Opened, progress: Callable[[int, int], None] | None) -> Check:
     """Check models by recomputing their SHA-256: loading trusts earlier results for the same size and time."""
     title = _("Downloaded models")
     store = ModelStore(atelier.datadir.models)
@@ -319,7 +346,7 @@ async def _models(atelier: Atelier, progress: Callable[[int, int], None] | None)
     return Check(name="models", title=title, status="ok", message=message)
 
 
-async def _keyring(atelier: Atelier) -> Check:
+async def _keyring(atelier: Opened) -> Check:
     title, path = _("Keyring"), atelier.datadir.keys
     location = await asyncio.to_thread(lambda: atelier.vault.place)
     if location is KeyPlace.KEYRING:
@@ -348,7 +375,7 @@ async def _keyring(atelier: Atelier) -> Check:
     return Check(name="keyring", title=title, status="warn", message=message, fix=fix)
 
 
-async def _embedder(atelier: Atelier, deep: bool) -> Check:
+async def _embedder(atelier: Opened, deep: bool) -> Check:
     """Check the embedder in use; without one, as in a process that only reads, the configured one is created.
 
     Local ones are only searched for, unless ``deep``.
@@ -390,7 +417,7 @@ async def _answering(embedder: Embedder) -> Check:
     return Check(name="embedder", title=_("Embedder"), status="ok", message=message)
 
 
-async def _provider(atelier: Atelier, config: ProviderConfig, deep: bool) -> Check:
+async def _provider(atelier: Opened, config: ProviderConfig, deep: bool) -> Check:
     title = _("Provider {name}", name=config.name)
     name = f"provider:{config.name}"
     try:

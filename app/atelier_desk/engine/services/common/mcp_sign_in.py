@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import START_S, McpServer
-from atelier_desk.engine.services.common.mcp_status import McpHealth
+from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
 from atelier_desk.mcp import variable_resolution
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
 if TYPE_CHECKING:
-    from atelier_desk.engine.services.mcp import McpService
     from atelier_desk.llm.secrets import KeyVault
+    from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.oauth import StoredTokens
 
 WAIT_S = 300.0
@@ -22,10 +22,24 @@ WAIT_S = 300.0
 OnAddress = Callable[[str], object] | None
 
 
+class Servers(Protocol):
+    """Access to the servers."""
+
+    async def get(self, name: str) -> McpStatus: ...
+
+    async def settled(self, name: str) -> McpServer: ...
+
+    async def test(self, name: str) -> McpHealth: ...
+
+    async def stop(self, name: str) -> None: ...
+
+    async def connection(self, name: str) -> Connection: ...
+
+
 class McpSignIn:
     """Sign-ins; their results are in the keyring."""
 
-    def __init__(self, servers: McpService, vault: KeyVault) -> None:
+    def __init__(self, servers: Servers, vault: KeyVault) -> None:
         self._servers, self._vault = servers, vault
         self._signing: dict[str, tuple[StoredTokens, OnAddress]] = {}
 
