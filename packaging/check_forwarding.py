@@ -40,6 +40,7 @@ REMAINING = {
     "web": 1,
 }
 """By package that was not cleaned up yet, the number of forwarding functions; the numbers only go down."""
+_CONTEXT = "services reach each other through the context, which all of them import"
 PROTOCOLS = {
     "desktop/widgets/scrim.py:InFront": "the question dialog and the message box inherit most of its methods from Qt",
     "mcp/listing.py:ListResult": "implemented by several classes of the SDK",
@@ -47,6 +48,10 @@ PROTOCOLS = {
     "desktop/system/notification.py:Notifier": "tests have another implementation",
     "domain/clock.py:Clock": "tests have another implementation",
     "engine/maintenance/doctor.py:Opened": "the open engine has the diagnostics, which inspect it",
+    "engine/services/common/service_context.py:McpAccess": _CONTEXT,
+    "engine/services/common/service_context.py:MemoryVectors": _CONTEXT,
+    "engine/services/common/service_context.py:ProjectVectors": _CONTEXT,
+    "engine/services/common/service_context.py:ProviderAccess": _CONTEXT,
     "engine/services/common/service_context.py:ServiceContext": "the open engine has the services, which need it",
     "engine/services/common/mcp_sign_in.py:Servers": ("the MCP service has the sign-ins, which connect its servers"),
     "engine/team/team_interface.py:TeamPort": "drivers know the team, and the team starts drivers",

@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from atelier_desk.domain.clock import Clock
+    from atelier_desk.domain.mcp import McpServer
+    from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.setting_subscribers import SettingSubscribers
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.skill import Invocation
     from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
     from atelier_desk.engine.costs.costs_outside_runs import OutsideCosts
     from atelier_desk.engine.costs.month_budget import MonthBudget
     from atelier_desk.engine.journal.event_bus import EventBus
     from atelier_desk.engine.journal.journal import Journal
     from atelier_desk.engine.runs.manager import RunManager
+    from atelier_desk.engine.services.common.mcp_resources_prompts import McpContent
+    from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-    from atelier_desk.engine.services.file_changes_and_trust import FileService
-    from atelier_desk.engine.services.mcp import McpService
-    from atelier_desk.engine.services.memories import MemoryService
-    from atelier_desk.engine.services.models import ModelService
     from atelier_desk.engine.services.permissions import PermissionService
-    from atelier_desk.engine.services.projects import ProjectService
-    from atelier_desk.engine.services.prompts import PromptService
-    from atelier_desk.engine.services.providers import ProviderService
-    from atelier_desk.engine.services.settings import SettingsService
     from atelier_desk.knowledge.memory_search import MemorySearch
-    from atelier_desk.llm.interfaces import Embedder
+    from atelier_desk.llm.interfaces import Embedder, Provider
+    from atelier_desk.llm.model_catalogue import ModelList
     from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.storage.data_folder.datadir import DataDir
     from atelier_desk.storage.repositories import Repositories
@@ -35,6 +36,77 @@ if TYPE_CHECKING:
     from atelier_desk.web.page_fetcher import Web
     from atelier_desk.web.search import Searcher
     from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
+
+
+class SettingsAccess(Protocol):
+    """Reads and changes settings for other services."""
+
+    async def get(self) -> Settings: ...
+
+    async def update(self, **fields: object) -> Settings: ...
+
+
+class ProviderAccess(Protocol):
+    """Access to model servers."""
+
+    async def list(self) -> list[ProviderConfig]: ...
+
+    async def get(self, name: str) -> ProviderConfig: ...
+
+    async def models(self, name: str) -> builtins.list[ModelInfo]: ...
+
+    async def provider(self, name: str) -> Provider: ...
+
+
+class ModelFacts(Protocol):
+    """Access to model information."""
+
+    async def listed(self) -> ModelList: ...
+
+    async def info(self, provider: str, model: str) -> ModelInfo: ...
+
+    async def assumed(self, config: ProviderConfig, model: str) -> ModelInfo: ...
+
+    def forget(self, provider: str) -> None: ...
+
+
+class MemoryVectors(Protocol):
+    """Computes the memories' vectors."""
+
+    def start_reembed(self) -> None: ...
+
+
+class ProjectVectors(Protocol):
+    """Computes the projects' vectors."""
+
+    async def follow_embedder(self) -> None: ...
+
+    async def waiting_texts(self) -> int: ...
+
+
+class FolderTrust(Protocol):
+    """Access to folder trust."""
+
+    async def trusted(self, folders: Sequence[str]) -> dict[str, bool | None]: ...
+
+
+class McpAccess(Protocol):
+    """Access to MCP servers."""
+
+    async def list(self) -> list[McpStatus]: ...
+
+    @property
+    def content(self) -> McpContent: ...
+
+    async def save(
+        self, config: McpServer, secrets: Mapping[str, str] | None = None, *, new: bool = False
+    ) -> McpStatus: ...
+
+
+class PromptAccess(Protocol):
+    """Access to the person's prompts."""
+
+    async def called(self, name: str, given: str) -> Invocation | None: ...
 
 
 class ServiceContext(Protocol):
@@ -83,31 +155,31 @@ class ServiceContext(Protocol):
     def memory_search(self) -> MemorySearch: ...
 
     @property
-    def providers(self) -> ProviderService: ...
+    def providers(self) -> ProviderAccess: ...
 
     @property
-    def memories(self) -> MemoryService: ...
+    def memories(self) -> MemoryVectors: ...
 
     @property
-    def projects(self) -> ProjectService: ...
+    def projects(self) -> ProjectVectors: ...
 
     @property
-    def models(self) -> ModelService: ...
+    def models(self) -> ModelFacts: ...
 
     @property
-    def settings(self) -> SettingsService: ...
+    def settings(self) -> SettingsAccess: ...
 
     @property
     def permissions(self) -> PermissionService: ...
 
     @property
-    def files(self) -> FileService: ...
+    def files(self) -> FolderTrust: ...
 
     @property
-    def mcp(self) -> McpService: ...
+    def mcp(self) -> McpAccess: ...
 
     @property
-    def prompts(self) -> PromptService: ...
+    def prompts(self) -> PromptAccess: ...
 
     @property
     def searcher(self) -> Searcher: ...
