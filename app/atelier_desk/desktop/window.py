@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
     from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
     from atelier_desk.domain.settings import Settings
+    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.domain.workflow import Workflow
 
 LAYOUT_VERSION = 1
@@ -139,32 +140,34 @@ class MainWindow(WindowActions):
         """Create what the first paint did not need: actions, chat, panes and the question presenter."""
         if self.presenter is not None:
             return
-        from atelier_desk.desktop.main_window import parts_after_first_paint as parts
-
         self._make_actions()
         self.sidebar.list.show()
-        self.chat = parts.ChatPanel(self.bridge, self)
-        self.middle.addWidget(self.chat)
-        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
-        self.chat.commands.register(self.actions_)
-        parts.FolderDrop(self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat)
-        self._connect_chat()
+        self._make_chat()
+        from atelier_desk.desktop.main_window.background_run_notices import BackgroundWatch
+        from atelier_desk.desktop.main_window.status_line import StatusWatch
+        from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
+        from atelier_desk.desktop.questions.presenter import QuestionPresenter
+        from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink
+
         self.setWindowIcon(app_icon())
-        parts.warm_up()
-        self.presenter = parts.QuestionPresenter(self.bridge, self)
+
+        from atelier_desk.desktop.chat.markdown.syntax_highlighter import warm_up
+        from atelier_desk.desktop.chat.transcript import message_widgets  # noqa: F401 - preloaded so that the first message is drawn at once
+
+        warm_up()
+        self.presenter = QuestionPresenter(self.bridge, self)
         self.presenter.workflow_requested.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.presenter.provider_requested.connect(self._open_providers)
         self.rail.fill(self.presenter)
-        self.conductor = parts.RunViewController(self)
+        self.conductor = RunViewController(self)
         self.chat.return_focus(self)
         self._make_offers()
-        parts.CostNotices(self)
-        self._background = parts.BackgroundWatch(self)
-        self._status = parts.StatusWatch(self)
-        self.system = parts.SystemLink(self)
+        self._background = BackgroundWatch(self)
+        self._status = StatusWatch(self)
+        self.system = SystemLink(self)
         self._update_shortcut_texts()
 
     def _make_actions(self) -> None:
@@ -182,6 +185,59 @@ class MainWindow(WindowActions):
         offer = OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
         self.chat.above_composer.addWidget(offer)
+
+        self.bridge.changed.connect(self._on_usage)
+        self.bridge.changed.connect(self._on_embedding_offer)
+
+    def _on_usage(self, topic: Topic, _month: str) -> None:
+        """Warn once when most of the monthly limit is used, with a link to the limit."""
+        if topic != "usage":
+            return
+
+        async def warn() -> None:
+            from atelier_desk.presentation.cost_text import warning_text
+
+            month = await self.bridge.engine.usage.month()
+            self.toasts.show(
+                warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000
+            )
+
+        self.bridge.jobs.start(warn())
+
+    def _on_embedding_offer(self, topic: Topic, id: str) -> None:
+        """Ask before creating embeddings that may cost something."""
+        from atelier_desk.domain.memory import EMBEDDING_OFFER
+
+        if topic != "memory" or id != EMBEDDING_OFFER:
+            return
+
+        async def ask() -> None:
+            from atelier_desk.presentation.cost_text import embedding_offer_text
+
+            memories = self.bridge.engine.memories
+            if (offer := await memories.offer()) is not None:
+
+                def embed() -> None:
+                    self.bridge.jobs.start(memories.embed_now())
+
+                def dismiss() -> None:
+                    toast.dismiss()
+
+                later = (_("Not now"), dismiss)
+                toast = self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=later, lasting=True)
+
+        self.bridge.jobs.start(ask())
+
+    def _make_chat(self) -> None:
+        from atelier_desk.desktop.chat.panel import ChatPanel
+        from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
+
+        self.chat = ChatPanel(self.bridge, self)
+        self.middle.addWidget(self.chat)
+        self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
+        self.chat.commands.register(self.actions_)
+        FolderDrop(self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat)
+        self._connect_chat()
 
     def _handle_dropped(self, files: list[str]) -> None:
         """Import dropped workflows and exported chats; attach other files to the message."""

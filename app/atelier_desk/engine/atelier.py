@@ -17,13 +17,14 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.errors import AtelierError, UsageError
+from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.workflow import RunMode
@@ -32,6 +33,7 @@ from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES, service_class
+from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
 from atelier_desk.llm.secrets import KeyVault, redact
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
@@ -46,12 +48,13 @@ if TYPE_CHECKING:
     from atelier_desk.domain.model_messages import ImagePart
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.engine.gateways.model_gateway import ModelFactory
+    from atelier_desk.domain.workflow import Workflow
+    from atelier_desk.engine.gateways.model_gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.journal.journal import FaultPoint, Journal
     from atelier_desk.engine.maintenance.system_checks import Check
     from atelier_desk.engine.run.driver_dependencies import RunEnvironment
     from atelier_desk.engine.runs.caller_function_tools import GivenTool
-    from atelier_desk.engine.runs.manager import RunManager
+    from atelier_desk.engine.runs.manager import Responder, RunManager
     from atelier_desk.engine.runs.one_prompt import Answer
     from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
     from atelier_desk.knowledge.memory_search import MemorySearch
@@ -75,7 +78,6 @@ class Atelier(LazyParts):
 
     store: Store
     journal: Journal
-    environment: RunEnvironment
     runs: RunManager
     gate: WorkflowQuestionGate
     embedder: Embedder | None
@@ -260,9 +262,7 @@ class Atelier(LazyParts):
     ) -> tuple[AgentConfig, str]:
         """Return who answers, with these additional tools."""
         if config is None:
-            from atelier_desk.engine.run_assembly import resolve_agent
-
-            who = await resolve_agent(self, await self.repos.workflows.get(workflow_id), agent_id)
+            who = await self._resolve_agent(await self.repos.workflows.get(workflow_id), agent_id)
             config, agent_id = who.agent, who.agent_id
         names = self.given_tools.give(workflow_id, tools)
         return config.model_copy(update={"tools": tuple(dict.fromkeys((*config.tools, *names)))}), agent_id
@@ -373,13 +373,11 @@ class Atelier(LazyParts):
         async with self._starting:
             if self._started:
                 return
-            from atelier_desk.engine.run_assembly import make_runs
-
             model_factory, embedder, fault = self._given
             settings = (await self.repos.settings.load()).in_force
             self._make_services(fault)
             await self._make_memory(settings, embedder)
-            make_runs(self, model_factory, fault)
+            self._make_runs(model_factory, fault)
             await self.runs.recovery.index()
             await end_runs(self.repos, self.runs, self.datadir.root)
             await self._load_tools()
@@ -459,10 +457,74 @@ class Atelier(LazyParts):
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
 
-    async def follow_embedder(self, _embedder: EmbedderSettings) -> None:
+    def _make_runs(self, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
+        from atelier_desk.engine.gateways.direct_tool_call import DirectCallGateway
+        from atelier_desk.engine.gateways.model_gateway import FactoryGateway
+        from atelier_desk.engine.gateways.provider_gateway import ProviderGateway
+        from atelier_desk.engine.journal.journal import no_fault
+        from atelier_desk.engine.run.driver_dependencies import RunEnvironment
+        from atelier_desk.engine.runs.manager import RunManager
+        from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
+
+        async def pending(workflow_id: str) -> int:
+            return len(await self.repos.questions.pending(workflow_id))
+
+        self.gate = WorkflowQuestionGate(pending, self.clock)
+        self.tool_services.questions = self.gate
+        gateway: ModelGateway
+        if model_factory is not None:
+            gateway = FactoryGateway(model_factory)
+        else:
+            # The guided dialect always needs the built-in embedder; if memories use it too, it is shared.
+            nearest = self.embedder if isinstance(self.embedder, BuiltinEmbedder) else BuiltinEmbedder()
+            gateway = ProviderGateway(self.providers, self.models, nearest)
+        self.environment: RunEnvironment = RunEnvironment(
+            repos=self.repos,
+            journal=self.journal,
+            bus=self.bus,
+            registry=self.registry,
+            gateway=DirectCallGateway(gateway),
+            clock=self.clock,
+            default_agent=self._default_agent,
+            folder_instructions=self.files.instructions,
+            skills=self.skills,
+            server_problems=self.mcp.problems.of,
+            own=(Path(self.datadir.root).resolve().as_posix(),),
+            marks=self.workspace_files.marks,
+            record_answer=self.gate.record,
+            budget=self.month_budget,
+            fault=fault or no_fault,
+        )
+        self.runs = RunManager(self.environment, self._resolve_agent)
+        self.runs.remembering.search = self.memory_search
+        follow = self.in_force.subscribe
+        follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
+        follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
+        follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
+        follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
+        follow(lambda *_: self.runs.rights_withdrawal.apply(), "approvals", "folder_trust", at_once=False)
+        follow(self._follow_embedder, "embedder", at_once=False)
+
+    async def _follow_embedder(self, _embedder: EmbedderSettings) -> None:
         """Make the vectors of memories and projects with the new embedder, in the background."""
         self.memories.start_reembed()
         await self.projects.follow_embedder()
+
+    async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Responder:
+        from atelier_desk.engine.runs.effective_agent import chosen
+        from atelier_desk.engine.runs.manager import Responder
+
+        agent = await self.agents.get(agent_id) if agent_id else None
+        if agent is None and workflow.agent_id:
+            with suppress(NotFoundError):
+                agent = await self.agents.get(workflow.agent_id)
+        agent = agent or await self.agents.default()
+        # A different agent for one turn brings its own model.
+        own = not workflow.agent_id or agent.id == workflow.agent_id
+        return Responder(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
+
+    async def _default_agent(self, workflow_id: str) -> AgentConfig:
+        return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent
 
     async def _close(self) -> None:
         """Close everything that was opened, newest first, each part even if another one fails."""
