@@ -13,7 +13,8 @@ import pytest
 import trimesh
 from PIL import Image
 
-from atelier_desk.media import draw_3d_model, render_3d_model
+from atelier_desk.media import draw_3d_model
+from atelier_desk.media.faces_and_views import KINDS
 from atelier_desk.support.worker.errors import Refused
 
 SIDES = {"front": 2, "back": 2, "left": 0, "right": 0, "top": 1, "bottom": 1}
@@ -29,7 +30,7 @@ def exported(mesh: trimesh.Trimesh, kind: str) -> bytes:
     return made.encode() if isinstance(made, str) else made
 
 
-@pytest.mark.parametrize("kind", render_3d_model.KINDS)
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_box_has_its_outline_from_every_side_in_every_format(kind: str) -> None:
     box = trimesh.creation.box(extents=(1, 2, 4))
     for view, pixels in seen(exported(box, kind), kind, *SIDES).items():

@@ -12,7 +12,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from atelier_desk.domain.errors import UsageError
-from atelier_desk.domain.structured_answers import PROBLEM, references
+from atelier_desk.domain.schema_references import PROBLEM, references
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import shorten
 

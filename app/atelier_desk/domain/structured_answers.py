@@ -12,12 +12,11 @@ from typing import Any, NoReturn
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import LimitError, UsageError
+from atelier_desk.domain.schema_references import PROBLEM, references
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import shorten
 
 _FENCED = re.compile(r"```[ \t]*(?:json[c5]?)?[ \t]*\r?\n(?P<inside>.*?)\r?\n?[ \t]*```", re.DOTALL | re.IGNORECASE)
-PROBLEM = 400
-"""Maximum characters of a reported problem: the validator repeats the whole value."""
 
 
 def schema_of(text: str) -> dict[str, object] | None:
@@ -107,19 +106,6 @@ def schema_mismatch(schema: Mapping[str, Any], text: str) -> str:
 
 def _value(text: str) -> Any:
     return json.loads(bare(text), parse_constant=_refuse)
-
-
-def references(value: Any) -> list[str]:
-    """Return all references of a schema."""
-    found, pending = [], [value]
-    while pending:
-        each = pending.pop()
-        if isinstance(each, Mapping):
-            found += [inner for key, inner in each.items() if key in ("$ref", "$dynamicRef") and isinstance(inner, str)]
-            pending += each.values()
-        elif isinstance(each, list):
-            pending += each
-    return found
 
 
 def _short_enough(length: int) -> None:

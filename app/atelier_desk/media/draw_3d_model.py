@@ -11,7 +11,7 @@ import numpy as np
 import trimesh
 from PIL import Image
 
-from atelier_desk.media.render_3d_model import FACES, VIEWS, counted
+from atelier_desk.media.faces_and_views import FACES, VIEWS, counted
 from atelier_desk.support.worker.errors import Refused
 
 _LIGHT = (0.35, 0.55, 0.76)

@@ -14,8 +14,6 @@ from lxml import etree
 from lxml.etree import ParserError
 from markdownify import MarkdownConverter
 
-from atelier_desk.web.page_text import TEXT
-
 LINKS = 500
 ARTICLE = 300
 """Characters of main text that make an article; with fewer the full page is used."""
@@ -50,8 +48,8 @@ _NEEDS = re.compile(
 )
 
 
-def html_page(text: str, url: str) -> dict[str, object]:
-    """Title, text and links of a page in HTML; see ``page_text``."""
+def html_page(text: str, url: str, most: int) -> dict[str, object]:
+    """Title, text and links of a page in HTML; see ``page_text``. The text has at most ``most`` characters."""
     source = _DECLARED.sub("", text).replace("\0", "")
     try:
         tree = lxml.html.document_fromstring(source)
@@ -79,7 +77,7 @@ def html_page(text: str, url: str) -> dict[str, object]:
         "site": str(about.get("sitename") or "")[:200],
         "language": language,
         "form": form,
-        "markdown": markdown[:TEXT],
+        "markdown": markdown[:most],
         "links": links,
         "scripts": bare,
         "total": len(markdown),

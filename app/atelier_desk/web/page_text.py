@@ -84,7 +84,7 @@ def page(data: bytes, url: str, media_type: str, charset: str) -> dict[str, Any]
         return {"form": "text", "markdown": text[:TEXT], "links": [], "scripts": False, "total": len(text)}
     from atelier_desk.web.html_page import html_page
 
-    return html_page(text, url)
+    return html_page(text, url, TEXT)
 
 
 def _is_html(media_type: str, text: str) -> bool:

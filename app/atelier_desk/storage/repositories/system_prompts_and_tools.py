@@ -16,7 +16,7 @@ class PromptFrameRepository(Repository[PromptFrame]):
 
     table = tables.FRAMES
     what = "stored prompt"
-    absent = N_("There are no stored instructions {id}.")
+    absent = N_("There is no stored prompt {id}.")
 
     async def save(self, frame: PromptFrame) -> None:
         """Insert or replace a frame.

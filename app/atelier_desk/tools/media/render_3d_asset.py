@@ -11,7 +11,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import FileChange, PicturePart
-from atelier_desk.media.render_3d_model import FACES, KINDS, VIEWS
+from atelier_desk.media.faces_and_views import FACES, KINDS, VIEWS
 from atelier_desk.support.i18n import N_, ngettext
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed

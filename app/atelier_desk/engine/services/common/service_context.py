@@ -6,10 +6,13 @@ import builtins
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from atelier_desk.domain.agent import Agent
+    from atelier_desk.domain.approval import ApprovalRequest
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.mcp import McpServer
+    from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.domain.provider import ModelInfo, ProviderConfig
     from atelier_desk.domain.setting_subscribers import SettingSubscribers
     from atelier_desk.domain.settings import Settings
@@ -23,7 +26,6 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.common.mcp_resources_prompts import McpContent
     from atelier_desk.engine.services.common.mcp_status import McpStatus
     from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-    from atelier_desk.engine.services.permissions import PermissionService
     from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder, Provider
     from atelier_desk.llm.model_catalogue import ModelList
@@ -103,6 +105,23 @@ class McpAccess(Protocol):
     ) -> McpStatus: ...
 
 
+class RuleTrialAccess(Protocol):
+    """What permission rules decide."""
+
+    async def covers(self, asked: ApprovalRequest, texts: Iterable[str]) -> bool: ...
+
+
+class RuleAccess(Protocol):
+    """Access to permission rules."""
+
+    @property
+    def trials(self) -> RuleTrialAccess: ...
+
+    async def rules(self) -> tuple[PermissionRule, ...]: ...
+
+    async def agent(self, wanted: str) -> Agent: ...
+
+
 class PromptAccess(Protocol):
     """Access to the person's prompts."""
 
@@ -170,7 +189,7 @@ class ServiceContext(Protocol):
     def settings(self) -> SettingsAccess: ...
 
     @property
-    def permissions(self) -> PermissionService: ...
+    def permissions(self) -> RuleAccess: ...
 
     @property
     def files(self) -> FolderTrust: ...
