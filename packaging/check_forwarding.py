@@ -52,6 +52,7 @@ PROTOCOLS = {
     "engine/services/common/service_context.py:MemoryVectors": _CONTEXT,
     "engine/services/common/service_context.py:ProjectVectors": _CONTEXT,
     "engine/services/common/service_context.py:ProviderAccess": _CONTEXT,
+    "engine/services/common/service_context.py:RuleAccess": _CONTEXT,
     "engine/services/common/service_context.py:ServiceContext": "the open engine has the services, which need it",
     "engine/services/common/mcp_sign_in.py:Servers": ("the MCP service has the sign-ins, which connect its servers"),
     "engine/team/team_interface.py:TeamPort": "drivers know the team, and the team starts drivers",
