@@ -171,7 +171,7 @@ async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Fi
         bind_text(note)
         assert " ".join(note.text().split("\n")[0].split()) == (
             "Tous à la fois : 623 jetons "
-            "(57 outils sont recherchés au besoin ; les lister tous prendrait 21 076 jetons)"
+            "(57 outils sont trouvés par recherche au besoin ; les lister tous prendrait 21 076 jetons)"
         )
         assert "dossier de travail" in note.toolTip()
 
