@@ -60,8 +60,14 @@ async def test_shortcuts_of_the_whole_program_work_in_its_other_windows(program:
     closing: list[bool] = []
     program.window.closing.connect(lambda: closing.append(True))
     program.window.open_guide()
-    assert program.window._guide_window is not None
-    others = [program.window._guide_window, program.window.projects_window(), program.window._open_settings()]
+    program.window.quick_ask()
+    assert program.window._guide_window is not None and program.window._quick is not None
+    others = [
+        program.window._quick,
+        program.window._guide_window,
+        program.window.projects_window(),
+        program.window._open_settings(),
+    ]
     await settle(30)
     for other in others:
         other.activateWindow()

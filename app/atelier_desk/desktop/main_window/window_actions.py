@@ -410,6 +410,7 @@ class WindowActions(ChildWindows):
             self._quick = QuickAsk(self.bridge, self.chat.choices)
             self._quick.open_requested.connect(self._on_quick_opened)
             self.closing.connect(self._quick.close)
+            self._share_actions(self._quick)
         self._quick.popup()
 
     def _new_from_tray(self) -> None:
