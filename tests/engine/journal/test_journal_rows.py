@@ -138,6 +138,21 @@ async def test_totals_of_a_team_continue_in_the_next_process(open_atelier: Opene
         ]
 
 
+async def test_totals_of_old_turns_do_not_stay_in_memory(open_atelier: Opener) -> None:
+    async with open_atelier() as atelier:
+        first = await begun(atelier, "turn 0")
+        await atelier.journal.append(first, said())
+        for number in range(1, 20):
+            turn = await begun(atelier, f"turn {number}", first.workflow_id)
+            await atelier.journal.append(turn, said())
+        kept = atelier.journal._heads[first.workflow_id].totals.teams
+        assert list(kept)[-1] == "turn 19"
+        assert len(kept) <= journal.TEAM_TOTALS + 1
+        seen = Recorder(atelier)
+        await atelier.journal.append(first, UserMessage(content="and?"), said())  # its total is read again
+        assert (await seen.until(ChunkType.USAGE)).data["team"]["tokens_input"] == 14
+
+
 async def test_runs_that_start_together_leave_each_others_totals_intact(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         seen = Recorder(atelier)

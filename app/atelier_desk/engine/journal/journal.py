@@ -72,6 +72,8 @@ Follow = Callable[[RunState], Sequence[EventBody]]
 MOST_FOLLOWING = 8
 """Maximum repetitions per commit: a faulty run that always adds something must not hold the lock forever."""
 PAGE = 1000
+TEAM_TOTALS = 4
+"""Totals of earlier root runs that stay in memory for each workflow."""
 """Events read at once."""
 
 
@@ -527,10 +529,12 @@ class Journal:
 
     async def _know_teams(self, head: BatchHead, handles: Sequence[RunHandle]) -> None:
         """Make sure that the totals of the root runs are known: they must be read for old runs."""
-        new = {handle.run_id: Usage() for handle in handles if handle.state is None}
+        new = [handle.run_id for handle in handles if handle.state is None]
         if new:
+            # Only the newest totals stay in memory: others are read again if their runs continue.
+            newest = dict(list(head.totals.teams.items())[-TEAM_TOTALS:])
             # A new run has used nothing: there is nothing to read.
-            head.totals = replace(head.totals, teams={**new, **head.totals.teams})
+            head.totals = replace(head.totals, teams=newest | {run_id: newest.get(run_id, Usage()) for run_id in new})
         roots = {handle.state.root_run_id for handle in handles if handle.state is not None}
         missing = {root for root in roots if root not in head.totals.teams}
         if missing:

@@ -25,7 +25,7 @@ from atelier_desk.tools.calls.stable_record_ids import stable_id
 class RunTotals:
     """Totals of the workflow before the event; included in stream events of type ``usage``.
 
-    ``teams``: by root run, usage of it and everything below it.
+    ``teams``: by root run, usage of it and everything below it; the one that changed last is the last.
     """
 
     usage: Usage = field(default_factory=Usage)
@@ -38,7 +38,8 @@ class RunTotals:
         names = ("usage", "pending_questions", "pending_approvals")
         changed: dict[str, Any] = {name: projection.workflow[name] for name in names if name in projection.workflow}
         if projection.team is not None:
-            changed["teams"] = {**self.teams, projection.team[0]: projection.team[1]}
+            root, usage = projection.team
+            changed["teams"] = {**{each: used for each, used in self.teams.items() if each != root}, root: usage}
         return replace(self, **changed) if changed else self
 
 
