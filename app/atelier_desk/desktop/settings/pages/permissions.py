@@ -159,9 +159,8 @@ class ApprovalsPage(RowsPage):
         self.trail.opened.connect(self._show_call)
         self.commands = SafeCommands(self)
         hint = N_(
-            "These run without asking inside your workspace folders: in Ask, read-only commands; in Edit, "
-            "also those that write only the files they name. Other options, folders and commands need "
-            "approval."
+            "Inside your workspace folders, read-only commands run without asking in Ask. In Edit, so do commands "
+            "that write only the files they name. Other commands, options and folders need approval."
         )
         self.section(N_("Safe commands"), self.commands, about=hint)
 
