@@ -133,7 +133,7 @@ def _unreachable(error: BaseException) -> str | None:
 
 def timed_out(server: str, seconds: float) -> McpError:
     """The error for a request that timed out after ``seconds``."""
-    message = N_("The MCP server {server} did not answer within {seconds} seconds.")
+    message = N_("The MCP server {server} did not answer within {seconds} s.")
     return McpError(message, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
 
 

@@ -64,7 +64,9 @@ def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer
     transport = package.get("transport")
     if isinstance(transport, Mapping) and text_of(transport.get("type") or "stdio") != "stdio":
         notes.append(
-            UsageError(N_("It must be started before it answers at its address: you may have to start it yourself."))
+            UsageError(
+                N_("It answers at its address only once it has been started: you may have to start it yourself.")
+            )
         )
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes,

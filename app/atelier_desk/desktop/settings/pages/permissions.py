@@ -58,8 +58,8 @@ TIMES = (
         "approvals.timeout_s",
         N_("Approval timeout"),
         lambda: _(
-            "0: agents wait until you decide. {low}–{high}: seconds, counted only while the request for approval "
-            "is visible.",
+            "0: agents wait until you decide. Otherwise {low} to {high} seconds, counted only while the request for "
+            "approval is visible.",
             low=LOW,
             high=HIGH,
         ),
