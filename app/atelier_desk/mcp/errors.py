@@ -55,7 +55,7 @@ def explained(
         if answered.unauthorized:
             return McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server)
         return McpError(
-            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in again."),
+            N_("The MCP server {server} refused access (HTTP 403). Check its key or sign in again."),
             code="forbidden",
             server=server,
         )
