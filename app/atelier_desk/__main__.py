@@ -85,7 +85,7 @@ def open_something(arguments: argparse.Namespace, argv: list[str], *, quick: boo
         command = ["chat"]
     else:
         sys.stderr.write(
-            _("There is no terminal either; running an example with the starter model: {goal}", goal=EXAMPLE_GOAL)
+            _("There is no terminal either. Running an example with the starter model: {goal}", goal=EXAMPLE_GOAL)
             + "\n"
         )
         command = ["run", EXAMPLE_GOAL]

@@ -56,7 +56,7 @@ def test_add_and_test_give_the_same_message_with_the_servers_address(atelier: Ru
         as_json = atelier("providers", "test", "lab", "--json")
         assert json.loads(as_json.out)["found_url"] == server.url
         french = atelier("--lang", "fr", "providers", "test", "lab")
-        assert f"Un serveur de modèles répond à {server.url}" in french.err
+        assert f"Un serveur de modèles répond à l’adresse {server.url}" in french.err
 
 
 @pytest.mark.parametrize(

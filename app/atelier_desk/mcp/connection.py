@@ -467,7 +467,7 @@ class Connection:
                 kept_from = denials.hidden(None)
             except ToolError as error:
                 problem = McpError(
-                    N_("rules deny access to files, and {path} could not be searched for them in time"),
+                    N_("rules deny access to some files, and finding these files in {path} took too long"),
                     path=error.params["path"],
                 )
                 raise errors.not_started(server.name, server.command, problem) from None

@@ -25,6 +25,14 @@ BROKEN = frozenset(
 """Codes after which the connection is unusable; they count as failures of the server."""
 _ELSEWHERE = frozenset({404, 405, 501})
 """HTTP statuses of an address that does not offer MCP."""
+_STOPPED = {
+    "memory": N_("it needed too much memory"),
+    "processes": N_("it started too many processes"),
+    "disk": N_("the disk was nearly full"),
+    "unknown": N_("its processes could no longer be tracked"),
+    "repositories": N_("it kept changing git hooks and settings, or created too many files"),
+}
+"""By the reason why the supervisor stopped a program."""
 CLOSED = -32000
 """The SDK's error code for a closed connection."""
 
@@ -47,7 +55,7 @@ def explained(
         if answered.unauthorized:
             return McpError(N_("The MCP server {server} requires you to sign in."), code="sign_in", server=server)
         return McpError(
-            N_("The MCP server {server} refuses this access (HTTP 403). Check its key or sign in again."),
+            N_("The MCP server {server} refused access (HTTP 403). Check its key or sign in again."),
             code="forbidden",
             server=server,
         )
@@ -125,7 +133,7 @@ def _unreachable(error: BaseException) -> str | None:
 
 def timed_out(server: str, seconds: float) -> McpError:
     """The error for a request that timed out after ``seconds``."""
-    message = N_("The MCP server {server} did not answer within {seconds} seconds.")
+    message = N_("The MCP server {server} did not answer within {seconds} s.")
     return McpError(message, code="timeout", recoverable=True, server=server, seconds=f"{seconds:g}")
 
 
@@ -136,7 +144,7 @@ def too_large(server: str) -> McpError:
 
 def too_many_values(server: str) -> McpError:
     message = N_(
-        "The MCP server {server} sent an answer of more than {count} values: none of it was read. Ask it for less."
+        "The MCP server {server} sent an answer of more than {count} values: none of it was read. Request less data."
     )
     return McpError(message, code="too_large", server=server, count=MOST_VALUES)
 
@@ -176,8 +184,9 @@ def died(server: str, ended: Ended) -> McpError:
         message = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
         return McpError(message, code="noise", server=server, detail=detail)
     if ended.why:
-        message = N_("The program of the MCP server {server} was stopped because it used too much ({why}): {detail}")
-        return McpError(message, code="died", recoverable=True, server=server, why=ended.why, detail=detail)
+        message = N_("The program of the MCP server {server} was stopped: {why}. Last output: {detail}")
+        why = McpError(_STOPPED[ended.why]) if ended.why in _STOPPED else ended.why
+        return McpError(message, code="died", recoverable=True, server=server, why=why, detail=detail)
     message = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
     return McpError(message, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
 

@@ -70,7 +70,7 @@ def filled(server: str, template: McpTemplate, values: Mapping[str, str]) -> str
     given = {name: value.strip() for name, value in values.items() if value.strip()}
     known = ", ".join(template.variables) or "-"
     if unknown := [name for name in given if name not in template.variables]:
-        message = N_("The address {uri} of the MCP server {server} has no part {name}. Its parts: {known}.")
+        message = N_("The address {uri} of the MCP server {server} has no variable {name}. Its variables: {known}.")
         raise UsageError(message, uri=template.uri, server=server, name=unknown[0], known=known)
     if missing := [name for name in template.variables if name not in given and name not in template.optional]:
         message = N_("The address {uri} of the MCP server {server} needs values for: {names}.")

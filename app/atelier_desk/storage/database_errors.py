@@ -41,9 +41,8 @@ UNREADABLE_ROW = N_(
     "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
-    "The database in {path} has lost the last saved changes ({count}) because part of it was damaged. "
-    "Restore a backup with: atelier backup restore FILE, or use --accept-loss to continue with what is "
-    "left."
+    "Part of the database in {path} was damaged, and the last saved changes ({count}) are lost. "
+    "Restore a backup with: atelier backup restore FILE, or use --accept-loss to continue with what is left."
 )
 DISK_FULL = N_(
     "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Nothing that was saved is lost. "
@@ -94,12 +93,13 @@ START_AGAIN = N_(
 )
 MOVED = N_(
     "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is "
-    "written, either to it or to what replaced it. Close Atelier, put the folder back, then start again."
+    "written, either to it or to what replaced it. Close Atelier, put the folder back, then start "
+    "Atelier again."
 )
-RESULT_LOST = N_("The change is saved, but the database failed before it answered. Check the list again.")
+RESULT_LOST = N_("The change is saved, but the database failed before it could confirm this. Do not repeat the change.")
 RECORD_EXISTS = N_(
-    "The file contains a row with the identifier {id} ({what}), which belongs to another "
-    "workflow here. Nothing was changed. Import the file as a copy, with: --on-conflict rename"
+    "The file contains a row with the identifier {id} ({what}), which already belongs to another "
+    "workflow. Nothing was changed. Import the file as a copy, with: --on-conflict rename"
 )
 QUERY = N_("The database refused a request: {detail}")
 CLOSED = N_("The database is closed.")

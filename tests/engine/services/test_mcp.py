@@ -439,7 +439,7 @@ async def test_the_parts_of_an_address_are_completed_with_the_servers_suggestion
         uri = known.uri
         with pytest.raises(UsageError, match="plain needs values for: path"):
             await atelier.mcp.content.fill("plain", uri, {"owner": "ada", "path": " "})
-        with pytest.raises(UsageError, match="has no part x"):
+        with pytest.raises(UsageError, match="has no variable x"):
             await atelier.mcp.content.fill("plain", uri, {"x": "1"})
         with pytest.raises(NotFoundError, match="repo://"):
             await atelier.mcp.content.fill("plain", "else://{x}", {"x": "1"})

@@ -50,7 +50,7 @@ def test_claude_settings() -> None:
         f"deny {tool}(./.env)" for tool in ("read_file", "search_files", "get_file_info", "copy_file")
     ]
     assert found["deny: mcp__shop"] == ["deny mcp__shop"]
-    assert found["deny: Frobnicate"] == "no tool here corresponds to it"
+    assert found["deny: Frobnicate"] == "Atelier has no corresponding tool"
     assert found["deny: Bash(rm"] == "its parenthesis is not closed"
     assert found["deny: 7"] == "not text"
     assert "only go down" in found["deny: Read(../x)"]
@@ -78,7 +78,7 @@ def test_opencode() -> None:
     assert found["bash git push *: deny"] == ["deny run_command(git push *)"]
     assert "a later rule loosens it" in found["read *.env: deny"]
     assert found["webfetch: deny"] == ["deny fetch_web_page"]
-    assert found["doom_loop: ask"] == "no tool here corresponds to it"
+    assert found["doom_loop: ask"] == "Atelier has no corresponding tool"
     assert found["list"] == "neither allow, ask nor deny"
     assert became({"permission": "deny"}) == {"*: deny": ["deny *"]}
 

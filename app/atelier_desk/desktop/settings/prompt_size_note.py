@@ -41,8 +41,8 @@ class PromptCostNote(PlainLabel):
         self.setWordWrap(True)
         self._costs: dict[ToolMode, PromptCost] = {}
         about = N_(
-            "Estimated tokens of a request without messages, in a workflow with a workspace folder: instructions "
-            "and tools. Tools found by search add to this."
+            "Estimated tokens that instructions and tools take up in every request of a workflow with a workspace "
+            "folder. Tools found by search add to this."
         )
         bind_text(self, self._lines, name=N_("Tokens used by every request"), tip=about)
         self.hide()

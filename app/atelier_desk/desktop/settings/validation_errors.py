@@ -9,8 +9,8 @@ from atelier_desk.support.i18n import N_, _
 
 _RULES = {
     "address": N_(
-        "Must start with https:// or http:// and a host, without spaces, user name, password or query; a "
-        "port must be between 1 and 65535."
+        "Must start with https:// or http:// followed by a host, without spaces, user name, password or query. "
+        "A port must be between 1 and 65535."
     ),
     "variable": N_("A variable name contains letters, digits and _, such as API_KEY, and does not start with a digit."),
     "model": N_("Use the format provider/model, such as openai/gpt-5."),

@@ -36,7 +36,9 @@ def servers(value: Mapping[str, Any]) -> list[FoundServer]:
 def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer:
     kind = text_of(package.get("registryType") or package.get("registry_name") or "")
     if kind not in _RUNNERS:
-        said = N_("Its package is of type {kind}. Supported types: {known}; a bundle (.mcpb) is opened as a file.")
+        said = N_(
+            "Its package is of type {kind}. Supported types: {known}. A bundle (.mcpb) can be imported from its file."
+        )
         return FoundServer(
             name_of(name), told=told, problem=UsageError(said, kind=kind or "-", known=", ".join(_RUNNERS))
         )
@@ -62,7 +64,9 @@ def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer
     transport = package.get("transport")
     if isinstance(transport, Mapping) and text_of(transport.get("type") or "stdio") != "stdio":
         notes.append(
-            UsageError(N_("It must be started before it answers at its address: you may have to start it yourself."))
+            UsageError(
+                N_("It answers at its address only once it has been started: you may have to start it yourself.")
+            )
         )
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes,
@@ -87,7 +91,9 @@ def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
     if _VARIABLE.search(url):
         notes.append(UsageError(N_("Part of its address must be filled in: {url}"), url=url))
     if text_of(remote.get("type") or "") == "sse":
-        notes.append(UsageError(N_("It uses an older transport (SSE): its address is tried as streamable HTTP.")))
+        notes.append(
+            UsageError(N_("It uses an older transport (SSE). Atelier will try its address with streamable HTTP."))
+        )
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes, transport="http", url=url, headers=headers
     )

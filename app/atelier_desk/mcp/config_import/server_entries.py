@@ -39,7 +39,9 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     url = text_of(said.get("httpUrl") or said.get("url") or said.get("serverUrl") or said.get("uri") or "")
     warnings: list[AtelierError] = []
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
-        warnings.append(UsageError(N_("It uses an older transport (SSE): its address is tried as streamable HTTP.")))
+        warnings.append(
+            UsageError(N_("It uses an older transport (SSE). Atelier will try its address with streamable HTTP."))
+        )
     if kind in ("ws", "websocket"):
         return FoundServer(
             name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind)

@@ -139,7 +139,7 @@ def _line(source: str, action: Action, entry: str) -> Line:
     if action is not Action.ALLOW:
         tools = _STRICT.get(name, tools)
     if not tools:
-        return _nothing(source, N_("no tool here corresponds to it"))
+        return _nothing(source, N_("Atelier has no corresponding tool"))
     if argument is None or argument.strip() in ("", "*", "**"):
         return _rules(source, action, list(tools))
     if name in ("Task", "Agent") and action is Action.ALLOW:
@@ -176,7 +176,9 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
         if loosened and Action(action) is Action.ASK and wanted == "*":
             yield _nothing(source, N_("such calls need approval anyway, even without a rule"))
         elif loosened:
-            yield _nothing(source, N_("a later rule loosens it, and here the strictest rule wins: write it by hand"))
+            yield _nothing(
+                source, N_("a later rule loosens it, but in Atelier the strictest rule wins: write it by hand")
+            )
         else:
             yield _opencode_line(source, key, wanted, action)
 
@@ -193,7 +195,7 @@ def _opencode_line(source: str, key: str, wanted: str | None, action: object) ->
         return _rules(source, chosen, ["*"])
     name = _OPENCODE.get(key, "")
     if not name:
-        return _nothing(source, N_("no tool here corresponds to it"))
+        return _nothing(source, N_("Atelier has no corresponding tool"))
     argument = f"({wanted})" if wanted not in (None, "*", "**") else ""
     return _line(source, chosen, f"{name}{argument}")
 

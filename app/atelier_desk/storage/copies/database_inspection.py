@@ -40,7 +40,7 @@ _HASH = re.compile("[0-9a-f]{64}")
 CHECKED = 0.7
 """Part of the time of an inspection in which hashes are compared; then every row is read, whatever its columns are."""
 _MODULE = "atelier_desk.storage.copies.database_inspection"
-ABORTED = N_("the engine stopped while reading the files")
+ABORTED = N_("the database engine stopped while reading the files")
 FOREIGN = N_("its database contains definitions that Atelier did not create ({names})")
 
 

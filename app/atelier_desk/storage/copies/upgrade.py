@@ -22,7 +22,7 @@ from atelier_desk.storage.table_pages import count_by_reading
 from atelier_desk.storage.writing import commit_log
 from atelier_desk.support.i18n import N_
 
-DIFFERENT = N_("its tables are not those of that format ({names})")
+DIFFERENT = N_("some tables do not match the new format ({names})")
 BACKUP = "before-schema-"
 """Beginning of the names of backups made by upgrades."""
 COPIES = 3

@@ -60,8 +60,8 @@ CREATE TABLE IF NOT EXISTS word (id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQ
 CREATE VIRTUAL TABLE IF NOT EXISTS parts USING fts5(word, content='', columnsize=0, detail=none, tokenize='trigram');
 """
 UNAVAILABLE = N_(
-    "The history cannot be searched: the SQLite of this Python ({version}) has no FTS5. Use a Python whose SQLite "
-    "has it."
+    "The history cannot be searched: this Python uses SQLite {version} without FTS5. Use a Python whose SQLite "
+    "includes it."
 )
 
 

@@ -181,7 +181,7 @@ class HeldFiles:
     def _damaged(self, held: HeldFile) -> ConflictError:
         return ConflictError(
             N_(
-                "{path}: the held file in {folder} has changed: the disk is damaged, or a program wrote to it. "
+                "{path}: the held file in {folder} has changed. The disk is damaged, or a program wrote to the file. "
                 "Nothing was done."
             ),
             code="damaged",
@@ -208,10 +208,7 @@ def _is_folder(handle: int) -> bool:
 def in_the_way(held: HeldFile, path: str = "") -> ConflictError:
     """Return the error for a held file whose place is taken, or that has something in the way at ``path``."""
     return ConflictError(
-        N_(
-            "There is now something else at {path}, so it was not overwritten. Move it elsewhere, then keep the "
-            "held file."
-        ),
+        N_("Something else is now at {path}; it was not overwritten. Move it elsewhere, then keep the held file."),
         code="changed",
         path=path or held.path,
     )

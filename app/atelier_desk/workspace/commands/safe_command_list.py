@@ -82,7 +82,7 @@ ABOUT = {
     "rev": N_("Prints each line reversed"),
     "sed": N_("Prints some lines of files, as in sed -n 1,20p; no other script"),
     "seq": N_("Prints sequences of numbers"),
-    "sort": N_("Prints lines sorted"),
+    "sort": N_("Prints lines in sorted order"),
     "stat": N_("Prints the size, times and permissions of files"),
     "strings": N_("Prints the text found in binary files"),
     "tac": N_("Prints files from the last line to the first"),

@@ -104,7 +104,7 @@ def printf(operands: tuple[str, ...]) -> None:
     The shell's own evaluates array subscripts in ``%n``-like formats and sets variables with ``-v``.
     """
     if not operands or "%n" in operands[0] or "%(" in operands[0]:
-        raise UnknownOptionError(N_("its format is not known to be harmless"), operands[0] if operands else "")
+        raise UnknownOptionError(N_("its output format is not known to be harmless"), operands[0] if operands else "")
 
 
 def jq(operands: tuple[str, ...]) -> None:

@@ -219,7 +219,7 @@ def test_a_call_that_a_rule_denies_is_no_failure(qtbot: QtBot, host: TranscriptH
     result = {"success": False, "error": "Refused by the permission rule", "code": "denied", "rule": "read_file(.env)"}
     call = Call("c1", "read_file", {}, "error", result, error="Refused by the permission rule")
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
-    assert card.state_text() == ("denied by your rule", "")
+    assert card.state_text() == ("denied by a rule", "")
     card.toggle()
     assert "Your rule “read_file(.env)” forbids it." in [each.code for each in card._cards]
 

@@ -106,7 +106,8 @@ class LimitButtons(QWidget):
             "notice-allow-unpriced",
             N_("Allow this month"),
             tip=N_(
-                "Send requests without a known price until the end of the month; they do not count toward the limit"
+                "Until the end of the month, also send requests without a known price; they do not count toward the "
+                "limit"
             ),
             on=lambda: self._resume({"raise_limits": {"unpriced": 1.0}}),
         )

@@ -193,7 +193,7 @@ class ToolCard(QFrame):
         if (ended := command_end(call)) is not None:
             return ended
         if failure_text.denied_by(call.result):
-            return _("denied by your rule"), ""  # the user's decision is no failure
+            return _("denied by a rule"), ""  # the user's decision is no failure
         if call.status == "error" and failure_text.stopped(call.result):
             return _("stopped"), ""
         words: dict[str, tuple[str, PillKind]] = {

@@ -41,7 +41,7 @@ CALL_WORDS = {
     "error": N_("failed"),
     "skipped": N_("skipped"),
     "rejected": N_("rejected"),
-    "denied": N_("denied by your rule"),
+    "denied": N_("denied by a rule"),
     "cancelled": N_("stopped"),
 }
 """Status of a tool call in words, as for agents."""

@@ -48,7 +48,9 @@ def shortcut_text(state: KeyState, keys: str) -> str:
             return _(WAYS[state.way], keys=state.shown or keys)
         case "taken":
             return _(
-                "{keys} is used by another program. Choose another shortcut, or free it there and try again.", keys=keys
+                "{keys} is used by another program. Choose another shortcut, or free this one in that program and "
+                "try again.",
+                keys=keys,
             )
         case "refused":
             return text_of(state.reason)

@@ -58,8 +58,8 @@ TIMES = (
         "approvals.timeout_s",
         N_("Approval timeout"),
         lambda: _(
-            "0: agents wait until you decide. {low}–{high}: seconds, counted only while the request for approval "
-            "is visible.",
+            "0: agents wait until you decide. Otherwise {low} to {high} seconds, counted only while the request for "
+            "approval is visible.",
             low=LOW,
             high=HIGH,
         ),
@@ -159,9 +159,8 @@ class ApprovalsPage(RowsPage):
         self.trail.opened.connect(self._show_call)
         self.commands = SafeCommands(self)
         hint = N_(
-            "These run without asking inside your workspace folders: in Ask, read-only commands; in Edit, "
-            "also those that write only the files they name. Other options, folders and commands need "
-            "approval."
+            "Inside your workspace folders, read-only commands run without asking in Ask. In Edit, so do commands "
+            "that write only the files they name. Other commands, options and folders need approval."
         )
         self.section(N_("Safe commands"), self.commands, about=hint)
 
