@@ -40,7 +40,9 @@ _MODES = {
     "read-only": ApprovalMode.PLAN,
     "workspace-write": ApprovalMode.SELECTIVE,
 }
-ASKS_LESS = N_("The mode {name} would ask less often. The agent gets the permissions of a new agent instead.")
+ASKS_LESS = N_(
+    "The mode {name} would ask for your approval less often. The agent gets the permissions of a new agent instead."
+)
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
 
@@ -188,7 +190,7 @@ def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...
     narrowed = [name for name in (*found.words("tools"), *found.words("disallowedTools")) if "(" in name]
     if narrowed:
         notes.add(
-            N_("Text in parentheses is not imported; use permission rules for that: {names}"),
+            N_("Restrictions in parentheses are not imported; use permission rules instead: {names}"),
             names=", ".join(narrowed)[:500],
         )
     return tuple(dict.fromkeys(name for name in wanted if name not in refused))
