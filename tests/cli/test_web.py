@@ -40,7 +40,8 @@ def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: 
     cli("usage", "--limit", "0.001")
     refused = cli("web", "search", "words")
     assert refused.status == 2, refused.err
-    assert "does not allow this request to Brave Search" in refused.err and "$0.005" in refused.err, refused.err
+    assert "does not allow this request to Brave Search" in refused.err
+    assert "$0.005" in refused.err
     french = cli("--lang", "fr", "web", "search", "words")
     assert "La limite de coût mensuelle ne permet pas cette requête à Brave Search" in french.err, french.err
     cli("web", "use", "brave")
