@@ -131,8 +131,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
             N_(
-                "The file names no tools, which means all tools in the other program. Here, the agent gets those of "
-                "the basic, file, command, web and context sections."
+                "The file names no tools; in the other program, this means all tools. Here, the agent gets those "
+                "of the basic, file, command, web and context sections."
             )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
