@@ -13,7 +13,7 @@ def test_a_gallery_agent_is_listed_copied_renamed_and_removed(cli: Cli) -> None:
     reviewer = next(each for each in listed if each["key"] == "reviewer")
     assert (reviewer["name"], reviewer["purpose"]) == (
         "Code reviewer",
-        "Finds bugs and risks in changes, edits nothing",
+        "Finds bugs and risks in changes without editing anything",
     )
     added = cli("agents", "add", "--from", "reviewer", "--json").json
     assert (added["config"]["name"], added["config"]["tools"]) == ("Code reviewer", reviewer["tools"])

@@ -76,6 +76,11 @@ def test_an_imported_file_grants_no_folder(cli: Cli, tmp_path: Path) -> None:
     imported = cli("workflows", "import", "w.json", "--json")
     assert imported.json["workflow"]["workspace"] == []
     assert f"Access to {tmp_path / 'work'} was not granted" in imported.err
+    assert "To grant it: atelier workflows choose ID --workspace DIR" in imported.err
+    granted = cli("workflows", "choose", imported.json["workflow"]["id"], "--workspace", "work")
+    assert granted.status == 0, granted.err
+    rows = {row["id"]: row["workspace"] for row in cli("workflows", "list", "--json").json}
+    assert rows[imported.json["workflow"]["id"]] == [str(tmp_path / "work")]
 
 
 def test_workflows_are_renamed_filed_and_archived(cli: Cli) -> None:
@@ -119,7 +124,7 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     for options, says in (
         (("--output", "a.docx"), "already exists"),
         (("--format", "docx"), "specify a file with --output"),
-        (("--output", "a.pdf"), "in the window only. Use docx, html or md"),
+        (("--output", "a.pdf"), "only in the window. Use docx, html or md"),
         (("--output", "a.exe"), "allowed: docx, html, md"),
         (("--output", "missing/a.md"), "cannot be written"),
     ):
@@ -302,6 +307,12 @@ def test_memory(cli: Cli, tmp_path: Path) -> None:
     assert cli("--lang", "fr", "memory", "reembed", "--status").out.startswith("tous les embeddings sont calculés")
     assert "heron" in cli("memory", "list").out
     assert cli("memory", "import", "-", piped="{}").status == 2
+
+
+def test_the_memory_switch_says_what_is_on(cli: Cli) -> None:
+    workflow = cli("run", "go", "--json", steps=["done"]).events[0]["workflow_id"]
+    assert cli("memory", "switch", workflow).out == "Memory is on.\n"
+    assert cli("memory", "switch", workflow, "off").out == "Memory is off.\n"
 
 
 def test_a_person_extracts_memories_from_a_turn(cli: Cli) -> None:

@@ -39,11 +39,11 @@ def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: 
     assert (priced.status, "$0.005" in priced.out) == (0, True), priced.out
     cli("usage", "--limit", "0.001")
     refused = cli("web", "search", "words")
-    assert (refused.status, "does not allow Brave Search" in refused.err, "$0.005" in refused.err) == (2, True, True), (
-        refused.err
-    )
+    assert refused.status == 2, refused.err
+    assert "does not allow this request to Brave Search" in refused.err
+    assert "$0.005" in refused.err
     french = cli("--lang", "fr", "web", "search", "words")
-    assert "La limite de coût mensuelle ne suffit pas pour Brave Search" in french.err, french.err
+    assert "La limite de coût mensuelle ne permet pas cette requête à Brave Search" in french.err, french.err
     cli("web", "use", "brave")
     unknown = cli("web", "search", "words")
     assert (unknown.status, "price of Brave Search is not known" in unknown.err) == (2, True), unknown.err
@@ -58,7 +58,7 @@ def test_pages_that_need_javascript_get_an_installed_browser_or_none(cli: Cli, t
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     wrong = cli("web", "scripts", "auto", "--browser", str(tmp_path / "none"))
-    assert (wrong.status, "No program can be started" in wrong.err) == (2, True)
+    assert (wrong.status, "No browser can be started" in wrong.err) == (2, True)
     assert cli("web", "scripts", "auto", "--browser", str(program), "--json").json["found_browser"] == str(program)
     cli("web", "use", "off")
     assert cli("web", "show", "--json").json["browser"] == str(program), "another setting keeps it"

@@ -27,7 +27,7 @@ def test_a_proposed_memory_is_approved_at_once_with_one_click(open_app: OpenApp,
     )[0]
     chat = app.window.chat
     assert "1 thing to remember?" in rendered(card)
-    assert "Suggested remembering" in rendered(chat)
+    assert "Proposed a memory" in rendered(chat)
     assert "Remembered" not in rendered(chat)
     assert "remembered" not in rendered(chat).replace("to remember", "")
     app.until(lambda: len(server.requests(GOAL)) == 2, "the agent continues")

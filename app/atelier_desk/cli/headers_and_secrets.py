@@ -79,5 +79,5 @@ def name_and_value(text: str) -> tuple[str, str]:
     """
     name, found, value = text.partition("=")
     if not found or not name.strip():
-        raise UsageError(N_("Write it as NAME=VALUE, not {text}."), text=repr(text[:40]))
+        raise UsageError(N_("Write NAME=VALUE, not {text}."), text=repr(text[:40]))
     return name.strip(), value.strip()

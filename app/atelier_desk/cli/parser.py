@@ -47,7 +47,7 @@ GROUPS = {
     "usage": N_("tokens, cost and time, as recorded by the runs"),
     "quick": N_("open quick ask, for use with a desktop shortcut; starts Atelier if needed"),
     "settings": N_("settings of the program"),
-    "backup": N_("copies of the database with all settings, the reports, your own tools and the attachments"),
+    "backup": N_("copies of the database (with all settings), reports, your own tools and attachments"),
     "doctor": N_("check the installation and suggest fixes"),
     "completion": N_("print a shell completion script"),
 }

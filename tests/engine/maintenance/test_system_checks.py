@@ -54,7 +54,7 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
     ("processes", "proc", "mounts", "signals", "status", "said"),
     [
         (True, True, True, True, "ok", ["see only their own processes"]),
-        (True, False, True, True, "ok", ["by name but cannot reach them"]),
+        (True, False, True, True, "ok", ["the names of other programs but cannot reach those"]),
         (True, True, True, False, "ok", ["Commands that only read could stop your other programs"]),
         (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
         (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "are restored after a command has run"]),

@@ -13,7 +13,7 @@ def register(add: AddCommands) -> None:
     group = add.group("approvals")
     listing = group.command("list", _("list the calls that are waiting for approval, oldest first"), needs=DATABASE)
     add_id(listing, "--workflow", "workflow", help=_("only this workflow"))
-    flag(listing, "--all", _("with --workflow: also list calls that have been decided"))
+    flag(listing, "--all", _("with --workflow: also list calls that already have a decision"))
     show = group.command("show", _("show a call with all its arguments, and the decision on it"), needs=DATABASE)
     add_id(show, "id", "approval")
     approve = group.command("approve", _("approve a call, or several waiting calls of one run"))

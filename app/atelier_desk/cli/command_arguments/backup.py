@@ -43,5 +43,7 @@ def register(add: AddCommands) -> None:
         "grants", metavar="ID", nargs="*", default=[], help=_("ids from the first column of `atelier backup held`")
     )
     flag(which, "--all", _("all pending entries"))
-    compact = group.command("compact", _("rewrite the database to remove permanently deleted data from the disk"))
+    compact = group.command(
+        "compact", _("rewrite the database so that permanently deleted data is also erased from the disk")
+    )
     compact.set_defaults(offline=True)

@@ -18,7 +18,7 @@ def register(add: AddCommands) -> None:
         "change", nargs="*", help=_("ids of changes (can be abbreviated); without ids, all current changes")
     )
     undo.add_argument("change", nargs="*", help=_("ids of changes (can be abbreviated), or one of the options below"))
-    held = group.command("held", _("list the held files: files with protected names that programs created"))
+    held = group.command("held", _("list the held files: those that programs created under a protected name"))
     accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, accept, discard):

@@ -14,11 +14,11 @@ def register(add: AddCommands) -> None:
     group.command("list", _("list the services that are set up"), needs=DATABASE)
     sees = group.command("describe", _("choose the model that describes images"))
     sees.add_argument("model", metavar="PROVIDER/MODEL")
-    images = group.command("images", _("choose the endpoint that generates images"))
+    images = group.command("images", _("choose the service that generates images"))
     images.add_argument(
         "address",
         metavar="U",
-        help=_("the address of an OpenAI-compatible images endpoint, such as https://api.openai.com/v1"),
+        help=_("the address of an OpenAI-compatible image endpoint, such as https://api.openai.com/v1"),
     )
     images.add_argument("model", help=_("the model to use, such as gpt-image-1"))
     models = group.command("models", _("choose the service that generates 3D models"))
@@ -29,7 +29,7 @@ def register(add: AddCommands) -> None:
         each.add_argument("--api-key-env", metavar="VAR", default="", help=variable)
         price = _("price per item in US dollars; with a monthly limit, nothing is generated without a known price")
         each.add_argument("--price", metavar="USD", type=number(float, least=0), help=price)
-    test = group.command("test", _("check a service's key; free of charge"), needs=DATABASE)
+    test = group.command("test", _("check a service's key, free of charge"), needs=DATABASE)
     test.add_argument("what", choices=("images", "models"))
     remove = group.command("remove", _("disable a service and remove its key"))
     remove.add_argument("what", choices=("describe", "images", "models"))

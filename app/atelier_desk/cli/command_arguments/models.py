@@ -17,7 +17,7 @@ def register(add: AddCommands) -> None:
         needs=DATABASE,
     )
     use = group.command(
-        "use", _("use a model for the default agent, for agents with the same model, and for new workflows")
+        "use", _("set the model of the default agent, of agents that had the same model, and of new workflows")
     )
     use.add_argument("provider")
     use.add_argument("model")

@@ -23,7 +23,7 @@ def register(add: AddCommands) -> None:
     )
     _ways(created)
     ingest = group.command("ingest", _("index a folder, or update its index; Ctrl-C pauses"))
-    ingest.add_argument("path", help=_("a folder or file; a folder outside all projects becomes a new one"))
+    ingest.add_argument("path", help=_("a folder or file; a folder that is in no project becomes a new project"))
     ingest.add_argument("--name", metavar="NAME", help=_("name of the new project"))
     flag(ingest, "--force", _("re-index unchanged files too; if the folder no longer has any files, empty its index"))
     _ways(ingest)

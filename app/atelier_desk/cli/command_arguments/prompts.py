@@ -24,7 +24,8 @@ def register(add: AddCommands) -> None:
     for command in (added, edit):
         command.add_argument("--description", metavar="TEXT", help=_("a one-line description"))
     imported = group.command(
-        "import", _("import prompts from files: Markdown, also from Claude Code, Copilot and Codex; recipes from goose")
+        "import",
+        _("import prompts from Markdown files (including those of Claude Code, Copilot and Codex) or goose recipes"),
     )
     imported.add_argument(
         "files", metavar="FILE", nargs="+", help=_("Markdown or YAML; - reads standard input as Markdown")

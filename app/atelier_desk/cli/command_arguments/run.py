@@ -20,9 +20,9 @@ def register(add: AddCommands) -> None:
         "and workflow_complete report it."
     )
     form = _(
-        "With --schema, the event workflow_complete of --json has the parsed object under answer. If the "
-        "answer still does not match after a second try, it is kept unchanged: answer is then missing, and "
-        "standard error or the event misfit says why."
+        "With --schema, the event workflow_complete of --json has the parsed object in the field answer. "
+        "If the reply still does not match after a second try, it is kept unchanged: the field is then "
+        "missing, and standard error or the event misfit says why."
     )
     parser = add.command("run", epilog=f"{ends} {form}")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -36,7 +36,7 @@ def register(add: AddCommands) -> None:
         "--prompt",
         metavar="NAME",
         dest="own_prompt",
-        help=_("one of your own prompts instead of PROMPT: atelier prompts list"),
+        help=_("one of your own prompts instead of PROMPT; see: atelier prompts list"),
     )
     parser.add_argument(
         "--set",

@@ -44,7 +44,10 @@ def register(add: AddCommands) -> None:
         "export", _("export a workflow as Word, HTML, Markdown or JSON, to a file or standard output"), needs=DATABASE
     )
     add_id(export, "id", "workflow")
-    formats = _("default: the extension of --output, else json, which can be imported; pdf only in the window")
+    formats = _(
+        "default: the extension of --output, otherwise json, the only format that can be imported; pdf is "
+        "available only in the window"
+    )
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument(
         "--output", metavar="FILE", default="", help=_("a new file to write to, instead of standard output")
@@ -53,7 +56,7 @@ def register(add: AddCommands) -> None:
         "import", _("import an exported workflow, or chats exported by ChatGPT, Claude, Open WebUI or LibreChat")
     )
     imported.add_argument(
-        "file", help=_("JSON, or for chats the downloaded ZIP; - reads a workflow from standard input")
+        "file", help=_("a JSON file or, for chats, the downloaded ZIP; - reads a workflow from standard input")
     )
     flag(imported, "--dry-run", _("list the chats in the file and show which are new, without importing anything"))
     imported.add_argument(

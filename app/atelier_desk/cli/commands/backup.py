@@ -48,10 +48,10 @@ async def restore(atelier: None, arguments: Namespace, out: Output) -> Result:
     async with shares_noted(out, _("Checking the backup…")) as progress:
         info = await restore_backup(path, arguments.data_root, progress, from_elsewhere=arguments.from_elsewhere)
     elsewhere = _(
-        "The backup is from another installation. Its permission rules, tools, MCP servers, folders and service "
-        "addresses are disabled until you confirm them, and its unfinished runs were stopped. To review them, run: "
-        "atelier permissions list; atelier tools own list; atelier mcp list; atelier backup held. To trust a folder: "
-        "atelier files trust DIR"
+        "The backup is from another installation. Its unfinished runs were stopped. Its permission rules, "
+        "tools, MCP servers, folders and service addresses are disabled until you confirm them. To review "
+        "them, run: atelier permissions list; atelier tools own list; atelier mcp list; atelier backup "
+        "held. To trust a folder: atelier files trust DIR"
     )
     return _described(
         info,

@@ -172,7 +172,7 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
-    part = N_("{path} is in a folder marked as a whole; see: atelier files marked")
+    part = N_("{path} stays marked, because its whole folder is; see: atelier files marked")
     return Result(
         {"read": gone, "marked": left},
         (_("Marked as read: {path}", path=path) for path in gone),

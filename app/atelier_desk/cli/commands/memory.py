@@ -148,7 +148,7 @@ async def switch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.state:
         await atelier.memories.set_on(arguments.workflow, arguments.state == "on")
     on = await atelier.memories.is_on(arguments.workflow)
-    return Result({"on": on}, _("turned on") if on else _("turned off"))
+    return Result({"on": on}, _("Memory is on.") if on else _("Memory is off."))
 
 
 async def delete(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

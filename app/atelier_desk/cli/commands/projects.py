@@ -199,7 +199,7 @@ async def forget(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     done = Result({"project": project.name, "files": count}, ngettext("{n} file removed", "{n} files removed", count))
     status = report(out, done)
     if project.root and not is_address(path):
-        out.note(_("Indexing again adds existing files back; a line in .gitignore excludes them."))
+        out.note(_("Files that still exist are indexed again next time; to exclude them, list them in .gitignore."))
     return status
 
 

@@ -168,8 +168,8 @@ async def _import_workflow(atelier: Atelier, arguments: Namespace, out: Output) 
     for folder in imported.workspace:
         out.note(
             _(
-                "Access to {folder} was not granted: an imported file cannot grant access. To grant it, run with "
-                "--workspace.",
+                "Access to {folder} was not granted: an imported file cannot grant access. To grant it: atelier "
+                "workflows choose ID --workspace DIR",
                 folder=folder,
             ),
             "warn",

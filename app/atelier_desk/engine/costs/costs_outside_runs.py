@@ -122,8 +122,8 @@ class OutsideCosts:
             raise LimitError(
                 N_(
                     "The price of {name} is not known, so the monthly cost limit cannot be enforced: nothing was sent. "
-                    "Enter its price where it is set up in the settings, or allow requests without a known price for "
-                    "this month in Settings → Usage."
+                    "Enter this price in the settings, or allow requests without a known price for this month in "
+                    "Settings → Usage."
                 ),
                 code="month",
                 name=name,
@@ -132,7 +132,7 @@ class OutsideCosts:
             needed, left = cost_bound(reached.needed, up=True), cost_bound(reached.left, up=False)
             raise LimitError(
                 N_(
-                    "The monthly cost limit does not allow {name}: the request may cost up to {cost}, and only "
+                    "The monthly cost limit does not allow this request to {name}: it may cost up to {cost}, and only "
                     "{left} is left."
                 ),
                 code="month",

@@ -40,7 +40,9 @@ _MODES = {
     "read-only": ApprovalMode.PLAN,
     "workspace-write": ApprovalMode.SELECTIVE,
 }
-ASKS_LESS = N_("The mode {name} would ask less often. The agent gets the permissions of a new agent instead.")
+ASKS_LESS = N_(
+    "The mode {name} would ask for your approval less often. The agent gets the permissions of a new agent instead."
+)
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
 
@@ -129,8 +131,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
             N_(
-                "The file names no tools, which means all tools in the other program. Here, the agent gets those of "
-                "the basic, file, command, web and context sections."
+                "The file names no tools; in the other program, this means all tools. Here, the agent gets those "
+                "of the basic, file, command, web and context sections."
             )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
@@ -188,7 +190,7 @@ def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...
     narrowed = [name for name in (*found.words("tools"), *found.words("disallowedTools")) if "(" in name]
     if narrowed:
         notes.add(
-            N_("Text in parentheses is not imported; use permission rules for that: {names}"),
+            N_("Restrictions in parentheses are not imported; use permission rules instead: {names}"),
             names=", ".join(narrowed)[:500],
         )
     return tuple(dict.fromkeys(name for name in wanted if name not in refused))

@@ -69,8 +69,8 @@ def _runtime_dir() -> Path:
             return folder
     raise StorageError(
         N_(
-            "The data folder's path is too long for a local socket, and no private folder for a shorter one was "
-            "found. Set XDG_RUNTIME_DIR."
+            "The data folder's path is too long for a local socket, and no private folder with a shorter path "
+            "was found. Set XDG_RUNTIME_DIR."
         ),
         code="socket_path",
     )

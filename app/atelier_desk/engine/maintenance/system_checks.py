@@ -112,9 +112,9 @@ def command_sandbox() -> Check:
     title = _("Sandbox")
     if sandbox_selection.available():
         message = _(
-            "Agents' commands are confined by {means}: those that run without asking only read, those you allow "
-            "write only in the workflow's folders, and none has network access unless you allow it; network "
-            "access is then unrestricted.",
+            "Agents' commands are confined by {means}. Those that run without asking can only read. Those you "
+            "allow can write only in the workflow's folders. Network access needs your approval and is then "
+            "unrestricted.",
             means=sandbox_selection.means(),
         )
         message_text = " ".join([message, *_namespaces()])
@@ -130,8 +130,8 @@ def command_sandbox() -> Check:
         title=title,
         status="warn",
         message=_(
-            "Not sandboxed: this system has neither Landlock nor a working sandbox-exec, so commands of agents run "
-            "with your rights."
+            "Not sandboxed: this system has neither Landlock nor a working sandbox-exec, so agents' commands "
+            "run with your rights."
         ),
         fix=_("Allow only commands that you would run yourself."),
     )
@@ -144,17 +144,18 @@ def _namespaces() -> list[str]:
     if not sandbox_selection.has_processes():
         found = [
             _(
-                "This system cannot give commands their own process namespace: they see other programs by name, and "
-                "System V shared memory is refused, so fakeroot and PostgreSQL do not run in the sandbox."
+                "On this system, commands have no process namespace of their own: they see the names of other "
+                "programs and cannot use System V shared memory, so fakeroot and PostgreSQL do not run in the "
+                "sandbox."
             )
         ]
     elif sandbox_selection.has_proc():
-        found = [_("Commands you allow see only their own processes, all of which end with them.")]
+        found = [_("Commands you allow see only their own processes. When a command ends, all its processes end too.")]
     else:
         found = [
             _(
-                "Commands you allow see other programs by name but cannot reach them, and all of their "
-                "processes end with them."
+                "Commands you allow see the names of other programs but cannot reach those programs. When a "
+                "command ends, all its processes end too."
             )
         ]
     if sandbox_selection.has_processes() and not sandbox_selection.holds_signals():

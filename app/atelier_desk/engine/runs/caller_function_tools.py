@@ -126,8 +126,8 @@ class GivenTools:
         elif known.spec != tool.definition():
             raise ConflictError(
                 N_(
-                    "Another run uses a tool {name} with other parameters or another description. Give one of them "
-                    "another name."
+                    "Another run uses a tool {name} with other parameters or another description. Give one of the two "
+                    "tools another name."
                 ),
                 name=tool.name,
             )

@@ -213,7 +213,7 @@ READY = (
     ReadyAgent(
         "reviewer",
         N_("Code reviewer"),
-        N_("Finds bugs and risks in changes, edits nothing"),
+        N_("Finds bugs and risks in changes without editing anything"),
         N_(
             "You review code and change nothing. Look at the changes first, then at the code they touch and what "
             "calls it. Look for wrong behaviour, missing cases, errors that are swallowed, security holes, "

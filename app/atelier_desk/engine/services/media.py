@@ -59,12 +59,7 @@ class MediaService:
         if settings.images and not settings.images_model:
             raise UsageError(N_("The image endpoint needs a model name, such as gpt-image-1."))
         if settings.images_model and not settings.images:
-            raise UsageError(
-                N_(
-                    "The model that generates images needs the address of its endpoint, such as "
-                    "https://api.openai.com/v1."
-                )
-            )
+            raise UsageError(N_("The image endpoint needs an address, such as https://api.openai.com/v1."))
         await self._check_vision_model(settings.sees)
         persistent = True
         for service, key in (keys or {}).items():

@@ -69,10 +69,10 @@ class WebService:
         if key and not engine.keyed:
             raise UsageError(N_("{service} needs no key."), service=engine.title)
         if settings.search == "searxng" and not settings.address:
-            raise UsageError(N_("A SearXNG server needs its address, such as https://search.example.org."))
+            raise UsageError(N_("Enter the address of the SearXNG server, such as https://search.example.org."))
         if settings.browser and await in_tool_thread(find, settings.browser) is None:
             raise UsageError(
-                N_("No program can be started at {path}. Leave the field empty to detect one."),
+                N_("No browser can be started at {path}. Leave the field empty to detect one."),
                 path=settings.browser,
             )
         persistent = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 PREVIEW = 100
 """Characters of content in a compact list."""
-SUGGESTED = N_("Suggested remembering: {content}")
+SUGGESTED = N_("Proposed a memory: {content}")
 _SCOPING = frozenset({"activate_workflow", "activate_general"})
 
 

@@ -237,7 +237,7 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
         raise ContextOverflowError(
             N_(
                 "The pinned messages alone do not fit into the model's context window of {window} tokens. Unpin "
-                "some, or choose a larger model."
+                "some, or choose a model with a larger context window."
             ),
             window=window,
         )
@@ -250,7 +250,7 @@ def _shorten(entries: tuple[ContextEntry, ...], over: float, factor: float, toke
         raise ContextOverflowError(
             N_(
                 "The workflow's newest messages do not fit into the model's context window of {window} tokens. "
-                "Choose a larger model."
+                "Choose a model with a larger context window."
             ),
             window=window,
         )

@@ -82,11 +82,7 @@ def _reason(argument: str, tool: Tool) -> CallText | None:
     if "paths" in tool.subjects.values():
         return CallText(text=N_("files have no host")) if about_hosts else _of_path(argument)
     plain = type(tool).describe is Tool.describe and not tool.subjects
-    return (
-        CallText(text=N_("calls to this tool have nothing that parentheses could match: leave them out"))
-        if plain
-        else None
-    )
+    return CallText(text=N_("a rule for this tool cannot have parentheses: leave them out")) if plain else None
 
 
 def _of_command(argument: str) -> CallText | None:
