@@ -142,7 +142,7 @@ def explain(tool: str, result: Any, error: str) -> str:
         from babel.numbers import format_decimal
 
         shown = format_decimal(seconds, locale=language())
-        return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
+        return _("“{tool}” took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
     if stopped_by_user(result):
         # The model's text continues with instructions.
         return _("Stopped by you.")

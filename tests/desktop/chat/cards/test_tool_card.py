@@ -231,7 +231,7 @@ def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host:
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     assert card.state_text() == (i18n._("timed out"), "err")
     card.toggle()
-    assert "slow a dépassé 60\u00a0s et a été arrêté." in [each.code for each in card._cards]
+    assert "«\u00a0slow\u00a0» a dépassé 60\u00a0s et a été arrêté." in [each.code for each in card._cards]
 
 
 @pytest.mark.parametrize(("tool", "shown"), [("mcp__asks__odd_one", "odd_one"), ("NoSuchTool", "NoSuchTool")])
