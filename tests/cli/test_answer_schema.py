@@ -36,7 +36,7 @@ def test_with_quiet_only_the_object_is_printed(cli: Cli, schema: str) -> None:
 def test_an_answer_that_never_matches_is_reported(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, "-q", steps=["Three.", "Three!"])
     assert (result.status, result.out) == (0, "Three!\n")
-    assert "The answer does not match its schema. It was kept as is. Problem: It is not JSON" in result.err
+    assert "The answer does not match its schema. The answer was kept as is. Problem: It is not JSON" in result.err
     shown = cli("run", "count", "--schema", schema, "--json", steps=["Three.", "Three!"])
     assert "answer" not in shown.of("workflow_complete")[0]
     assert [event["details"]["problem"][:14] for event in shown.of("misfit")] == ["It is not JSON"]

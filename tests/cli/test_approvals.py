@@ -288,7 +288,7 @@ def test_calls_to_be_decided_one_by_one_are_excluded_from_all(cli: Cli, tmp_path
     asked = {each["call_id"]: each["validation_id"] for each in result.of("validation_required")}
     assert set(asked) == {"w1", "w2", "d", "g"}, result.err
     assert {each["call_id"] for each in result.of("validation_response")} == {"w1", "w2"}
-    assert "It goes to the trash and can be restored for 30 days." in result.err
+    assert "The item goes to the trash and can be restored for 30 days." in result.err
     assert (result.status, (tmp_path / "ws" / "old.txt").exists()) == (5, True)
     assert not (tmp_path / "ws" / ".git").exists()
 

@@ -71,7 +71,7 @@ def test_a_timed_out_call_is_reported_in_french(cli: Cli, folder: Path) -> None:
     call = [ToolCall(id="c1", name="shout", arguments={"text": "hey"})]
     shown = cli("--lang", "fr", "run", "Go", "--tools", "shout", steps=[call, "Trop long."])
     assert shown.status == 0
-    assert "shout a dépassé 0,5\u00a0s et a été arrêté." in shown.err
+    assert "«\u00a0shout\u00a0» a dépassé 0,5\u00a0s et a été arrêté." in shown.err
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_a_rejection_tells_the_agent_why(open_app: OpenApp, server: ModelServer)
     app.press(reason, Qt.Key.Key_Return)
     app.until_reply("Then I check myself.")
     app.wait_done()
-    assert "You rejected it: Too dear for one sum" in rendered(app.window.chat)
+    assert "You rejected this call: Too dear for one sum" in rendered(app.window.chat)
     assert "Too dear for one sum" in newest_message(server.requests(GOAL)[1])
     assert waiting(app) == 0
 

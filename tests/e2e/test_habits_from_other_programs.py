@@ -128,7 +128,7 @@ def test_a_high_risk_card_explains_undo_and_reason_and_has_no_accented_button(
     app.press(reason, Qt.Key.Key_Return)
     app.until_reply("I leave it.")
     app.wait_done()
-    assert "You rejected it: It is still needed" in rendered(app.window.chat)
+    assert "You rejected this call: It is still needed" in rendered(app.window.chat)
     assert "It is still needed" in newest_message(server.requests(GOAL)[1])
     assert (folder / "old" / "letter.txt").exists()
 

@@ -34,7 +34,7 @@ REASONS = {
     "repository": N_("Settings of the git repository"),
     "outside": N_("Outside the workspace folders"),
     "installs": N_("Installs a package"),
-    "altered": N_("Tool changed by its server since its approval"),
+    "altered": N_("Tool changed by its server since you approved it"),
     "denied": N_("May access something a rule denies"),
     "unconfined": N_("Outside the sandbox or with network access"),
 }

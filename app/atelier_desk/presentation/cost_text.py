@@ -42,7 +42,11 @@ def month_text(month: MonthUsage) -> str:
         else ""
     )
     unpriced = month.limit and month.unpriced
-    allowed = _("Requests without a known price are allowed this month and do not count.") if unpriced else ""
+    allowed = (
+        _("Requests without a known price are allowed this month and do not count towards the limit.")
+        if unpriced
+        else ""
+    )
     return "\n".join(filter(None, (text, estimated, allowed)))
 
 

@@ -75,7 +75,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NOT_STARTED: N_("The command could not be started."),
     FailureCode.NOT_UNIQUE: N_("The text to replace occurs more than once in the file."),
     FailureCode.OWN_NETWORK: N_(
-        "The address is on this computer or its network. A rule that names its port can allow it."
+        "The address is on this computer or the local network. A rule that includes the port can allow it."
     ),
     FailureCode.OTHER_DISK: N_("The two locations are on different disks."),
     FailureCode.OUTSIDE: N_("This is outside the workspace folders."),
@@ -142,12 +142,12 @@ def explain(tool: str, result: Any, error: str) -> str:
         from babel.numbers import format_decimal
 
         shown = format_decimal(seconds, locale=language())
-        return _("{tool} took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
+        return _("“{tool}” took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
     if stopped_by_user(result):
         # The model's text continues with instructions.
         return _("Stopped by you.")
     if rule := denied_by(result):
-        return _("Your rule “{rule}” forbids it.", rule=rule)
+        return _("Your rule “{rule}” forbids this call.", rule=rule)
     if not isinstance(result, dict) or language() == "en":
         return error
     return _command(result) or _of(str(result.get("code", ""))) or error

@@ -94,7 +94,7 @@ def leftover_name(leftover: Leftover) -> str:
         case "unnamed":
             return _("Deleted files without a record ({id})", id=leftover.key.rpartition("/")[2])
         case "contents":
-            return _("File contents that unreadable records may need")
+            return _("File contents possibly needed by unreadable records")
         case "cut_off":
             return _("Interrupted change ({path})", path=leftover.key)
         case _:

@@ -31,9 +31,7 @@ class Profile:
 
 
 PROFILES = (
-    Profile(
-        ApprovalMode.PLAN, "plan", N_("Plan"), N_("Reads only; anything that would change something is refused."), "eye"
-    ),
+    Profile(ApprovalMode.PLAN, "plan", N_("Plan"), N_("Only reads; every change is refused."), "eye"),
     Profile(
         ApprovalMode.SELECTIVE,
         "ask",

@@ -51,14 +51,20 @@ UNFINISHED = {
         N_("The reply was cut off"),
         N_("The reply reached its length limit or the model's context limit."),
     ),
-    FinishReason.CONTENT_FILTER: (N_("The reply was filtered"), N_("The server's content filter withheld or cut it.")),
+    FinishReason.CONTENT_FILTER: (
+        N_("The reply was filtered"),
+        N_("The server's content filter withheld or cut the reply."),
+    ),
     FinishReason.EMPTY: (N_("The reply is empty"), N_("The model returned neither text nor a tool call.")),
     FinishReason.REPETITION: (
         N_("The model repeated itself"),
-        N_("It kept writing the same passage and was stopped. You can turn off this check in Settings → General."),
+        N_(
+            "The model kept writing the same passage and was stopped. You can turn off this check in "
+            "Settings → General."
+        ),
     ),
 }
-ONLY_THOUGHT = (N_("The model thought but did not answer"), N_("It returned its thinking but no answer."))
+ONLY_THOUGHT = (N_("The model thought but did not answer"), N_("The model returned its thinking but no answer."))
 CUT_IN_THOUGHT = (
     N_("The reply was cut off"),
     N_("The model was still thinking when it reached the reply length limit."),
@@ -141,7 +147,7 @@ def narrowed_text(details: Mapping[str, Any]) -> str:
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
     parts += [_("instructions and skills of {path}", path=path) for path in details.get("untrusted") or ()]
     if details.get("stricter"):
-        parts.append(_("what the stricter permission level asks about"))
+        parts.append(_("calls that the stricter permission level asks about"))
     return _("No longer allowed from here on: {what}", what=", ".join(parts))
 
 
@@ -150,7 +156,9 @@ def schema_mismatch_text(problem: str) -> tuple[str, str]:
 
     ``problem`` is the validator's.
     """
-    return _("The answer does not match its schema"), _("It was kept as is. Problem: {problem}", problem=problem)
+    return _("The answer does not match its schema"), _(
+        "The answer was kept as is. Problem: {problem}", problem=problem
+    )
 
 
 SERVER_PROBLEMS = {

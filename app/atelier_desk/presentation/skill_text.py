@@ -19,7 +19,7 @@ STATES = {
     "hidden": N_("hidden"),
     "broken": N_("broken"),
 }
-ADVISORY = N_("It asks for the tools {tools}. This grants nothing: permissions are checked for every call.")
+ADVISORY = N_("The skill asks for the tools {tools}. This grants nothing: permissions are checked for every call.")
 
 
 def state(row: ListedSkill) -> str:

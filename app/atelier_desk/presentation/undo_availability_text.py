@@ -25,10 +25,10 @@ def undo_text(asked: ApprovalRequest) -> str:
     days = days if isinstance(days, int) and days > 0 else 0
     if asked.details.get("undo") == "trash":
         if not days:
-            return _("It goes to the trash and can be restored.")
+            return _("The item goes to the trash and can be restored.")
         return ngettext(
-            "It goes to the trash and can be restored for {n} day.",
-            "It goes to the trash and can be restored for {n} days.",
+            "The item goes to the trash and can be restored for {n} day.",
+            "The item goes to the trash and can be restored for {n} days.",
             days,
         )
     if not days:

@@ -22,7 +22,7 @@ from tests.support.fake_bridge import DelayedResult, settle
 
 REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))
-TRASHED = "It goes to the trash and can be restored for 30 days."
+TRASHED = "The item goes to the trash and can be restored for 30 days."
 RUNS = "Usually, only changes to files in the workspace can be undone."
 SERVER = "What the server does cannot be undone here."
 
@@ -105,7 +105,7 @@ async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBo
     t.find("approval-reject").click()
     await settle()
     assert t.engine.calls("approvals.reject") == [(("v2",), {"note": "Use the other file."})]
-    assert t.find("approval-decision").text() == "You rejected it: Use the other file."
+    assert t.find("approval-decision").text() == "You rejected this call: Use the other file."
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ async def test_a_section_can_be_always_allowed(scene: MakeScene) -> None:
     entry = next(
         action for action in s.card.buttons.scope_menu().actions() if action.objectName() == "approval-scope-section"
     )
-    assert entry.text() == "Always, everywhere: all of “Basics”"
+    assert entry.text() == "Always, everywhere: all tools in “Basics”"
     entry.trigger()
     await settle()
     assert s.engine.calls("approvals.approve")[0][1]["rules"] == ("section:core_ops",)

@@ -98,7 +98,7 @@ async def test_approving_the_settings_of_a_repository_shows_its_duration(scene: 
     )
     await settle()
     assert s.find("approval-approve").text() == s.find("approval-approve").accessibleName() == "Allow these settings"
-    assert "until they change" in s.find("approval-approve").toolTip()
+    assert "until these settings change" in s.find("approval-approve").toolTip()
     assert s.find("approval-run").text() == "Allow these settings in this run only"
     assert s.find("approval-scope").isHidden()
     assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")

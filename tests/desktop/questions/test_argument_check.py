@@ -20,7 +20,7 @@ from atelier_desk.tools.registry.default_registry import create_default_tool_reg
         ('{"a" 1}', "Line 1, column 6: a colon is missing."),
         ('{"a": 1,}', "Line 1, column 9: a name in double quotes is missing."),
         ('{"a": "x}', "Line 1, column 7: this string has no closing quote."),
-        ('{"a": "\n"}', "Line 1, column 8: a line break or tab inside a string must be written \\n or \\t."),
+        ('{"a": "\n"}', "Line 1, column 8: a line break or tab inside a string must be written as \\n or \\t."),
         ('{"a": 1} 2', "Line 1, column 10: unexpected text after the end."),
         ("[1]", "The arguments must be an object: names and values between braces."),
         ('{"a": 1, "a": 2}', "The name a appears twice."),

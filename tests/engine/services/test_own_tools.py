@@ -196,9 +196,9 @@ async def test_a_timed_out_call_is_recorded_as_failed_and_reported_in_both_langu
         assert end["result"]["code"] == "timeout"
         (row,) = await atelier.repos.executions.recent(events[0].workflow_id)
         assert row.status == "timeout"
-        assert explain("hang", end["result"], end["error"]) == "hang took longer than 0.5 s and was stopped."
+        assert explain("hang", end["result"], end["error"]) == "“hang” took longer than 0.5 s and was stopped."
         set_language("fr")
-        assert explain("hang", row.result, row.error) == "hang a dépassé 0,5\u00a0s et a été arrêté."
+        assert explain("hang", row.result, row.error) == "«\u00a0hang\u00a0» a dépassé 0,5\u00a0s et a été arrêté."
 
 
 async def test_eight_hanging_tools_block_nothing(open_atelier: Opener, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ GROUPS = {
     "message": N_("Message"),
     "run": N_("Agent"),
     "view": N_("View"),
-    "program": N_("Program"),
+    "program": N_("Application"),
     "help": N_("Help"),
 }
 

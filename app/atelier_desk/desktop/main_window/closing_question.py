@@ -70,7 +70,7 @@ class ClosingQuestion(QObject):
         box.setWindowTitle("Atelier")
         count = len(working)
         box.setText(ngettext("{n} workflow is still running", "{n} workflows are still running", count))
-        saved = _("Everything up to this point is saved in any case.")
+        saved = _("Whatever you choose, everything up to this point is saved.")
         box.setInformativeText(f"{named(list(working.values()))}\n\n{saved}")
         runs = window.bridge.engine.runs
         choices: list[tuple[str, str, QMessageBox.ButtonRole, str, Callable[[], object]]] = [

@@ -112,7 +112,7 @@ class ReportsPane(Pane):
             label("", "error", self, wrap=True),
             "report-damaged",
             N_(
-                "This file was changed by another program or is damaged. Keep it as is, write it again, or restore a "
+                "This file was changed by another program or is damaged. Keep it as is, rewrite it, or restore a "
                 "backup."
             ),
         )

@@ -35,7 +35,9 @@ class CreateDialog(FormDialog):
         self.browse = control(QPushButton(line), "project-browse", N_("Choose…"), on=self._browse)
         fill(QHBoxLayout(line), (self.folder, 1), self.browse, margins=(0, 0, 0, 0), spacing=8)
         caption = self.add_field(
-            _("Folder"), line, _("Read-only. Files listed in .gitignore and files that look like secrets are skipped.")
+            _("Folder"),
+            line,
+            _("Read-only. Files listed in .gitignore and files that may contain secrets are skipped."),
         )
         caption.setBuddy(self.folder)
         self.folder.setAccessibleName(_("Folder"))

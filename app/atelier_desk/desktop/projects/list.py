@@ -82,7 +82,7 @@ class ProjectList(QListWidget):
             if project.ingested_at is not None
             else _("Not indexed yet")
         )
-        return known if project.loaded else _("{facts} · not searched", facts=known)
+        return known if project.loaded else _("{facts} · not searched by agents", facts=known)
 
     def _state_icon(self, project: Project) -> tuple[str, Role]:
         state = self.states.get(project.id)

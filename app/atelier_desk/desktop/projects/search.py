@@ -54,7 +54,7 @@ class SearchPage(QWidget):
         self.field = control(
             SearchField(self),
             "project-search-field",
-            hint=N_("Search by name or purpose"),
+            hint=N_("Search by name or by meaning"),
             name=N_("Search in projects"),
         )
         self.field.setClearButtonEnabled(True)

@@ -73,8 +73,8 @@ class ProjectsWindow(QWidget):
             "folder-search",
             N_("Add a project for agents to search"),
             N_(
-                "Its code and documents are indexed and kept up to date, so agents can find a function by name or by "
-                "what it does, and see what calls it, without reading whole files."
+                "Atelier indexes its code and documents and keeps the index up to date. Agents can then find "
+                "a function by name or by what it does, and see what calls it, without reading whole files."
             ),
             N_("New project"),
             parent=self,

@@ -195,7 +195,7 @@ def is_lasting(request: ApprovalRequest) -> bool:
 def yes(request: ApprovalRequest, changed: bool) -> tuple[str, str]:
     """The approve button's text and tool tip; ``changed``: the arguments were edited."""
     if is_lasting(request):
-        return _("Allow these settings"), _("Allow this call, and git with these settings until they change (A)")
+        return _("Allow these settings"), _("Allow this call, and further git calls until these settings change (A)")
     return _("Allow as edited") if changed else _("Allow once"), _("Allow this call (A)")
 
 
@@ -217,7 +217,7 @@ def choices(request: ApprovalRequest) -> list[ApprovalChoice]:
         found.append(ApprovalChoice("always", where(narrow), ApprovalScope.ALWAYS, request.always))
     found.append(ApprovalChoice("tool", where(name), ApprovalScope.ALWAYS, (request.tool,)))
     if request.section and not request.server:
-        text = _("all of “{section}”", section=section_name(request.section))
+        text = _("all tools in “{section}”", section=section_name(request.section))
         found.append(ApprovalChoice("section", where(text), ApprovalScope.ALWAYS, (f"section:{request.section}",)))
     if request.server:
         text = _("the server “{server}”", server=request.server)
@@ -291,7 +291,7 @@ def rejection(decided_by: str, note: str) -> str:
         return _("Rejected: no decision was made in time.")
     if note == NOBODY_TO_ASK:
         return _("Rejected: nobody was available to ask.")
-    return _("You rejected it: {reason}", reason=note) if note else _("You rejected it.")
+    return _("You rejected this call: {reason}", reason=note) if note else _("You rejected this call.")
 
 
 def time_left(seconds: float, then: OnTimeout) -> tuple[str, str]:

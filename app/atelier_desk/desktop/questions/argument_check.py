@@ -19,7 +19,7 @@ _SYNTAX = {
     "Illegal trailing comma before end of object": N_("there is an extra comma"),
     "Illegal trailing comma before end of array": N_("there is an extra comma"),
     "Unterminated string starting at": N_("this string has no closing quote"),
-    "Invalid control character at": N_("a line break or tab inside a string must be written \\n or \\t"),
+    "Invalid control character at": N_("a line break or tab inside a string must be written as \\n or \\t"),
     "Invalid \\escape": N_("a backslash inside a string must be doubled"),
     "Invalid \\uXXXX escape": N_("\\u needs four hexadecimal digits"),
     "Extra data": N_("unexpected text after the end"),

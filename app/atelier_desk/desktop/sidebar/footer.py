@@ -28,7 +28,7 @@ STATES: dict[Connection, str] = {
 TIPS: dict[Connection, str] = {
     "moved": N_("The data folder was moved or replaced: nothing is being saved."),
     "no-key": N_(
-        "The chosen model needs an API key: none is set, or the provider refused it. Enter one in Settings → Providers."
+        "No API key is set for the chosen model, or the provider refused it. Enter one in Settings → Providers."
     ),
 }
 

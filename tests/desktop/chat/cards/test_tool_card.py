@@ -191,8 +191,8 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
 @pytest.mark.parametrize(
     ("by", "note", "expected"),
     [
-        ("user", "Not this file", "You rejected it: Not this file"),
-        ("user", "", "You rejected it."),
+        ("user", "Not this file", "You rejected this call: Not this file"),
+        ("user", "", "You rejected this call."),
         (
             "timeout",
             "Nobody decided within 30 seconds, so the call was refused.",
@@ -221,7 +221,7 @@ def test_a_call_that_a_rule_denies_is_no_failure(qtbot: QtBot, host: TranscriptH
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     assert card.state_text() == ("denied by a rule", "")
     card.toggle()
-    assert "Your rule “read_file(.env)” forbids it." in [each.code for each in card._cards]
+    assert "Your rule “read_file(.env)” forbids this call." in [each.code for each in card._cards]
 
 
 def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -231,7 +231,7 @@ def test_a_timed_out_call_is_explained_in_the_users_language(qtbot: QtBot, host:
     card = show(qtbot, Entry("a", "assistant", run_id="r", calls=[call]), host).findChild(ToolCard, "tool-card")
     assert card.state_text() == (i18n._("timed out"), "err")
     card.toggle()
-    assert "slow a dépassé 60\u00a0s et a été arrêté." in [each.code for each in card._cards]
+    assert "«\u00a0slow\u00a0» a dépassé 60\u00a0s et a été arrêté." in [each.code for each in card._cards]
 
 
 @pytest.mark.parametrize(("tool", "shown"), [("mcp__asks__odd_one", "odd_one"), ("NoSuchTool", "NoSuchTool")])

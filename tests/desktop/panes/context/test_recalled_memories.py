@@ -50,7 +50,7 @@ def asked() -> Any:
 def test_each_memory_is_shown_with_its_search() -> None:
     found = given(asked())
     assert [(each.id, each.asked) for each in found] == [("m1", "which port"), ("m2", "")]
-    assert found[0].why == "searched for “which port” · score 0.61 · relevance 0.60 · words 0.50 · meaning 0.40"
+    assert found[0].why == "search: “which port” · score 0.61 · relevance 0.60 · words 0.50 · meaning 0.40"
     assert found[1].why == "read by the agent"
     assert given(REQUEST) == []
 

@@ -70,11 +70,11 @@ def test_each_attachment_shows_what_the_model_received() -> None:
     seen = ChatMessage(role=Role.USER, content="Look", images=(ImagePart(media_type="image/png", sha256="b" * 64),))
     assert request_text.item_facts(sent).endswith("3 attachments")
     assert request_text.item_text(sent, seen).splitlines()[:3] == [
-        "[notes.txt, as text, in full: 4 characters]",
-        "[log, as an excerpt: 500 of 2,000 characters]",
-        "[dot.png, as an image, 40 × 30 pixels]",
+        "[notes.txt, full text: 4 characters]",
+        "[log, excerpt: 500 of 2,000 characters]",
+        "[dot.png, image, 40 × 30 pixels]",
     ]
-    assert "[dot.png, only its name: this model cannot see images]" in request_text.item_text(
+    assert "[dot.png, name only: this model cannot see images]" in request_text.item_text(
         sent, ChatMessage(role=Role.USER, content="Look")
     )
 

@@ -314,7 +314,7 @@ class ContextPane(SeenPane):
             "memories": _("Memories {count}", count=counts["memories"]),
             "tools": _("Tools {count}", count=counts["tools"]),
             "left-out": _("Left out {count}", count=counts["left-out"]),
-            "wire": _("As sent {count}", count=counts["wire"]),
+            "wire": _("Raw text {count}", count=counts["wire"]),
         }
         for name, tab in self._tabs.items():
             tab.setText(titles[name])

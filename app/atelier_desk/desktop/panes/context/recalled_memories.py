@@ -41,9 +41,7 @@ class GivenMemory:
     def why(self) -> str:
         """The reason in one line."""
         found = [f"{_(name)} {number(value, 2)}" for name, value in self.parts]
-        return " · ".join(
-            [_("searched for “{words}”", words=self.asked) if self.asked else _("read by the agent"), *found]
-        )
+        return " · ".join([_("search: “{words}”", words=self.asked) if self.asked else _("read by the agent"), *found])
 
 
 def given(request: SentRequest) -> list[GivenMemory]:

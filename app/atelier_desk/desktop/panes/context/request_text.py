@@ -101,19 +101,19 @@ def attached_text(attached: tuple[Attachment, ...], message: ChatMessage) -> str
     lines = []
     for each in attached:
         if each.picture and message.images:
-            given = _("as an image, {width} × {height} pixels", width=number(each.width), height=number(each.height))
+            given = _("image, {width} × {height} pixels", width=number(each.width), height=number(each.height))
         elif each.picture:
-            given = _("only its name: this model cannot see images")
+            given = _("name only: this model cannot see images")
         elif each.cut:
             given = _(
-                "as an excerpt: {given} of {count} characters",
+                "excerpt: {given} of {count} characters",
                 given=number(len(each.text)),
                 count=number(each.characters),
             )
         else:
             given = ngettext(
-                "as text, in full: {count} character",
-                "as text, in full: {count} characters",
+                "full text: {count} character",
+                "full text: {count} characters",
                 each.characters,
                 count=number(each.characters),
             )

@@ -67,9 +67,9 @@ class MarkedFiles(QWidget):
         self._heading.setText(
             ngettext(
                 "{n} file was written by an agent that had read from untrusted sources. Until you mark it as "
-                "read, an agent that reads it asks before it sends data out or writes outside the workspace.",
+                "read, agents that read it ask before sending data out or writing outside the workspace.",
                 "{n} files were written by agents that had read from untrusted sources. Until you mark them "
-                "as read, an agent that reads one asks before it sends data out or writes outside the "
+                "as read, agents that read one of them ask before sending data out or writing outside the "
                 "workspace.",
                 count,
             )

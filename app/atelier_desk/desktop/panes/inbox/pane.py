@@ -169,7 +169,7 @@ class InboxPane(Pane):
         if self._presenter.dialog is not None:
             self.empty.set_texts(
                 N_("Nothing else is waiting for you"),
-                N_("The open question is shown over its workflow; choose “Later” to move it here."),
+                N_("The current question is open in its workflow. Choose “Later” there to move it here."),
             )
         else:
             self.empty.set_texts(*NOTHING)

@@ -75,7 +75,7 @@ class QuestionCard(Card):
         self.setObjectName(f"inbox-{question.id}")
         self.setAccessibleName(visible(question.spec.question))
         asked = question.spec.question[:80]
-        self._who = _Who(self, self._agent, lambda: _("later") if self._aside else _("question"))
+        self._who = _Who(self, self._agent, lambda: _("postponed") if self._aside else _("question"))
         self._lineage = control(
             label("", "small", self, wrap=True),
             f"inbox-lineage-{question.id}",

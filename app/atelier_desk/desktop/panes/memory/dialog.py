@@ -33,7 +33,7 @@ def provenance(memory: Memory) -> str:
     """Author and date of a memory, and how often it was found."""
     by = {
         "user": _("Written by you, {time}"),
-        "import": _("Imported, {time}"),
+        "import": _("Imported {time}"),
     }.get(memory.source, _("Written by {agent}, {time}"))
     lines = [by.format(agent=memory.agent_source or _("an agent"), time=date_time(memory.created_at))]
     if memory.updated_at > memory.created_at:
