@@ -485,6 +485,7 @@ class Atelier(LazyParts):
             registry=self.registry,
             gateway=DirectCallGateway(gateway),
             clock=self.clock,
+            in_force=self.in_force,
             default_agent=self._default_agent,
             folder_instructions=self.files.instructions,
             skills=self.skills,
@@ -498,10 +499,7 @@ class Atelier(LazyParts):
         self.runs = RunManager(self.environment, self._resolve_agent)
         self.runs.remembering.search = self.memory_search
         follow = self.in_force.subscribe
-        follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
-        follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
         follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
-        follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
         follow(lambda *_: self.runs.rights_withdrawal.apply(), "approvals", "folder_trust", at_once=False)
         follow(self._follow_embedder, "embedder", at_once=False)
 

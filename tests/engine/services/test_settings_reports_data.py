@@ -29,14 +29,14 @@ async def test_settings_take_effect_and_are_stored(open_atelier: Opener) -> None
         )
         assert i18n.language() == "fr"
         assert atelier.runs.live.slots.limit == 5
-        assert atelier.environment.inactivity_s == 40
+        assert atelier.in_force.applied.inactivity_s == 40
         names = ("language", "font_scale", "workflows_running", "inactivity_s")
         assert heard == [("settings", name) for name in names]
         assert await atelier.settings.update(font_scale=150) == await atelier.settings.get()
         assert len(heard) == 4
     async with open_atelier() as atelier:
         assert (await atelier.settings.get()).font_scale == 150
-        assert atelier.environment.inactivity_s == 40
+        assert atelier.in_force.applied.inactivity_s == 40
         assert i18n.language() == "fr"
 
 

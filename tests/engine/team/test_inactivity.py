@@ -182,10 +182,8 @@ async def test_waiting_for_a_slot_is_not_inactivity(open_atelier: Opener) -> Non
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[ask_user()], "blue it is"], Busy=stuck)
 
     async def one_slot(atelier: Atelier) -> None:
-        await atelier.settings.update(workflows_running=1)
-        atelier.runs.live.slots.limit = 1
         # The busy team's own silence does not matter here.
-        atelier.environment.inactivity_s = 10 * TIMEOUT
+        await atelier.settings.update(workflows_running=1, inactivity_s=10 * TIMEOUT)
 
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
         await one_slot(atelier)

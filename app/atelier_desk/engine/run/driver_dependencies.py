@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
-from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.skill import Invocation, SkillFacts
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.stream.payloads import Payload
@@ -77,6 +77,7 @@ class RunEnvironment:
     """Everything a run accesses.
 
     Attributes:
+        in_force: the settings, which may change during runs.
         default_agent: returns a workflow's default agent, by id.
         folder_instructions: returns the trusted ones of the granted folders, and their instructions without denied
             files.
@@ -88,9 +89,6 @@ class RunEnvironment:
         month: the monthly cost limit.
         sent: paid requests until they are settled.
         calibrations: by model, the ratio of the server's token counts to estimates.
-        inactivity_s: seconds of inactivity after which a model's reply, or a sub-agent, is ended; may change during
-            runs.
-        stop_repetition: whether a looping model is stopped; may change during runs.
         frames: prompt frames already in the database.
         fault: called around every tool, like the journal's around every commit; the chaos tests kill the process there.
     """
@@ -101,6 +99,7 @@ class RunEnvironment:
     registry: ToolRegistry
     gateway: ModelGateway
     clock: Clock
+    in_force: SettingSubscribers
     default_agent: Callable[[str], Awaitable[AgentConfig]]
     folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
@@ -112,8 +111,6 @@ class RunEnvironment:
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
     marks: TaintMarks | None = None
-    inactivity_s: float = limits.INACTIVITY_S
-    stop_repetition: bool = True
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))

@@ -394,7 +394,7 @@ class ModelCall:
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
-        repetition = Repetition() if self._env.stop_repetition else None
+        repetition = Repetition() if self._env.in_force.applied.stop_repetition else None
         await self._send(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
@@ -446,7 +446,7 @@ class ModelCall:
         """
         if self._handle.current.parent_run_id is not None:
             return deltas
-        return watched(deltas, self._env.clock, self._env.inactivity_s)
+        return watched(deltas, self._env.clock, self._env.in_force.applied.inactivity_s)
 
     async def _save_partial(self, state: RunState, usage: Usage) -> None:
         self._saved_at = self._env.clock.monotonic()
