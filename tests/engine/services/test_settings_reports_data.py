@@ -80,6 +80,7 @@ async def test_one_setting_is_set_by_its_key_even_nested(open_atelier: Opener) -
         ("nothing", 1, "nothing"),
         ("nothing.at.all", 1, "at.all"),
         ("fsync.deeper", 1, "deeper"),
+        ("self", 1, "self"),
     ],
 )
 async def test_an_unknown_key_or_value_changes_nothing(
@@ -253,5 +254,8 @@ async def test_settings_are_read_once_and_again_after_each_change(
         assert not reads
         await atelier.settings.update(audit_days=7)
         assert (await atelier.settings.get()).audit_days == 7
+        reads.clear()
+        await atelier.settings.set("audit_days", 8)
+        assert len(reads) == 1
         (rule,) = await atelier.permissions.add(PermissionRule(text="read_file", action=Action.ALLOW))
         assert rule in (await atelier.settings.get()).approvals.rules
