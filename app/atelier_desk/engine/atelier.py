@@ -458,7 +458,6 @@ class Atelier(LazyParts):
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.gateways.direct_tool_call import DirectCallGateway
         from atelier_desk.engine.gateways.model_gateway import FactoryGateway
         from atelier_desk.engine.gateways.provider_gateway import ProviderGateway
         from atelier_desk.engine.journal.journal import no_fault
@@ -483,7 +482,7 @@ class Atelier(LazyParts):
             journal=self.journal,
             bus=self.bus,
             registry=self.registry,
-            gateway=DirectCallGateway(gateway),
+            gateway=gateway,
             clock=self.clock,
             in_force=self.in_force,
             default_agent=self._default_agent,

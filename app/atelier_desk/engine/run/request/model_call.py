@@ -46,6 +46,7 @@ from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.gateways.direct_tool_call import direct_model
 from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -175,6 +176,8 @@ class ModelCall:
 
     async def _open(self, state: RunState) -> OpenModel:
         """Return the agent's model; if its server refused tools, in the dialect that needs none."""
+        if state.agent.provider == DIRECT_CALL:
+            return direct_model(state.agent.model)
         agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
         return await self._env.gateway.open(agent, state.language)
 
