@@ -16,14 +16,11 @@ from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.skill import Invocation, SkillFacts
-from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.engine.costs.in_flight_requests import SentRequests
 from atelier_desk.engine.costs.month_budget import MonthBudget
 from atelier_desk.engine.gateways.model_gateway import ModelGateway
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault
-from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.token_and_cost_estimates import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry.registry import ToolRegistry
@@ -119,26 +116,3 @@ class RunEnvironment:
         self.month = budget or MonthBudget(self.clock, self.bus)
         self.sent = SentRequests(self.month, self.repos.used, self.clock)
         self.journal.on_paid = self.month.committed
-
-    def publish(self, state: RunState, said: Payload) -> None:
-        """Publish a transient stream event.
-
-        Tokens, progress. Its envelope is not validated, because there is one per token.
-        """
-        self.bus.publish(
-            StreamEvent.model_construct(
-                v=1,
-                seq=self.journal.last_stream_seq(state.workflow_id),
-                time=self.clock.now(),
-                workflow_id=state.workflow_id,
-                run_id=state.run_id,
-                parent_run_id=state.parent_run_id,
-                correlation_id=state.correlation_id,
-                agent_id=state.agent_id,
-                agent_name=state.agent.name,
-                depth=state.depth,
-                durable=False,
-                chunk_type=said.chunk,
-                data=said.json_fields(),
-            )
-        )

@@ -411,13 +411,13 @@ class ModelCall:
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
                     self.content += delta.content
-                    self._env.publish(state, Token(content=delta.content, message_id=self.message_id))
+                    self._env.journal.publish(state, Token(content=delta.content, message_id=self.message_id))
                 elif isinstance(delta, ReasoningDelta):
                     if delta.all_before:
                         self.reasoning, self.content = self.reasoning + self.content, ""
                     self.reasoning += delta.content
                     thought = Reasoning(content=delta.content, message_id=self.message_id, all_before=delta.all_before)
-                    self._env.publish(state, thought)
+                    self._env.journal.publish(state, thought)
                 elif isinstance(delta, ToolCallDelta):
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
