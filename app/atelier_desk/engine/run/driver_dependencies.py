@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.mcp import ServerProblem
@@ -75,7 +75,7 @@ class RunEnvironment:
 
     Attributes:
         in_force: the settings, which may change during runs.
-        default_agent: returns a workflow's default agent, by id.
+        default_agent: returns the agent of new workflows.
         folder_instructions: returns the trusted ones of the granted folders, and their instructions without denied
             files.
         server_problems: returns problems of MCP servers by name, in the current language.
@@ -97,7 +97,7 @@ class RunEnvironment:
     gateway: ModelGateway
     clock: Clock
     in_force: SettingSubscribers
-    default_agent: Callable[[str], Awaitable[AgentConfig]]
+    default_agent: Callable[[], Awaitable[Agent]]
     folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
