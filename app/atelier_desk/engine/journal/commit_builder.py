@@ -135,13 +135,13 @@ def stream_events(event: RunEvent, said: Sequence[Payload], state: RunState | No
             time=event.time,
             workflow_id=event.workflow_id,
             run_id=event.run_id,
-            **said_by(state, payload),
+            **envelope(state, payload),
         )
         for index, payload in enumerate(said)
     ]
 
 
-def said_by(state: RunState | None, said: Payload) -> dict[str, Any]:
+def envelope(state: RunState | None, said: Payload) -> dict[str, Any]:
     """Return the fields of a stream event that say what it reports, and of which run's agent; None for no run."""
     fields = {"chunk_type": said.chunk, "data": said.json_fields()}
     if state is None:

@@ -46,7 +46,7 @@ from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.domain.workflow_branches import branch_of
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.journal.branch_tasks import tasks_of
-from atelier_desk.engine.journal.commit_builder import Batch, BatchHead, said_by, stream_events
+from atelier_desk.engine.journal.commit_builder import Batch, BatchHead, envelope, stream_events
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.projection.event_projection import project, project_task
@@ -455,7 +455,7 @@ class Journal:
                 workflow_id=state.workflow_id,
                 run_id=state.run_id,
                 durable=False,
-                **said_by(state, said),
+                **envelope(state, said),
             )
         )
 
