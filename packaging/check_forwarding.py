@@ -17,7 +17,6 @@ from typing import NamedTuple
 
 PACKAGE = Path(__file__).resolve().parent.parent / "app" / "atelier_desk"
 ALLOWED = {
-    "engine/gateways/direct_tool_call.py:DirectCallGateway.learned": "a wrapper of another gateway",
     "engine/services/mcp.py:McpService.sign_in": "the counterpart of sign_out, which does more",
     "engine/services/own_tools.py:OwnToolService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service is closed by a method of this name",

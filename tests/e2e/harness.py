@@ -313,8 +313,9 @@ class AppDriver:
     def engine(self, function: Callable[[Atelier], T]) -> T: ...
     def engine(self, function: Callable[[Atelier], Any]) -> Any:
         """Run a function on the engine's thread and return its result, for checking stored data."""
-        thread, opened = self.bridge._thread, self.bridge.opened
+        thread = self.bridge.engine_thread
         assert thread is not None
+        opened = thread.engine
         assert opened is not None
 
         async def run() -> Any:

@@ -268,8 +268,7 @@ class Program(QObject):
             self._switch_language(code)
 
     def _save_first_paint(self, *_look: object) -> None:
-        if (settings := self.window.settings.applied) is not None:
-            self._write_first_paint(settings)
+        self._write_first_paint(self.window.settings.applied)
 
     def _on_failed(self, error: BaseException) -> None:
         if not self._closing:

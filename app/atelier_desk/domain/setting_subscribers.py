@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 class SettingSubscribers:
     """Calls subscribers with their values when one of them changes, and only these."""
 
+    applied: Settings
+    """The last published settings; unset before the first ones."""
+
     def __init__(self) -> None:
-        self.applied: Settings | None = None
-        """The last published settings."""
         self._subscribers: list[tuple[Callable[..., object], tuple[str, ...]]] = []
 
     def subscribe(self, apply: Callable[..., object], *keys: str, at_once: bool = True) -> None:
@@ -24,7 +25,7 @@ class SettingSubscribers:
         Called immediately if they are known; not with ``at_once`` False. Awaitable results are awaited.
         """
         self._subscribers.append((apply, keys))
-        if at_once and self.applied is not None:
+        if at_once and hasattr(self, "applied"):
             apply(*_values(self.applied, keys))
 
     async def publish(self, settings: Settings) -> None:
@@ -33,7 +34,7 @@ class SettingSubscribers:
         A failing subscriber does not prevent the others: a stricter rule takes effect whatever else fails. The first
         exception is raised at the end.
         """
-        before, self.applied = self.applied, settings
+        before, self.applied = getattr(self, "applied", None), settings
         failed: Exception | None = None
         for apply, keys in tuple(self._subscribers):
             values = _values(settings, keys)

@@ -17,20 +17,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.clock import Clock, SystemClock
-from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
+from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.importing import imported_data_restrictions
 from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.runs.effective_agent import responder
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES, service_class
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
@@ -48,13 +49,12 @@ if TYPE_CHECKING:
     from atelier_desk.domain.model_messages import ImagePart
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.domain.workflow import Workflow
     from atelier_desk.engine.gateways.model_gateway import ModelFactory, ModelGateway
     from atelier_desk.engine.journal.journal import FaultPoint, Journal
     from atelier_desk.engine.maintenance.system_checks import Check
     from atelier_desk.engine.run.driver_dependencies import RunEnvironment
     from atelier_desk.engine.runs.caller_function_tools import GivenTool
-    from atelier_desk.engine.runs.manager import Responder, RunManager
+    from atelier_desk.engine.runs.manager import RunManager
     from atelier_desk.engine.runs.one_prompt import Answer
     from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
     from atelier_desk.knowledge.memory_search import MemorySearch
@@ -262,7 +262,7 @@ class Atelier(LazyParts):
     ) -> tuple[AgentConfig, str]:
         """Return who answers, with these additional tools."""
         if config is None:
-            who = await self._resolve_agent(await self.repos.workflows.get(workflow_id), agent_id)
+            who = await responder(self.environment, await self.repos.workflows.get(workflow_id), agent_id)
             config, agent_id = who.agent, who.agent_id
         names = self.given_tools.give(workflow_id, tools)
         return config.model_copy(update={"tools": tuple(dict.fromkeys((*config.tools, *names)))}), agent_id
@@ -458,7 +458,6 @@ class Atelier(LazyParts):
             log.warning("no embedder, full text alone: %s", error)
 
     def _make_runs(self, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.gateways.direct_tool_call import DirectCallGateway
         from atelier_desk.engine.gateways.model_gateway import FactoryGateway
         from atelier_desk.engine.gateways.provider_gateway import ProviderGateway
         from atelier_desk.engine.journal.journal import no_fault
@@ -483,9 +482,10 @@ class Atelier(LazyParts):
             journal=self.journal,
             bus=self.bus,
             registry=self.registry,
-            gateway=DirectCallGateway(gateway),
+            gateway=gateway,
             clock=self.clock,
-            default_agent=self._default_agent,
+            in_force=self.in_force,
+            default_agent=self.agents.default,
             folder_instructions=self.files.instructions,
             skills=self.skills,
             server_problems=self.mcp.problems.of,
@@ -495,13 +495,10 @@ class Atelier(LazyParts):
             budget=self.month_budget,
             fault=fault or no_fault,
         )
-        self.runs = RunManager(self.environment, self._resolve_agent)
+        self.runs = RunManager(self.environment)
         self.runs.remembering.search = self.memory_search
         follow = self.in_force.subscribe
-        follow(partial(setattr, self.environment, "inactivity_s"), "inactivity_s")
-        follow(partial(setattr, self.environment, "stop_repetition"), "stop_repetition")
         follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
-        follow(partial(setattr, self.runs.titles, "wanted"), "name_by_model")
         follow(lambda *_: self.runs.rights_withdrawal.apply(), "approvals", "folder_trust", at_once=False)
         follow(self._follow_embedder, "embedder", at_once=False)
 
@@ -509,22 +506,6 @@ class Atelier(LazyParts):
         """Make the vectors of memories and projects with the new embedder, in the background."""
         self.memories.start_reembed()
         await self.projects.follow_embedder()
-
-    async def _resolve_agent(self, workflow: Workflow, agent_id: str) -> Responder:
-        from atelier_desk.engine.runs.effective_agent import chosen
-        from atelier_desk.engine.runs.manager import Responder
-
-        agent = await self.agents.get(agent_id) if agent_id else None
-        if agent is None and workflow.agent_id:
-            with suppress(NotFoundError):
-                agent = await self.agents.get(workflow.agent_id)
-        agent = agent or await self.agents.default()
-        # A different agent for one turn brings its own model.
-        own = not workflow.agent_id or agent.id == workflow.agent_id
-        return Responder(chosen(workflow.choices if own else workflow.choices.without_model(), agent.config), agent.id)
-
-    async def _default_agent(self, workflow_id: str) -> AgentConfig:
-        return (await self._resolve_agent(await self.repos.workflows.get(workflow_id), "")).agent
 
     async def _close(self) -> None:
         """Close everything that was opened, newest first, each part even if another one fails."""

@@ -16,6 +16,8 @@ from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.search import FoundMark
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
+from atelier_desk.domain.errors import UsageError
+from atelier_desk.domain.settings import Settings
 from tests.support.fake_bridge import DelayedResult, settle
 
 PAGES = {
@@ -291,6 +293,20 @@ async def test_the_general_page_stores_at_once(window: SettingsWindow, find: Fin
     silence.setValue(900)
     await settle()
     assert atelier.stored.inactivity_s == 900
+
+
+async def test_a_row_shows_what_was_stored_without_reading_it_again(
+    window: SettingsWindow, find: Find, atelier: Any
+) -> None:
+    number, reads = find("workflows-running"), len(atelier.calls("settings.get"))
+    atelier.set("settings", "set", Settings(workflows_running=9))
+    number.setValue(7)
+    await settle()
+    assert (number.value(), len(atelier.calls("settings.get"))) == (9, reads)
+    atelier.set("settings", "set", UsageError("no"))
+    number.setValue(7)
+    await settle()
+    assert number.value() == atelier.stored.workflows_running == 3, "a refused change is not shown as stored"
 
 
 async def test_a_chosen_language_is_stored(window: SettingsWindow, find: Find, atelier: Any) -> None:

@@ -444,7 +444,7 @@ async def test_a_request_holds_its_cost_as_long_as_it_takes(open_atelier: Opener
     model, clock = Model(), ManualClock(START)
     model.gate.clear()
     async with opened(open_atelier, model, clock, monthly_cost_limit=1.2) as atelier:
-        atelier.environment.inactivity_s = 1e9
+        atelier.in_force.applied = atelier.in_force.applied.model_copy(update={"inactivity_s": 1e9})
         first = await ask(atelier)
         while not model.asked:
             await asyncio.sleep(0)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ReplyDone, Role
+from atelier_desk.domain.question import SampledText, Sampling
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.gateways.direct_tool_call import DirectCallModel, direct_agent, direct_message
+from atelier_desk.engine.run.mcp_server_requests import sample
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 
@@ -57,3 +59,17 @@ async def test_other_agents_keep_their_models_and_a_call_survives_a_restart(open
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
         events = [event async for event in atelier.run("hi")]
         assert events[-1].data["status"] == "completed"
+
+
+async def test_a_direct_call_has_no_model_for_requests_of_a_server_or_a_title(open_atelier: Opener) -> None:
+    message = direct_message("CalculatorTool", {"operation": "eval", "expression": "1"})
+    async with open_atelier(model_factory=None) as atelier:
+        workflow = await atelier.workflows.create("x")
+        run_id = await atelier.runs.send(workflow.id, message, agent=direct_agent("CalculatorTool"))
+        assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED
+        live = await atelier.runs.live.load(run_id)
+        asked = Sampling(messages=(SampledText(role="user", text=message),), max_tokens=20)
+        with pytest.raises(NotFoundError):
+            await sample(atelier.environment, live.handle, "call_1", "server", asked)
+        with pytest.raises(NotFoundError):
+            await atelier.runs.titles.suggest(workflow.id)

@@ -38,7 +38,8 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import ChatReply, ToolCall, Usage
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.stream.event import ChunkType, StreamEvent
+from atelier_desk.domain.stream.payloads import Token
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.domain.workflow import RunMode, RunStatus
@@ -259,6 +260,13 @@ async def test_the_last_number_of_a_workflow_is_that_of_its_last_event(open_atel
         handle = await begun(atelier)
         shown = [event async for event in atelier.runs.replay(handle.workflow_id)]
         assert atelier.journal.last_stream_seq(handle.workflow_id) == len(shown) > 0
+        heard: list[StreamEvent] = []
+        atelier.bus.subscribe(heard.append)
+        atelier.journal.publish(handle.current, Token(content="a", message_id="m"))
+        [token] = heard
+        assert (token.seq, token.durable, token.data["content"]) == (len(shown), False, "a")
+        assert token == StreamEvent.model_validate(token.model_dump()), "as if it had been validated"
+        assert (token.run_id, token.agent_name) == (handle.run_id, shown[-1].agent_name)
         atelier.journal.forget(handle.workflow_id)
         assert atelier.journal.last_stream_seq(handle.workflow_id) == 0
 

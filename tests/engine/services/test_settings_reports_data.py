@@ -29,14 +29,14 @@ async def test_settings_take_effect_and_are_stored(open_atelier: Opener) -> None
         )
         assert i18n.language() == "fr"
         assert atelier.runs.live.slots.limit == 5
-        assert atelier.environment.inactivity_s == 40
+        assert atelier.in_force.applied.inactivity_s == 40
         names = ("language", "font_scale", "workflows_running", "inactivity_s")
         assert heard == [("settings", name) for name in names]
         assert await atelier.settings.update(font_scale=150) == await atelier.settings.get()
         assert len(heard) == 4
     async with open_atelier() as atelier:
         assert (await atelier.settings.get()).font_scale == 150
-        assert atelier.environment.inactivity_s == 40
+        assert atelier.in_force.applied.inactivity_s == 40
         assert i18n.language() == "fr"
 
 
@@ -80,6 +80,7 @@ async def test_one_setting_is_set_by_its_key_even_nested(open_atelier: Opener) -
         ("nothing", 1, "nothing"),
         ("nothing.at.all", 1, "at.all"),
         ("fsync.deeper", 1, "deeper"),
+        ("self", 1, "self"),
     ],
 )
 async def test_an_unknown_key_or_value_changes_nothing(
@@ -253,5 +254,8 @@ async def test_settings_are_read_once_and_again_after_each_change(
         assert not reads
         await atelier.settings.update(audit_days=7)
         assert (await atelier.settings.get()).audit_days == 7
+        reads.clear()
+        await atelier.settings.set("audit_days", 8)
+        assert len(reads) == 1
         (rule,) = await atelier.permissions.add(PermissionRule(text="read_file", action=Action.ALLOW))
         assert rule in (await atelier.settings.get()).approvals.rules

@@ -84,7 +84,7 @@ async def test_looking_at_it_does_not_keep_it_alive(open_atelier: Opener) -> Non
             # The watch itself, a screen and a script look at it.
             await atelier.runs._watch.check()
             await atelier.teams.tree(workflow_id)
-            atelier.environment.publish(atelier.runs.state_of(run_id).current, SubAgentProgress(sub_agent_id="x"))
+            atelier.journal.publish(atelier.runs.state_of(run_id).current, SubAgentProgress(sub_agent_id="x"))
         async with asyncio.timeout(20):
             assert (await waiting).status is RunStatus.COMPLETED
         assert (await team_rows(atelier, workflow_id))["Helper"].status is RunStatus.ERROR
@@ -182,10 +182,8 @@ async def test_waiting_for_a_slot_is_not_inactivity(open_atelier: Opener) -> Non
     cast = Cast(Lead=[[spawn()], "done"], Helper=[[ask_user()], "blue it is"], Busy=stuck)
 
     async def one_slot(atelier: Atelier) -> None:
-        await atelier.settings.update(workflows_running=1)
-        atelier.runs.live.slots.limit = 1
         # The busy team's own silence does not matter here.
-        atelier.environment.inactivity_s = 10 * TIMEOUT
+        await atelier.settings.update(workflows_running=1, inactivity_s=10 * TIMEOUT)
 
     async with open_atelier(model_factory=cast, clock=clock) as atelier:
         await one_slot(atelier)

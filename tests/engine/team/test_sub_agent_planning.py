@@ -18,6 +18,7 @@ from atelier_desk.domain.approval import ApprovalPolicy
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import RunStarted
 from atelier_desk.domain.team import ChildPlan
+from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import tool_search
@@ -75,9 +76,15 @@ REQUESTS = st.builds(
 )
 
 
-async def anyone(workflow_id: str) -> AgentConfig:
-    """The default agent of a workflow: one that may do everything."""
-    return agent(name="Anyone", tools=NAMES, approval="auto", max_tool_iterations=200, max_tokens=128_000)
+async def anyone() -> Agent:
+    """The default agent: one that may do everything."""
+    config = agent(name="Anyone", tools=NAMES, approval="auto", max_tool_iterations=200, max_tokens=128_000)
+    return Agent(id="any", config=config)
+
+
+async def unnamed(workflow_id: str) -> Workflow:
+    """A workflow without an agent of its own."""
+    return Workflow(id=workflow_id, name="x")
 
 
 class Agents:
@@ -92,9 +99,8 @@ class Agents:
 
 def world(stored: list[Agent]) -> tuple[Any, Any]:
     """The parts of an engine that the broker uses."""
-    env = SimpleNamespace(
-        registry=REGISTRY, repos=SimpleNamespace(agents=Agents(stored)), gateway=None, default_agent=anyone
-    )
+    repos = SimpleNamespace(agents=Agents(stored), workflows=SimpleNamespace(get=unnamed))
+    env = SimpleNamespace(registry=REGISTRY, repos=repos, gateway=None, default_agent=anyone)
     teams = SimpleNamespace(free_slots=lambda root: 15, breakers=AgentBreakers(ManualClock()))
     return env, teams
 

@@ -27,7 +27,9 @@ class Stage:
         }
         self.live = {run_id: SimpleNamespace(handle=SimpleNamespace(state=state)) for run_id, state in states.items()}
         env = SimpleNamespace(
-            bus=self.bus, clock=self.clock, publish=lambda state, told: self.told.append(told.json_fields())
+            bus=self.bus,
+            clock=self.clock,
+            journal=SimpleNamespace(publish=lambda state, told: self.told.append(told.json_fields())),
         )
         self.reporter = ProgressReporter(cast(Any, env), cast(Any, self.live))
 

@@ -9,14 +9,12 @@ The classes of stream events are imported on first use: the window is painted be
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator
-from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
@@ -82,7 +80,7 @@ class Bridge(QObject):
     ) -> None:
         super().__init__(parent)
         self._data_dir, self._opener = data_dir, opener
-        self._thread: EngineThread | None = None
+        self.engine_thread: EngineThread | None = None
         self._queue: deque[StreamEvent | Change] = deque()
         self._joined: deque[StreamEvent | Change] = deque()
         self._pending = False
@@ -99,37 +97,37 @@ class Bridge(QObject):
         self._broken.connect(self.engine_failed)
         self._ended.connect(self.engine_closed)
         self.ready = False
-        self._closing = False
+        self.closing = False
 
     def start_engine(self) -> None:
         """Open the engine on its own thread; ``engine_opened`` or ``engine_failed`` follows."""
         from atelier_desk.desktop.bridge.engine_thread import EngineThread, open_engine
 
-        self._closing = False
-        self._thread = EngineThread(
+        self.closing = False
+        self.engine_thread = EngineThread(
             self._data_dir,
             opened=self._attach,
             failed=self._broken.emit,
             closed=self._ended.emit,
             opener=self._opener or open_engine,
         )
-        self._thread.start()
+        self.engine_thread.start()
 
     def stop_engine(self) -> None:
         """Close the engine; ``engine_closed`` follows."""
         self.ready = False
-        self._closing = True
+        self.closing = True
         self.jobs.cancel()
-        if self._thread is None or not self._thread.is_alive():
+        if self.engine_thread is None or not self.engine_thread.is_alive():
             self._ended.emit()
         else:
-            self._thread.stop()
+            self.engine_thread.stop()
 
     def wait_closed(self, timeout_s: float) -> bool:
         """Block until the engine's thread has ended; only for the very end of the program."""
-        if self._thread is not None:
-            self._thread.join(timeout_s)
-            return not self._thread.is_alive()
+        if self.engine_thread is not None:
+            self.engine_thread.join(timeout_s)
+            return not self.engine_thread.is_alive()
         return True
 
     @property
@@ -149,24 +147,6 @@ class Bridge(QObject):
         """
         return self._remote
 
-    @property
-    def opened(self) -> Atelier | None:
-        """See ``engine_proxy.Engine``: only the classes of its services may be inspected from this thread."""
-        return self._thread.engine if self._thread is not None else None
-
-    async def run(self, service: str, method: str, args: tuple[object, ...], fields: dict[str, object]) -> Any:
-        """Call a coroutine method on the engine's loop and await its result here. Only for ``engine``."""
-        if self._closing:
-            raise asyncio.CancelledError
-        thread, opened = self._thread, self.opened
-        if thread is None or opened is None:
-            raise RuntimeError("the engine is not open")
-        owner = attrgetter(service)(opened) if service else opened
-        # Only created here: it starts on the engine's loop.
-        return await asyncio.wrap_future(
-            asyncio.run_coroutine_threadsafe(getattr(owner, method)(*args, **fields), thread.loop)
-        )
-
     def _report(self, problem: str) -> None:
         with contextlib.suppress(RuntimeError):  # the window was already deleted
             self.failed.emit(problem)
@@ -179,7 +159,7 @@ class Bridge(QObject):
         self._opened.emit()
 
     def _on_opened(self) -> None:
-        if self._closing:
+        if self.closing:
             return
         self.ready = True
         self.engine_opened.emit()

@@ -6,6 +6,7 @@ copied at the call in the window's thread; later changes in a widget do not affe
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from operator import attrgetter
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from atelier_desk.engine.services.service_list import PARTS, Services
 
 if TYPE_CHECKING:
+    from atelier_desk.desktop.bridge.engine_thread import EngineThread
     from atelier_desk.engine.maintenance.system_checks import Check
     from atelier_desk.engine.runs.manager import RunManager
 
@@ -30,12 +32,10 @@ SERVICES = frozenset({"runs", *Services.__annotations__})
 
 
 class Engine(Protocol):
-    """Where calls go: ``opened`` is the engine or None, ``run`` calls one of its methods on the engine's thread."""
+    """Where calls go: the thread of the engine, None before its start, and whether the window is closing."""
 
-    @property
-    def opened(self) -> object | None: ...
-
-    async def run(self, service: str, method: str, args: tuple[object, ...], fields: dict[str, object]) -> Any: ...
+    engine_thread: EngineThread | None
+    closing: bool
 
 
 class Remote:
@@ -57,14 +57,27 @@ class Remote:
         path = f"{self._service}.{name}" if self._service else name
         if path in SERVICES or path in PARTS:
             return Remote(self._engine, path)
-        opened = self._engine.opened
-        if opened is not None:
-            check_callable(type(attrgetter(self._service)(opened) if self._service else opened), name)
+        if (there := self._owner()) is not None:
+            check_callable(type(there), name)
 
         async def call(*args: object, **fields: object) -> Any:
-            return await self._engine.run(self._service, name, args, fields)
+            if self._engine.closing:
+                raise asyncio.CancelledError
+            thread, owner = self._engine.engine_thread, self._owner()
+            if thread is None or owner is None:
+                raise RuntimeError("the engine is not open")
+            # Only created here: it starts on the engine's loop.
+            return await asyncio.wrap_future(
+                asyncio.run_coroutine_threadsafe(getattr(owner, name)(*args, **fields), thread.loop)
+            )
 
         return call
+
+    def _owner(self) -> object | None:
+        """The service, None unless the engine is open; only its class may be inspected from this thread."""
+        thread = self._engine.engine_thread
+        opened = thread.engine if thread is not None else None
+        return attrgetter(self._service)(opened) if opened is not None and self._service else opened
 
 
 def check_callable(owner: type, name: str) -> None:

@@ -74,8 +74,16 @@ class RowsPage(SettingsPage):
         self._filling = False
 
     def store(self, key: str, value: object) -> None:
-        """Change a setting, and show the stored value."""
-        self.call(self.bridge.engine.settings.set(key, value))
+        """Change a setting, and show the stored value; what depends on it follows the announcement."""
+
+        async def job() -> None:
+            try:
+                self.show_settings(await self.bridge.engine.settings.set(key, value))
+            except Exception:
+                await self.load()
+                raise
+
+        self.jobs.start(job())
 
     def _chosen(self, field: Field, value: object) -> None:
         if not self._filling:

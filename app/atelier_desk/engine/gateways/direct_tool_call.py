@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ToolDialect
@@ -24,11 +23,8 @@ from atelier_desk.domain.model_messages import (
     Usage,
 )
 from atelier_desk.domain.provider import ModelInfo
-from atelier_desk.engine.gateways.model_gateway import ModelGateway, OpenModel
+from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    pass
 
 PROVIDER = "direct-call"
 """Reserved name that no configured provider can have in a stored agent."""
@@ -96,25 +92,10 @@ def _call(content: str) -> tuple[str, dict[str, object]] | None:
     return value["tool"], value["arguments"]
 
 
-class DirectCallGateway:
-    """Handles direct calls and delegates all other agents."""
-
-    def __init__(self, inner: ModelGateway) -> None:
-        self.inner = inner
-
-    async def open(self, agent: AgentConfig, language: str) -> OpenModel:
-        if agent.provider != PROVIDER:
-            return await self.inner.open(agent, language)
-        model = DirectCallModel()
-        info = ModelInfo(
-            provider=PROVIDER,
-            name=agent.model,
-            context_window=WINDOW,
-            supports_tools=True,
-            price_input=0,
-            price_output=0,
-        )
-        return OpenModel(model=model, plain=model, info=info, dialect=ToolDialect.NATIVE)
-
-    async def learned(self, agent: AgentConfig, **facts: int | bool) -> None:
-        await self.inner.learned(agent, **facts)
+def direct_model(name: str) -> OpenModel:
+    """Return the opened model of a direct call."""
+    model = DirectCallModel()
+    info = ModelInfo(
+        provider=PROVIDER, name=name, context_window=WINDOW, supports_tools=True, price_input=0, price_output=0
+    )
+    return OpenModel(model=model, plain=model, info=info, dialect=ToolDialect.NATIVE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.events.run import RunEvent
@@ -134,13 +135,22 @@ def stream_events(event: RunEvent, said: Sequence[Payload], state: RunState | No
             time=event.time,
             workflow_id=event.workflow_id,
             run_id=event.run_id,
-            parent_run_id=state.parent_run_id if state else None,
-            correlation_id=state.correlation_id if state else "",
-            agent_id=state.agent_id if state else "",
-            agent_name=state.agent.name if state else "",
-            depth=state.depth if state else 0,
-            chunk_type=payload.chunk,
-            data=payload.json_fields(),
+            **envelope(state, payload),
         )
         for index, payload in enumerate(said)
     ]
+
+
+def envelope(state: RunState | None, said: Payload) -> dict[str, Any]:
+    """Return the fields of a stream event that say what it reports, and of which run's agent; None for no run."""
+    fields = {"chunk_type": said.chunk, "data": said.json_fields()}
+    if state is None:
+        return fields
+    return {
+        **fields,
+        "parent_run_id": state.parent_run_id,
+        "correlation_id": state.correlation_id,
+        "agent_id": state.agent_id,
+        "agent_name": state.agent.name,
+        "depth": state.depth,
+    }

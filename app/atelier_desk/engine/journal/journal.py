@@ -38,13 +38,15 @@ from atelier_desk.domain.events.run import (
     event_id,
 )
 from atelier_desk.domain.model_messages import Usage
+from atelier_desk.domain.stream.event import StreamEvent
+from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, Workflow
 from atelier_desk.domain.workflow_branches import branch_of
 from atelier_desk.engine.costs.usage_totals import usage_of
 from atelier_desk.engine.journal.branch_tasks import tasks_of
-from atelier_desk.engine.journal.commit_builder import Batch, BatchHead, stream_events
+from atelier_desk.engine.journal.commit_builder import Batch, BatchHead, envelope, stream_events
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.run.projection.event_projection import project, project_task
@@ -442,6 +444,22 @@ class Journal:
             if head.tainted is None:
                 head.tainted = taint_sources.merged((), await self._repos.runs.tainted(workflow_id))
             return head.tainted
+
+    def publish(self, state: RunState, said: Payload) -> None:
+        """Publish a stream event that is not stored, such as a token or progress.
+
+        It is not validated, because there is one per token.
+        """
+        self._bus.publish(
+            StreamEvent.model_construct(
+                seq=self.last_stream_seq(state.workflow_id),
+                time=self.clock.now(),
+                workflow_id=state.workflow_id,
+                run_id=state.run_id,
+                durable=False,
+                **envelope(state, said),
+            )
+        )
 
     def last_stream_seq(self, workflow_id: str) -> int:
         """Number of the workflow's last durable stream event, 0 if not loaded."""

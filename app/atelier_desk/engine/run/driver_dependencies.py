@@ -8,22 +8,19 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
 from typing import Protocol
 
-from atelier_desk.domain import limits
-from atelier_desk.domain.agent import AgentConfig
+from atelier_desk.domain.agent import Agent
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.mcp import ServerProblem
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.skill import Invocation, SkillFacts
-from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.domain.stream.payloads import Payload
 from atelier_desk.engine.costs.in_flight_requests import SentRequests
 from atelier_desk.engine.costs.month_budget import MonthBudget
 from atelier_desk.engine.gateways.model_gateway import ModelGateway
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.journal.journal import FaultPoint, Journal, no_fault
-from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.llm.token_and_cost_estimates import Calibration
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.registry.registry import ToolRegistry
@@ -77,7 +74,8 @@ class RunEnvironment:
     """Everything a run accesses.
 
     Attributes:
-        default_agent: returns a workflow's default agent, by id.
+        in_force: the settings, which may change during runs.
+        default_agent: returns the agent of new workflows.
         folder_instructions: returns the trusted ones of the granted folders, and their instructions without denied
             files.
         server_problems: returns problems of MCP servers by name, in the current language.
@@ -88,9 +86,6 @@ class RunEnvironment:
         month: the monthly cost limit.
         sent: paid requests until they are settled.
         calibrations: by model, the ratio of the server's token counts to estimates.
-        inactivity_s: seconds of inactivity after which a model's reply, or a sub-agent, is ended; may change during
-            runs.
-        stop_repetition: whether a looping model is stopped; may change during runs.
         frames: prompt frames already in the database.
         fault: called around every tool, like the journal's around every commit; the chaos tests kill the process there.
     """
@@ -101,7 +96,8 @@ class RunEnvironment:
     registry: ToolRegistry
     gateway: ModelGateway
     clock: Clock
-    default_agent: Callable[[str], Awaitable[AgentConfig]]
+    in_force: SettingSubscribers
+    default_agent: Callable[[], Awaitable[Agent]]
     folder_instructions: Callable[[Sequence[str], Sequence[PermissionRule]], Awaitable[Instructions]] = no_instructions
     skills: Skills = field(default_factory=NoSkills)
     server_problems: Callable[[Sequence[str]], Awaitable[tuple[ServerProblem, ...]]] = no_problems
@@ -112,8 +108,6 @@ class RunEnvironment:
     record_answer: Callable[[str, QuestionStatus], None] = lambda workflow_id, status: None
     own: tuple[str, ...] = ()
     marks: TaintMarks | None = None
-    inactivity_s: float = limits.INACTIVITY_S
-    stop_repetition: bool = True
     frames: set[str] = field(default_factory=set)
     fault: FaultPoint = no_fault
     calibrations: defaultdict[str, Calibration] = field(default_factory=lambda: defaultdict(Calibration))
@@ -122,26 +116,3 @@ class RunEnvironment:
         self.month = budget or MonthBudget(self.clock, self.bus)
         self.sent = SentRequests(self.month, self.repos.used, self.clock)
         self.journal.on_paid = self.month.committed
-
-    def publish(self, state: RunState, said: Payload) -> None:
-        """Publish a transient stream event.
-
-        Tokens, progress. Its envelope is not validated, because there is one per token.
-        """
-        self.bus.publish(
-            StreamEvent.model_construct(
-                v=1,
-                seq=self.journal.last_stream_seq(state.workflow_id),
-                time=self.clock.now(),
-                workflow_id=state.workflow_id,
-                run_id=state.run_id,
-                parent_run_id=state.parent_run_id,
-                correlation_id=state.correlation_id,
-                agent_id=state.agent_id,
-                agent_name=state.agent.name,
-                depth=state.depth,
-                durable=False,
-                chunk_type=said.chunk,
-                data=said.json_fields(),
-            )
-        )

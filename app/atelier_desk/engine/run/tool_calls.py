@@ -417,7 +417,7 @@ class ToolCalls:
 
         def progress(percent: int, text: str) -> None:
             event = ToolProgress(call_id=call_id, progress=max(0, min(100, percent)), content=text)
-            env.publish(self._handle.current, event)
+            env.journal.publish(self._handle.current, event)
 
         return ToolContext(
             workflow_id=state.workflow_id,

@@ -450,7 +450,7 @@ class LiveRuns:
         log.error("run %s stopped: %s", state.run_id, error, exc_info=error)
         code = error.code if isinstance(error, AtelierError) else "internal_error"
         text = error.localized(_) if isinstance(error, AtelierError) else f"{type(error).__name__}: {error}"
-        self._env.publish(state, Failure(code=code, message=redact(text)))
+        self._env.journal.publish(state, Failure(code=code, message=redact(text)))
 
 
 async def _as_it_is(_live: LiveRun) -> None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from asyncio import FIRST_COMPLETED, sleep, wait
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Sequence
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
@@ -27,7 +26,7 @@ from atelier_desk.engine.run.reducer.state import used_folders, without_called_s
 from atelier_desk.engine.run.tainted_file_reads import read_at_start
 from atelier_desk.engine.runs.answering import Answering
 from atelier_desk.engine.runs.attachments import Attaching
-from atelier_desk.engine.runs.effective_agent import other_agent
+from atelier_desk.engine.runs.effective_agent import Responder, other_agent, responder
 from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.engine.runs.memory_extraction import MemoryExtraction
 from atelier_desk.engine.runs.message_validation import IMAGE_BYTES, MOST_IMAGES, calling, check_message
@@ -49,20 +48,9 @@ from atelier_desk.support.i18n import N_, language
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.workspace.resolved_folders import resolved_paths
 
-__all__ = ["IMAGE_BYTES", "MOST_IMAGES", "AgentResolver", "Responder", "RunManager", "check_message"]
+__all__ = ["IMAGE_BYTES", "MOST_IMAGES", "RunManager", "check_message"]
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Responder:
-    """Who answers: the configuration, and its stored agent (empty for one created ad hoc)."""
-
-    agent: AgentConfig
-    agent_id: str = ""
-
-
-AgentResolver = Callable[[Workflow, str], Awaitable[Responder]]
 
 
 def _rename(row: Workflow, content: str) -> Rename | None:
@@ -75,7 +63,6 @@ class RunManager:
     """Starts runs, and is the interface to them for people and scripts; its parts handle running ones.
 
     Attributes:
-        resolve_agent: determines who answers in a workflow by default.
         env: everything a run accesses.
         live: the runs in memory, including each workflow's live one.
         teams: interactions between the runs of a team.
@@ -90,11 +77,8 @@ class RunManager:
         recovery: runs interrupted by a kill or the end of the program.
     """
 
-    def __init__(
-        self, env: RunEnvironment, resolve_agent: AgentResolver, *, slots: int = limits.WORKFLOWS_RUNNING
-    ) -> None:
+    def __init__(self, env: RunEnvironment, *, slots: int = limits.WORKFLOWS_RUNNING) -> None:
         self.env = env
-        self.resolve_agent = resolve_agent
         self.live = LiveRuns(env, slots, Teams)
         self.teams = self.live.teams
         self.steering = Steering(env, self.live)
@@ -154,7 +138,7 @@ class RunManager:
             if active is not None and strategy is Dispatch.TERMINATE:
                 await self.cancel(active)
                 active = None
-            who = Responder(agent, agent_id) if agent is not None else await self.resolve_agent(row, agent_id)
+            who = Responder(agent, agent_id) if agent is not None else await responder(self.env, row, agent_id)
             message = UserMessage(
                 content=sanitized(content),
                 images=images,
@@ -222,7 +206,7 @@ class RunManager:
                 text = sanitized(content)
                 check_message(text, messages[-1].images, messages[-1].files, messages[-1].attachments)
                 messages[-1] = messages[-1].model_copy(update={"content": text})
-            who = await self.resolve_agent(row, "") if started.agent_id else Responder(started.agent, "")
+            who = await responder(self.env, row) if started.agent_id else Responder(started.agent, "")
             if model is not None:
                 who = Responder(who.agent.model_copy(update={"provider": model[0], "model": model[1]}), who.agent_id)
             messages = [await self._again(row, each, who.agent) for each in messages]
@@ -280,7 +264,7 @@ class RunManager:
             # Its turn has ended, so it is queued elsewhere, or was just sent.
             if message not in await self.waiting.of(row):
                 raise ConflictError(N_("This message is no longer queued: it was sent or removed."))
-            who = await self.resolve_agent(row, "")
+            who = await responder(self.env, row)
             return await self._start(row, message.model_copy(update={"agent": None}), who, mode, row.head_run_id)
 
     async def _start(

@@ -62,16 +62,11 @@ def _nothing() -> None:
 
 
 class Titles:
-    """Asks models for titles.
+    """Asks models for titles, after the first answer only if the setting ``name_by_model`` is on."""
 
-    Attributes:
-        wanted: whether workflows are titled after their first answer; the setting of that name.
-    """
-
-    def __init__(self, env: RunEnvironment, beside: SideRequests, *, wanted: bool = True) -> None:
+    def __init__(self, env: RunEnvironment, beside: SideRequests) -> None:
         self._env = env
         self._side_requests = beside
-        self.wanted = wanted
         self._asking: set[asyncio.Task[None]] = set()
         self._unsubscribe: Callable[[], None] = _nothing
 
@@ -110,7 +105,9 @@ class Titles:
         return await self._env.repos.workflows.get(workflow_id)
 
     def _on_event(self, event: StreamEvent) -> None:
-        if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable or not self.wanted:
+        if event.chunk_type is not ChunkType.WORKFLOW_COMPLETE or event.depth or not event.durable:
+            return
+        if not self._env.in_force.applied.name_by_model:
             return
         task = background_tasks.start(self._name(event.workflow_id, event.run_id), f"title {event.workflow_id}")
         self._asking.add(task)

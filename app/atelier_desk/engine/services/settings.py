@@ -45,7 +45,7 @@ class SettingsService:
             self._known = None
             self._changes += 1
 
-    async def update(self, *others: Statement, **fields: object) -> Settings:
+    async def update(self, /, *others: Statement, **fields: object) -> Settings:
         """Change settings, store them and notify subscribers at once.
 
         Standing rules are only changed by ``ApprovalService``. A value may be a function of the previous one, so that
@@ -58,8 +58,30 @@ class SettingsService:
         """
         async with self._changing:
             old = await self._context.repos.settings.load()
-            made = {name: made(getattr(old, name, None)) if callable(made) else made for name, made in fields.items()}
-            return await self._update(made, *others)
+            fields = {name: made(getattr(old, name, None)) if callable(made) else made for name, made in fields.items()}
+            new = input_checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
+            if new == old and not others:
+                return old
+            if new.default_agent_id != old.default_agent_id and "last_agent_id" not in fields:
+                new = new.model_copy(update={"last_agent_id": ""})  # the agent just chosen for new workflows
+            if "held" not in fields:
+                new = new.model_copy(update={"held": still_held(new)})
+            was, now = old.in_force, new.in_force
+            if now.embedder != was.embedder:
+                searching = was.embedder_before or was.embedder
+                before = (
+                    None if "none" in (searching.kind, now.embedder.kind) or searching == now.embedder else searching
+                )
+                new = new.model_copy(update={"embedder_before": before, "embedder_paused": False})
+                # First, because an embedder that cannot be created must not be stored.
+                await self._context.use_embedder(new)
+            await self._context.repos.settings.save(new, *others)
+            self._changed("settings", "")  # subscribers, and those they notify, must see the new values
+            await self._context.in_force.publish(new.in_force)
+            for name in fields:
+                if getattr(new, name) != getattr(old, name):
+                    self._context.bus.changed("settings", name)
+            return new
 
     async def set(self, key: str, value: object) -> Settings:
         """Change one setting like ``update``; ``approvals.timeout_s`` is nested.
@@ -67,10 +89,8 @@ class SettingsService:
         Raises:
             UsageError: no setting has this key, or the value is invalid.
         """
-        async with self._changing:
-            name, _dot, inside = key.partition(".")
-            old = await self._context.repos.settings.load()
-            return await self._update({name: input_checks.inside(getattr(old, name, None), key, inside, value)})
+        name, _dot, inside = key.partition(".")
+        return await self.update(**{name: lambda old: input_checks.inside(old, key, inside, value)})
 
     async def install_embedder(self, told: Callable[[str], None]) -> None:
         """Install the package of the sentence-transformers embedder, see ``install``. If already configured, it is used
@@ -88,27 +108,3 @@ class SettingsService:
                 await self._context.use_embedder(settings)
                 self._context.memories.start_reembed()
                 await self._context.projects.follow_embedder()
-
-    async def _update(self, fields: dict[str, object], *others: Statement) -> Settings:
-        old = await self._context.repos.settings.load()
-        new = input_checks.changed(old, _("settings"), **fields).with_rules(old.approvals.rules)
-        if new == old and not others:
-            return old
-        if new.default_agent_id != old.default_agent_id and "last_agent_id" not in fields:
-            new = new.model_copy(update={"last_agent_id": ""})  # the agent just chosen for new workflows
-        if "held" not in fields:
-            new = new.model_copy(update={"held": still_held(new)})
-        was, now = old.in_force, new.in_force
-        if now.embedder != was.embedder:
-            searching = was.embedder_before or was.embedder
-            before = None if "none" in (searching.kind, now.embedder.kind) or searching == now.embedder else searching
-            new = new.model_copy(update={"embedder_before": before, "embedder_paused": False})
-            # First, because an embedder that cannot be created must not be stored.
-            await self._context.use_embedder(new)
-        await self._context.repos.settings.save(new, *others)
-        self._changed("settings", "")  # subscribers, and those they notify, must see the new values
-        await self._context.in_force.publish(new.in_force)
-        for name in fields:
-            if getattr(new, name) != getattr(old, name):
-                self._context.bus.changed("settings", name)
-        return new

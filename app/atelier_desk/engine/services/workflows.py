@@ -20,7 +20,7 @@ from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Run, RunStatus, Workflow
 from atelier_desk.domain.workflow_branches import RunLink, below, newest_under, shown_without
 from atelier_desk.engine.costs.usage_totals import usage_of
-from atelier_desk.engine.runs.effective_agent import chosen
+from atelier_desk.engine.runs.effective_agent import chosen, responder
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -235,7 +235,7 @@ class WorkflowService:
             each.model_copy(update={"choices": Choices(approval=each.choices.approval)})
             for each in (workflow, workflow.model_copy(update=fields))
         ]
-        modes = [(await runs.resolve_agent(each, "")).agent.approval for each in asked]
+        modes = [(await responder(runs.env, each)).agent.approval for each in asked]
         changed = await self._update(workflow_id, **fields)
         if modes[0] is not modes[1]:
             await runs.rights_withdrawal.apply(workflow_id, mode=modes[1])

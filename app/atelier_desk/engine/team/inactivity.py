@@ -44,7 +44,7 @@ ACTIVITY = frozenset(
 
 class InactivityWatch:
     """Checks every ``check_s`` seconds while sub-agents are alive; a running one without activity for
-    ``env.inactivity_s`` seconds is ended.
+    the seconds of the setting ``inactivity_s`` is ended.
 
     A run that waits for a person, its parent, its sub-agents or a running tool is not inactive: those have their own
     limits.
@@ -93,7 +93,7 @@ class InactivityWatch:
                 self._active[run_id] = now
                 continue
             idle = now - self._active.setdefault(run_id, now)
-            if idle >= self._env.inactivity_s:
+            if idle >= self._env.in_force.applied.inactivity_s:
                 with correlation(live.handle.current.correlation_id):
                     log.warning("sub-agent %s did nothing for %d seconds", run_id, idle)
                 await self._end(run_id, f"Timeout: it did nothing for {idle:.0f} seconds.")

@@ -13,6 +13,7 @@ from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CAL
 from atelier_desk.engine.gateways.direct_tool_call import direct_agent, direct_message
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request.toolset import toolset
+from atelier_desk.engine.runs.effective_agent import responder
 from atelier_desk.policy.agent_rights import Rights, grant
 from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import ChildRequest, Colleague
@@ -185,7 +186,9 @@ class TeamBroker:
 
     async def _template_agent(self, state: RunState) -> AgentConfig:
         """Return the agent on which an ad-hoc one is based: its parent, or the default for a direct call."""
-        return await self._env.default_agent(state.workflow_id) if state.agent.provider == DIRECT_CALL else state.agent
+        if state.agent.provider != DIRECT_CALL:
+            return state.agent
+        return (await responder(self._env, await self._env.repos.workflows.get(state.workflow_id))).agent
 
     def _configured(self, agent: AgentConfig) -> tuple[str, ...]:
         reaching = planners(self._env.registry) if agent.tool_mode is ToolMode.SECTIONS else ()

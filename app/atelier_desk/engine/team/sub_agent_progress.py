@@ -92,7 +92,7 @@ class ProgressReporter:
             current_title=title,
             progress=plan_progress(live.handle.state),
         )
-        self._env.publish(parent.handle.state, told)
+        self._env.journal.publish(parent.handle.state, told)
 
 
 def plan_progress(state: RunState) -> int | None:

@@ -46,6 +46,7 @@ from atelier_desk.domain.system_prompt_and_tools import PromptFrame
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine.costs.month_budget import Hold
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
+from atelier_desk.engine.gateways.direct_tool_call import direct_model
 from atelier_desk.engine.gateways.model_gateway import OpenModel
 from atelier_desk.engine.journal.journal import Follow, RunHandle
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment
@@ -175,6 +176,8 @@ class ModelCall:
 
     async def _open(self, state: RunState) -> OpenModel:
         """Return the agent's model; if its server refused tools, in the dialect that needs none."""
+        if state.agent.provider == DIRECT_CALL:
+            return direct_model(state.agent.model)
         agent = state.agent.model_copy(update={"tool_dialect": ToolDialect.XML}) if state.tools_refused else state.agent
         return await self._env.gateway.open(agent, state.language)
 
@@ -394,7 +397,7 @@ class ModelCall:
     async def _stream(self, opened: OpenModel, request: ChatRequest) -> ChatReply:
         state = self._handle.current
         began, length = self._env.clock.monotonic(), Length(request.max_tokens)
-        repetition = Repetition() if self._env.stop_repetition else None
+        repetition = Repetition() if self._env.in_force.applied.stop_repetition else None
         await self._send(request.max_tokens)
         async with aclosing(self._watched(opened.model.stream(request))) as deltas:
             async for delta in deltas:
@@ -408,13 +411,13 @@ class ModelCall:
                     if not self.content and self.reasoning:
                         self._reasoning_ms = round((self._env.clock.monotonic() - began) * 1000)
                     self.content += delta.content
-                    self._env.publish(state, Token(content=delta.content, message_id=self.message_id))
+                    self._env.journal.publish(state, Token(content=delta.content, message_id=self.message_id))
                 elif isinstance(delta, ReasoningDelta):
                     if delta.all_before:
                         self.reasoning, self.content = self.reasoning + self.content, ""
                     self.reasoning += delta.content
                     thought = Reasoning(content=delta.content, message_id=self.message_id, all_before=delta.all_before)
-                    self._env.publish(state, thought)
+                    self._env.journal.publish(state, thought)
                 elif isinstance(delta, ToolCallDelta):
                     self._called += delta.arguments  # every piece repeats the name
                 elif isinstance(delta, RetryDelta):
@@ -446,7 +449,7 @@ class ModelCall:
         """
         if self._handle.current.parent_run_id is not None:
             return deltas
-        return watched(deltas, self._env.clock, self._env.inactivity_s)
+        return watched(deltas, self._env.clock, self._env.in_force.applied.inactivity_s)
 
     async def _save_partial(self, state: RunState, usage: Usage) -> None:
         self._saved_at = self._env.clock.monotonic()
