@@ -183,9 +183,8 @@ class Rail(QWidget):
         for entry in self._entries.values():
             self.docks[entry.name] = self._make_dock(entry)
         layout = self._window.layout()
-        layout.setEnabled(
-            False
-        )  # only docks that are not hidden get a size, and a narrow window would be widened for them
+        assert layout is not None
+        layout.setEnabled(False)  # hidden docks get no size; for others a narrow window would be widened
         self.lay_out()
         for dock in self.docks.values():
             dock.hide()
