@@ -23,7 +23,8 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.main_window.loading_page import OpeningPage
 from atelier_desk.desktop.panes.pane_base import Pane
-from atelier_desk.desktop.system.crash_handler import CrashHandler, report_text
+from atelier_desk.desktop.system.crash_handler import CrashHandler
+from atelier_desk.desktop.system.crash_report import report_text
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.domain.agent import Agent, AgentConfig
@@ -204,10 +205,11 @@ def test_the_first_paint_makes_no_classes_of_qt_that_it_does_not_show(tmp_path: 
     program = (
         "import os, sys\n"
         "from atelier_desk.desktop import app\n"
-        "from PySide6 import QtWidgets\n"
+        "from PySide6 import QtCore, QtWidgets\n"
         "def painted():\n"
-        "    made = {'QStyle', 'QStylePainter', 'QComboBox', 'QSpinBox', 'QAbstractItemView'} & {*vars(QtWidgets)}\n"
-        "    loaded = {'html', 'pydantic', 'atelier_desk.engine.atelier'} & {*sys.modules}\n"
+        "    made = {'QStyle', 'QStylePainter', 'QComboBox', 'QSpinBox', 'QAbstractItemView', 'QPlainTextEdit',"
+        " 'QTextEdit', 'QTabBar', 'QTabWidget', 'QStandardPaths'} & {*vars(QtWidgets), *vars(QtCore)}\n"
+        "    loaded = {'html', 'platform', 'pydantic', 'atelier_desk.engine.atelier'} & {*sys.modules}\n"
         "    print('painted', *made, *loaded, flush=True)\n"
         "    os._exit(0)\n"
         "from pathlib import Path\n"

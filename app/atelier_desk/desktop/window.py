@@ -18,7 +18,6 @@ from atelier_desk.desktop.main_window.action_registry import ActionRegistry, sho
 from atelier_desk.desktop.main_window.focus_order import step
 from atelier_desk.desktop.main_window.loading_page import OpeningPage
 from atelier_desk.desktop.main_window.window_actions import WindowActions
-from atelier_desk.desktop.panes.dock_tabs import hide_replaced_bars
 from atelier_desk.desktop.panes.pane_docks import OPENINGS, Rail
 from atelier_desk.desktop.projects.index_offer import OfferBar
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
@@ -81,6 +80,9 @@ class MainWindow(WindowActions):
         self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.rail.drawer.overlay(self.pages, self.middle, self.sidebar, self.rail.strip)
+        self.rail.docks_made.connect(self._restore_docks)
+        self._layout: dict[str, str] = {}
+        """The stored layout of the docks."""
         self.pages.installEventFilter(self)
         self.installEventFilter(self)
         self.toasts.stand_over(self.pages)
@@ -298,10 +300,13 @@ class MainWindow(WindowActions):
 
     def layout_state(self) -> dict[str, str]:
         """Geometry and layout as stored in ``settings.window``."""
+        beside = self.rail.drawer.docked_panes()
+        shown = {name for name, dock in self.rail.docks.items() if not dock.isHidden()}
         return {
             "geometry": _text(self.saveGeometry()),
             "state": _text(self.saveState(LAYOUT_VERSION)),
-            "panes": "\n".join(sorted(self.rail.drawer.docked_panes())),
+            "panes": "\n".join(sorted(beside)),
+            "open": "\n".join(sorted(beside | shown)),
             "rows": str(self.rail.rows),
             "rail": self.rail.opens,
             "sidebar": "hidden" if self.sidebar.isHidden() else "shown",
@@ -316,6 +321,21 @@ class MainWindow(WindowActions):
         if state.get("geometry"):
             self.restoreGeometry(_bytes(state["geometry"]))
         if state.get("state"):
+            self._layout = state
+            if self.rail.docks or state.get("open") == "":
+                self._restore_docks()
+            else:  # some are in the first picture, or it is unknown: a layout of an earlier version
+                self.rail.make_docks()
+        self.ran_last = state.get("commands", "")
+        self.sidebar.setVisible(state.get("sidebar") != "hidden")
+        if "closed" in state:
+            self.sidebar.set_closed(frozenset(state["closed"].split("\n")) - {""})
+        if state.get("folder"):
+            remember_folder(Path(state["folder"]))
+
+    def _restore_docks(self) -> None:
+        """Restore the stored layout, if any; again once the docks of the panes are made."""
+        if state := self._layout:
             self.restoreState(_bytes(state["state"]), LAYOUT_VERSION)
             self.side.repair_layout()
             rows = state.get("rows", "")
@@ -325,13 +345,6 @@ class MainWindow(WindowActions):
             self.rail.opens = opens if opens in OPENINGS else "done"
             if self.presenter is not None:
                 self.actions_["keep-panes-closed"].setChecked(self.rail.opens == "never")
-        self.ran_last = state.get("commands", "")
-        self.sidebar.setVisible(state.get("sidebar") != "hidden")
-        if "closed" in state:
-            self.sidebar.set_closed(frozenset(state["closed"].split("\n")) - {""})
-        if state.get("folder"):
-            remember_folder(Path(state["folder"]))
-        hide_replaced_bars(self)
 
     def _on_theme(self) -> None:
         """A change of text size resizes the columns; a change of colour keeps the widths the user set."""

@@ -307,7 +307,7 @@ async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
     qtbot.addWidget(other)
     if low:  # then the first layout is one stack, too
         other.resize(1360, 600)
-        other.rail.lay_out()
+        other.rail.make_docks()
     other.restore_layout(kept)
     other.show()
     bars = other.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QStandardPaths
+from PySide6 import QtCore  # for QStandardPaths, whose enums are made when it is first named: after the first paint
 
 _last: Path | None = None
 
@@ -13,7 +13,8 @@ def start_folder() -> Path:
     """The last folder used, else the user's documents, else the home folder."""
     if _last is not None and _last.is_dir():
         return _last
-    documents = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    places = QtCore.QStandardPaths
+    documents = places.writableLocation(places.StandardLocation.DocumentsLocation)
     return Path(documents) if documents and Path(documents).is_dir() else Path.home()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from PySide6 import QtWidgets  # for QTabBar: importing it makes its class before the first paint
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QDockWidget, QTabBar, QWidget
+from PySide6.QtWidgets import QApplication, QDockWidget, QWidget
 
 from atelier_desk.desktop.main_window.window_interface import WindowParts
 from atelier_desk.desktop.widgets.tab_stops import entrance
@@ -55,6 +56,6 @@ def move_focus(window: WindowParts, by: int) -> None:
 
 def _unseen(widget: QWidget | None, behind: list[QDockWidget]) -> bool:
     """Whether a widget is in a pane behind a tab, or is one of the empty tab bars that Qt reuses."""
-    if isinstance(widget, QTabBar) and not widget.count():
+    if isinstance(widget, QtWidgets.QTabBar) and not widget.count():
         return True
     return widget is not None and any(dock.isAncestorOf(widget) for dock in behind)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from PySide6 import QtWidgets  # for QTabBar: importing it makes its class before the first paint
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow, QTabBar
+from PySide6.QtWidgets import QApplication, QDockWidget, QMainWindow
 from shiboken6 import isValid
 
 from atelier_desk.desktop.widgets import bind_text
@@ -19,7 +20,7 @@ def full_height(window: QMainWindow, dock: QDockWidget) -> int:
     """Height in pixels that ``resizeDocks`` sets: the dock, plus its tab bar if it has one."""
     if not window.tabifiedDockWidgets(dock):
         return dock.height()
-    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    bars = window.findChildren(QtWidgets.QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     return dock.height() + max((bar.height() for bar in bars if bar.isVisible()), default=0)
 
 
@@ -31,7 +32,7 @@ def hide_replaced_bars(window: QMainWindow) -> None:
     """
     docks = window.findChildren(QDockWidget)
     stacks = [{each.windowTitle() for each in (dock, *window.tabifiedDockWidgets(dock))} for dock in docks]
-    bars = window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    bars = window.findChildren(QtWidgets.QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly)
     for bar in reversed(bars):
         titles = {bar.tabText(number) for number in range(bar.count())}
         if titles in stacks:
@@ -46,7 +47,7 @@ class DockTabs(QObject):
     def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
         self._window = window
-        self._bars: list[QTabBar] = []
+        self._bars: list[QtWidgets.QTabBar] = []
         self._fit = Debouncer(self, FIT_MS, self.fit)
         window.installEventFilter(self)
 
@@ -57,7 +58,7 @@ class DockTabs(QObject):
             elif event.type() == QEvent.Type.LayoutRequest:  # also after a change of a title
                 self._fit.ask()
         elif event.type() == QEvent.Type.Wheel:
-            if isinstance(watched, QTabBar) and not watched.hasFocus():
+            if isinstance(watched, QtWidgets.QTabBar) and not watched.hasFocus():
                 event.ignore()
                 return True
         elif event.type() in (QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.LayoutRequest):
@@ -65,7 +66,7 @@ class DockTabs(QObject):
         return False
 
     def _adopt_bars(self) -> None:
-        for bar in self._window.findChildren(QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
+        for bar in self._window.findChildren(QtWidgets.QTabBar, options=Qt.FindChildOption.FindDirectChildrenOnly):
             if any(bar is known for known in self._bars):
                 continue
             # With scroll buttons the bar's minimum width does not depend on its titles. The minimum width of the column

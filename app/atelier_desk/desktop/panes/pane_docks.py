@@ -10,11 +10,12 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from PySide6 import QtWidgets  # for QTabWidget: importing it makes its class before the first paint
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QTabWidget, QWidget
+from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
-from atelier_desk.desktop.panes.dock_tabs import DockTabs, full_height
+from atelier_desk.desktop.panes.dock_tabs import DockTabs, full_height, hide_replaced_bars
 from atelier_desk.desktop.panes.icon_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.panes.side_drawer import SideDrawer
@@ -127,12 +128,15 @@ class Rail(QWidget):
     """Creates the docks of all registered panes in a main window. Not a visible widget itself.
 
     Attributes:
+        docks: by the pane's name; empty until ``make_docks``.
         opens: whether the column opens by itself.
 
     Signals:
+        docks_made: by ``make_docks``, in the default layout.
         made: the name of a pane that was added to ``panes``.
     """
 
+    docks_made = Signal()
     made = Signal(str)
 
     def __init__(self, window: QMainWindow, bridge: Bridge) -> None:
@@ -155,25 +159,41 @@ class Rail(QWidget):
         self._heights: dict[str, int] = {}
         """Of folded panes, before they were."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
-        window.setTabPosition(Qt.DockWidgetArea.RightDockWidgetArea, QTabWidget.TabPosition.North)
-        window.setTabPosition(Qt.DockWidgetArea.BottomDockWidgetArea, QTabWidget.TabPosition.North)
-        DockTabs(window)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
         self._entries = {entry.name: entry for entry in panes()}
-        for entry in self._entries.values():
-            self.docks[entry.name] = self._make_dock(entry)
         self._put_away: set[str] = set()
-        self.lay_out()
         self._usual = [entry.name for entry in self._entries.values() if entry.place != "drawer"]
         self.drawer = SideDrawer(window, self.docks, self._usual)
         # Once the panes are laid out.
         self.drawer.opened.connect(lambda: QTimer.singleShot(0, self, self._enter_drawer))
         self.strip = PaneStrip(window, [self._entries[name] for name in self._usual], self.show_pane)
         self._strip_debouncer = Debouncer(self, 0, self._show_strip)
+
+    def make_docks(self) -> None:
+        """Create the docks in the default layout, all closed; no effect if they exist.
+
+        After the first paint, which shows only the strip, unless a pane is open in a saved layout.
+        """
+        if self.docks:
+            return
+        for area in (Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea):
+            self._window.setTabPosition(area, QtWidgets.QTabWidget.TabPosition.North)
+        DockTabs(self._window)
+        for entry in self._entries.values():
+            self.docks[entry.name] = self._make_dock(entry)
+        layout = self._window.layout()
+        assert layout is not None
+        layout.setEnabled(False)  # hidden docks get no size; for others a narrow window would be widened
+        self.lay_out()
+        for dock in self.docks.values():
+            dock.hide()
+        layout.setEnabled(True)
+        self.drawer.watch_docks()
         for dock in self.docks.values():
             dock.visibilityChanged.connect(lambda *_: self._strip_debouncer.ask())
-        self.set_visible(False)
+        hide_replaced_bars(self._window)
+        self.docks_made.emit()
 
     def _placed(self, place: Place) -> list[QDockWidget]:
         """The docks that belong in an area, in order."""
@@ -239,7 +259,7 @@ class Rail(QWidget):
         return self._rows
 
     def repair_layout(self, shown: Collection[str] | None = None, rows: int = 0) -> None:
-        """Fix a layout that was just restored.
+        """Fix a layout that was just restored; again once the docks are made.
 
         The window may now have another size than when it was saved, for example on another screen. A layout of a
         version without the lower drawer gets the drawer's panes into one area, unless the user shows them.
@@ -249,6 +269,8 @@ class Rail(QWidget):
             rows: how many are above each other, 0 if unknown.
         """
         self._strip_debouncer.ask()
+        if not self.docks:
+            return
         at_side = [name for name, dock in self.docks.items() if not dock.isHidden()] if shown is None else shown
         self.drawer.restore(at_side)
         drawer, below = self._placed("drawer"), Qt.DockWidgetArea.BottomDockWidgetArea
@@ -258,6 +280,7 @@ class Rail(QWidget):
         if together and all(dock.isHidden() for dock in drawer):
             for first, other in pairwise(drawer):
                 self._window.tabifyDockWidget(first, other)
+        hide_replaced_bars(self._window)
 
     def _fitting_rows(self) -> int:
         """How many panes fit above each other."""
@@ -267,7 +290,7 @@ class Rail(QWidget):
 
     def fit(self) -> None:
         """Restack the panes after a change of font scale or window size; visible panes stay visible."""
-        if self._fitting_rows() == self._rows:
+        if not self.docks or self._fitting_rows() == self._rows:
             return
         shown = [dock for dock in self.docks.values() if not dock.isHidden()]
         front = [name for name, dock in self.docks.items() if not dock.visibleRegion().isEmpty()]
@@ -281,13 +304,15 @@ class Rail(QWidget):
 
     def size_column(self, grown: float) -> None:
         """Set the column to its default width times ``grown``."""
-        self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
+        if self.docks:
+            self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
         """Create the panes after the first paint; those of a closed drawer are created when it is opened.
 
         They are many widgets.
         """
+        self.make_docks()
         self._host = PaneHost(self._bridge, presenter)
         stream = StreamRouter(self._bridge.stream_event, self, lambda: self._workflow_id or "")
         stream.received.connect(self._on_stream)
@@ -442,6 +467,7 @@ class Rail(QWidget):
 
     def show_pane(self, name: str) -> None:
         """Bring a pane to the front, wherever it is."""
+        self.make_docks()
         dock = self.docks[name]
         opened = dock.isHidden()
         if self.opens == "once" and name in self._usual:

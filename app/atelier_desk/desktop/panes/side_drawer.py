@@ -87,7 +87,10 @@ class SideDrawer(QObject):
         self._column = 0
         """Width of the sidebar, as it was last while the panes had their place."""
         window.installEventFilter(self)
-        for dock in docks.values():
+
+    def watch_docks(self) -> None:
+        """Follow the docks, which are made later than the drawer."""
+        for dock in self._docks.values():
             dock.installEventFilter(self)
             dock.topLevelChanged.connect(self._on_moved)
             dock.visibilityChanged.connect(self._on_visible)

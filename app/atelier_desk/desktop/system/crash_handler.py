@@ -5,31 +5,15 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import logging
-import platform
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO
 
-from atelier_desk import __version__
-
 _MOST_REPORTS = 20
-
-
-def report_text(error: BaseException, where: str = "") -> str:
-    """Version, platform and traceback, with keys removed."""
-    from atelier_desk.support.logs import redact
-
-    trace = "".join(traceback.format_exception(error))
-    head = (
-        f"Atelier {__version__} · {platform.platform()} · Python {platform.python_version()} · "
-        f"{datetime.now(UTC):%Y-%m-%d %H:%M:%SZ}"
-    )
-    return redact(f"{head}\n{where}\n\n{trace}")
 
 
 class CrashHandler:
@@ -58,6 +42,8 @@ class CrashHandler:
 
     def report(self, error: BaseException, where: str = "") -> None:
         """Write the report and show it."""
+        from atelier_desk.desktop.system.crash_report import report_text
+
         text = report_text(error, where)
         logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
         self._show(text, self._write(text))

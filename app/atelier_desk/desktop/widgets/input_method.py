@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from PySide6 import QtWidgets  # for the large fields: importing them makes their classes before the first paint
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QInputMethodEvent, QKeyEvent
-from PySide6.QtWidgets import QApplication, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 _KEYS = frozenset(
@@ -64,7 +65,7 @@ class InputMethodGuard(QObject):
 
 def _has_preedit(field: QObject) -> bool:
     """Whether the composed text is still present, if that can be determined."""
-    if isinstance(field, QPlainTextEdit | QTextEdit):
+    if isinstance(field, QtWidgets.QPlainTextEdit | QtWidgets.QTextEdit):
         return bool(field.textCursor().block().layout().preeditAreaText())
     return True
 

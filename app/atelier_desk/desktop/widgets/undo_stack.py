@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from PySide6 import QtWidgets  # for the large fields: importing them makes their classes before the first paint
 from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from shiboken6 import isValid
 
 DEPTH = 50
 """Maximum number of deletions remembered; the oldest is dropped."""
+_FIELDS = ("QLineEdit", "QPlainTextEdit", "QTextEdit")
 
 
 @dataclass(eq=False)
@@ -71,7 +73,7 @@ class UndoStack(QObject):
         if self._field is not None and isValid(self._field):
             self._field.removeEventFilter(self)
         self._field = None
-        if isinstance(now, QLineEdit | QPlainTextEdit | QTextEdit) and now.window() is self._window:
+        if now is not None and now.window() is self._window and any(map(now.inherits, _FIELDS)):
             self._field = now
             now.installEventFilter(self)
 
@@ -91,5 +93,7 @@ def _typing_to_undo(field: QObject) -> bool:
     if isinstance(field, QLineEdit):
         return field.isUndoAvailable()
     return (
-        isinstance(field, QPlainTextEdit | QTextEdit) and not field.isReadOnly() and field.document().isUndoAvailable()
+        isinstance(field, QtWidgets.QPlainTextEdit | QtWidgets.QTextEdit)
+        and not field.isReadOnly()
+        and field.document().isUndoAvailable()
     )
