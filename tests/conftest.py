@@ -30,6 +30,7 @@ from hypothesis import HealthCheck, settings
 
 from atelier_desk.support import i18n
 from atelier_desk.support.garbage_collection import collect_due
+from atelier_desk.support.shutdown import EndWatch
 from tests.support.manual_clock import ManualClock
 
 pytest_plugins = ["tests.support.database_templates", "tests.support.hang_watchdog"]
@@ -66,6 +67,14 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
         gc.collect()
     else:
         collect_due()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _tests_are_not_ended() -> Iterator[None]:
+    """A program called as a function that is slow to end on a busy machine would end the tests with it, as passed."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(EndWatch, "_end", lambda _watch: None)
+        yield
 
 
 @pytest.fixture(autouse=True)
