@@ -72,8 +72,8 @@ DELETED_USAGE = "spent"
 GATHER_S = 30.0
 """Seconds that changes wait for more, so that commits made together are one write of the index. A search does not wait.
 
-Each write costs some 25 pages of the file, whatever is in it: 114 kB for a run written alone, 19 kB each for 20 runs
-written together, 9 kB for 100.
+Each write costs some 25 pages of the file, whatever is in it: 59 kB for a run written alone, 18 kB each for 20 runs
+written together, 10 kB for 100.
 """
 GATHER_MAX = 1_000
 """Number of changes that wait no longer: some 70 runs, which a search then has to add in some 0.2 s."""
