@@ -29,6 +29,7 @@ USAGE = (
     '{"tokens_input":11,"tokens_output":7,"tokens_cached":0,'
     '"tokens_stored":0,"tokens_reasoning":0,"cost":0.0,"estimated":false}'
 )
+ARGUMENTS = '{"operation":"eval","expression":"7*7"}'
 
 
 @given(st.one_of(st.text(), st.text(min_size=100).map(lambda text: text * 5)))
@@ -38,12 +39,12 @@ def test_every_text_survives(text: str) -> None:
     assert isinstance(stored, str) or len(stored) < len(text.encode())
 
 
-@pytest.mark.parametrize(("text", "at_most"), [(LONG, 100), (USAGE, 30)])
+@pytest.mark.parametrize(("text", "at_most"), [(LONG, 100), (USAGE, 30), (ARGUMENTS, 24)])
 def test_repetitive_text_and_journal_rows_become_short(text: str, at_most: int) -> None:
     assert len(pack(text)) <= at_most
 
 
-@pytest.mark.parametrize("text", ["", "short", "\ud83d" + "half a character " * 10, "x" * 47])
+@pytest.mark.parametrize("text", ["", "short", "\ud83d" + "half a character " * 10, "x" * 31])
 def test_text_that_gains_nothing_or_cannot_be_encoded_is_stored_as_text(text: str) -> None:
     assert pack(text) == text
 

@@ -23,8 +23,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "workflow": ("usage", "choices"),
 }
 """By table: the columns whose texts may be compressed. No query has a condition on them."""
-SHORTEST = 48
-"""Texts shorter than this many characters are not compressed; nothing would be gained."""
+SHORTEST = 32
+"""Texts shorter than this many characters are not compressed; hardly anything would be gained."""
 LARGEST = 64 * 1024 * 1024
 """Texts of more bytes are never compressed or unpacked, so a manipulated file cannot blow up one value further."""
 

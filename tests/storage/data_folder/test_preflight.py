@@ -69,3 +69,31 @@ async def test_a_clock_before_1970_is_refused(tmp_path: Path, monkeypatch: pytes
         with pytest.raises(StorageError, match="before 1970") as caught:
             await attempt()
         assert caught.value.code == "clock"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such limit")
+@pytest.mark.parametrize("room", [preflight.PROBE_BYTES, preflight.PROBE_BYTES - 1])
+def test_closing_a_database_needs_room_to_open_it_again(tmp_path: Path, room: int) -> None:
+    script = (
+        "import resource, signal, sys; from pathlib import Path\n"
+        "from atelier_desk.storage.data_folder import preflight\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))\n"
+        "preflight.probe(Path(sys.argv[1]))"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path), str(room)], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode == 0) == (room >= preflight.PROBE_BYTES), ran.stderr
+    assert "StorageError" in ran.stderr or not ran.returncode
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="the system does not count what is written")
+def test_room_is_reserved_and_not_filled(tmp_path: Path) -> None:
+    def written() -> int:
+        return int(Path("/proc/self/io").read_text().partition("wchar: ")[2].split()[0])
+
+    before = written()
+    preflight.probe(tmp_path)
+    assert written() - before < 100_000

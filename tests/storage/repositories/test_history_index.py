@@ -248,6 +248,70 @@ async def test_commits_close_together_are_one_index_write_and_a_search_does_not_
     assert written == [15, 3]
 
 
+async def test_many_changes_are_indexed_without_waiting_for_more(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits for the index is bounded, however much is committed; and the next changes are gathered again."""
+    monkeypatch.setattr(history_index, "GATHER_S", 3600)
+    monkeypatch.setattr(history_index, "GATHER_MAX", 6)
+    written: list[int] = []
+    wrote = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    apply = SearchIndex.apply
+
+    def noted(index: SearchIndex, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+        apply(index, changes, state)
+        if changes:
+            written.append(len(changes))
+            loop.call_soon_threadsafe(wrote.set)
+
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="a"))
+        await found(repos, "zebra")
+        monkeypatch.setattr(SearchIndex, "apply", noted)
+        for seq in (1, 2):
+            await say(repos, workflow.id, "a zebra", seq)
+        await asyncio.wait_for(wrote.wait(), 10)
+        assert written == [6]
+        await say(repos, workflow.id, "a zebra", 3)
+        assert written == [6]
+        assert await found(repos, "zebra") == ["message"] * 3
+    assert written == [6, 3]
+
+
+async def test_a_search_does_not_wait_for_what_is_committed_after_it_began(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_index, "GATHER_S", 3600)
+    applying = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    may_end = threading.Event()
+    apply = SearchIndex.apply
+
+    def held_up(index: SearchIndex, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+        if changes and not may_end.is_set():
+            loop.call_soon_threadsafe(applying.set)
+            may_end.wait(10)
+        apply(index, changes, state)
+
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="a"))
+        await found(repos, "zebra")
+        monkeypatch.setattr(SearchIndex, "apply", held_up)
+        await say(repos, workflow.id, "a zebra", 1)
+        first = asyncio.create_task(found(repos, "zebra"))
+        await applying.wait()
+        await say(repos, workflow.id, "a zebra", 2)
+        second = asyncio.create_task(found(repos, "zebra"))
+        may_end.set()
+        assert (await asyncio.wait_for(first, 10))[:1] == ["message"]
+        assert await asyncio.wait_for(second, 10) == ["message"] * 2
+        await say(repos, workflow.id, "a zebra", 3)
+        assert await asyncio.wait_for(found(repos, "zebra"), 10) == ["message"] * 3
+
+
 async def test_commits_during_an_index_write_are_gathered_too(
     datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
