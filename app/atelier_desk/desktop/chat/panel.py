@@ -23,12 +23,12 @@ from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
-from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
+from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
-from atelier_desk.desktop.chat.turn_changed_files import ChangedFiles
+from atelier_desk.desktop.chat.turn_end_cards import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.chat.usage_meter import BudgetWatch
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
@@ -100,7 +100,7 @@ class ChatPanel(QWidget):
         self.header.more.pinned = self.pinned.add_to
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
-        self.view = ChatView(item_maker(self.host), self)
+        self.view = ChatView(lambda entry, parent: make_widget(entry, self.host, parent), self)
         self.host.unfolded.connect(self.view.stay)
         self.commands = self.host.commands = MessageCommands(
             bridge, self.host, self.view, self.pages, self.header.models, self

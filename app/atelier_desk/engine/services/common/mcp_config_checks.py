@@ -181,7 +181,8 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
 
     Global rules and those of its folder, at its start.
     """
-    from atelier_desk.engine.run.folder_denials import folder_denials
+    from atelier_desk.policy.permissions.path_denials import bans
+    from atelier_desk.workspace.path_restrictions import Denials
 
     resolved = await in_tool_thread(_resolved, folder) if folder else ""
     held = [
@@ -189,7 +190,7 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
         for rule in rules
         if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == resolved)
     ]
-    return folder_denials(held, (resolved,) if resolved else ())
+    return Denials(bans(held), (resolved,) if resolved else ())
 
 
 def _resolved(folder: str) -> str:
