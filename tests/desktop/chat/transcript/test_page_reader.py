@@ -158,7 +158,7 @@ async def test_the_state_of_the_run_in_view_is_announced_once_a_change(reads: Re
                 durable=durable,
                 chunk_type=ChunkType.RUN_STATUS,
                 data={"status": name},
-            )  # fmt: skip
+            )
         )
 
     reads.happen(StreamEvent(seq=3, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
