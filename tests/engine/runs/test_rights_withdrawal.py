@@ -24,7 +24,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.run import call_verdict
 from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection_base import RunTotals
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox_selection
