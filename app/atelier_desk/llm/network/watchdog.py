@@ -122,7 +122,9 @@ async def stood_still(clock: Clock, seconds: float) -> bool:
 async def watched(
     deltas: AsyncGenerator[ChatDelta, None], clock: Clock, limit_s: float, problem: str = SILENT
 ) -> AsyncGenerator[ChatDelta, None]:
-    """Pass deltas through with an inactivity limit, whatever else the connection carries: comments and empty pieces give no deltas and do not count.
+    """Pass deltas through with an inactivity limit, despite other traffic on the connection.
+
+    Comments and empty pieces give no deltas and do not count.
 
     Args:
         limit_s: maximum seconds of silence; a provider's own wait before another attempt is added.
