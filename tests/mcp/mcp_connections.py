@@ -10,7 +10,7 @@ import pytest
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp.connection import Connection
-from atelier_desk.mcp.variable_resolution import resolved
+from atelier_desk.mcp.server_secrets import resolved
 from tests.support.manual_clock import ManualClock
 
 

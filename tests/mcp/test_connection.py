@@ -15,7 +15,7 @@ import pytest
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import results, stdio_transport
-from atelier_desk.mcp.variable_resolution import entry
+from atelier_desk.mcp.server_secrets import entry
 from atelier_desk.workspace.processes import stdio_process
 from tests.mcp.conftest import Make, alive
 from tests.mcp.mcp_connections import connected, refused

@@ -15,7 +15,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.llm.secrets import KeyVault, remember
 from atelier_desk.mcp import results
 from atelier_desk.mcp.connection import Connection
-from atelier_desk.mcp.variable_resolution import resolved
+from atelier_desk.mcp.server_secrets import resolved
 from atelier_desk.policy.permissions import path_denials
 from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles

@@ -13,7 +13,7 @@ import pytest
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http_transport
 from atelier_desk.mcp.connection import Connection
-from atelier_desk.mcp.variable_resolution import Resolved
+from atelier_desk.mcp.server_secrets import Resolved
 from tests.support.manual_clock import ManualClock
 
 

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.engine.services.common.mcp_config_checks import icon_text
+from atelier_desk.engine.services.common.mcp_server_info import icon_text
 from atelier_desk.mcp import icons
 from tests.support.sample_images import png
 

@@ -14,7 +14,7 @@ import pytest
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
-from atelier_desk.mcp.variable_resolution import entry
+from atelier_desk.mcp.server_secrets import entry
 from tests.engine.conftest import Opener, open_atelier
 from tests.support.servers.mcp_sign_in import Accounts, guarded, signs_in
 

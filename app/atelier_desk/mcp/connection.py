@@ -30,7 +30,7 @@ from atelier_desk.mcp import errors, http_transport, listing, resource_templates
 from atelier_desk.mcp.client_requests import Answers, ClientRequests, responses
 from atelier_desk.mcp.list_validation import Entries
 from atelier_desk.mcp.protected_file_enforcement import ServerProtectedFiles
-from atelier_desk.mcp.variable_resolution import Resolved
+from atelier_desk.mcp.server_secrets import Resolved
 from atelier_desk.policy.circuit_breaker import CircuitBreaker
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread

@@ -21,7 +21,7 @@ from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.llm.secrets import KeyVault, remember
-from atelier_desk.mcp.variable_resolution import entry
+from atelier_desk.mcp.server_secrets import entry
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
 from atelier_desk.web.address import is_own_name, kind_of, number

@@ -14,7 +14,7 @@ from atelier_desk.domain.path_containment import within
 from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
-from atelier_desk.workspace.denied_files import Denied, above, find, real, slashed, work_tree
+from atelier_desk.workspace.denied_files import Denied, above, find, home_folder, real, slashed, work_tree
 from atelier_desk.workspace.processes import sandbox_selection
 
 _HOLDS_S = 2.0
@@ -57,11 +57,12 @@ class Hidden:
 class Denials:
     """The paths that rules deny below the granted folders of a run. Falsy without such rules; then nothing is searched.
 
-    Methods access the disk and call git within limits (``denied_files.SECONDS``, ``git_denied_paths``).
+    Methods access the disk and call git within limits (``denied_files.SECONDS``, ``git_denied_paths``). ``home`` is the
+    user's home folder unless another is given.
     """
 
     def __init__(self, bans: Sequence[DeniedPattern] = (), roots: Sequence[str] = (), home: str = "") -> None:
-        self.bans, self.roots, self.home = tuple(bans), tuple(map(slashed, roots)), home
+        self.bans, self.roots, self.home = tuple(bans), tuple(map(slashed, roots)), home or home_folder()
         # Result and time; always replaced together, because several threads may ask at once.
         self._found: tuple[Denied, float] | None = None
         self._linked: tuple[list[tuple[str, str]], float] | None = None

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
@@ -49,7 +50,8 @@ class Team:
             },
             approvals={
                 "pending": lambda *_: self.approvals,
-                "get": lambda key: next(each for each in self.approvals if each.id == key),
+                "get": self._approval,
+                "approve": lambda key, **_options: self._approval(key),
             },
         )
         self.bridge = FakeBridge(self.engine)
@@ -57,6 +59,9 @@ class Team:
         qtbot.addWidget(self.panel)
         self.panel.resize(900, 800)
         self.panel.show()
+
+    def _approval(self, key: str) -> ApprovalRequest:
+        return next(each for each in self.approvals if each.id == key)
 
     async def open(self) -> None:
         """Show the workflow, then start the team."""

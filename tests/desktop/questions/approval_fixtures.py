@@ -67,14 +67,15 @@ class ApprovalEngine(FakeAtelier):
     def _pending(self, *_: Any) -> list[ApprovalRequest]:
         return [request for request in self.stored.values() if request.status is ApprovalStatus.PENDING]
 
-    def change(self, request_id: str, **fields: Any) -> None:
-        self.stored[request_id] = self.stored[request_id].model_copy(update=fields)
+    def change(self, request_id: str, **fields: Any) -> ApprovalRequest:
+        changed = self.stored[request_id] = self.stored[request_id].model_copy(update=fields)
+        return changed
 
-    def _approve(self, request_id: str, arguments: Any, scope: Any, rules: Any) -> None:
-        self.change(request_id, status=ApprovalStatus.APPROVED, edited=arguments, scope=scope, decided_by="user")
+    def _approve(self, request_id: str, arguments: Any, scope: Any, rules: Any) -> ApprovalRequest:
+        return self.change(request_id, status=ApprovalStatus.APPROVED, edited=arguments, scope=scope, decided_by="user")
 
-    def _reject(self, request_id: str, note: str) -> None:
-        self.change(request_id, status=ApprovalStatus.REJECTED, note=note, decided_by="user")
+    def _reject(self, request_id: str, note: str) -> ApprovalRequest:
+        return self.change(request_id, status=ApprovalStatus.REJECTED, note=note, decided_by="user")
 
 
 async def emit_event(bridge: FakeBridge, request: ApprovalRequest) -> None:

@@ -71,7 +71,7 @@ async def test_commands_and_files_are_described_separately(scene: MakeScene, sec
 @pytest.mark.parametrize("button", ["approve", "reject"])
 async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, button: str) -> None:
     s = scene(asks())
-    delayed = DelayedResult()
+    delayed = DelayedResult(asks(status=ApprovalStatus.APPROVED))
     s.engine.set("approvals", button, delayed)
     if button == "reject":
         s.find("approval-reject").click()

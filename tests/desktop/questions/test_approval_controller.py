@@ -72,6 +72,21 @@ async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
     assert [each.id for each in desk.pending()] == ["v2", "v3", "v5", "v6"]
 
 
+async def test_a_decision_is_shown_without_reading_it_again() -> None:
+    engine = ApprovalEngine(*(asks(name) for name in ("v1", "v2", "v3", "v4")))
+    desk = approval_controller(FakeBridge(engine))  # type: ignore[arg-type]
+    desk.start()
+    await settle()
+    decided: list[str] = []
+    desk.decided.connect(decided.append)
+    await desk.approve("v1")
+    await desk.reject("v2")
+    await desk.approve_together(["v3", "v4"])
+    assert desk.pending() == []
+    assert decided == ["v1", "v2", "v3", "v4"]
+    assert engine.calls("approvals.get") == []
+
+
 async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> None:
     engine = ApprovalEngine(asks("v1"))
     bridge = FakeBridge(engine)

@@ -172,7 +172,7 @@ async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(sc
     group = s.group()
     await settle(20)
     await s.wait(1)
-    delayed = DelayedResult()
+    delayed = DelayedResult([])
     s.engine.set("approvals", "approve_together", delayed)
     button = find(group, "approval-allow-all")
     s.qtbot.mousePress(button, Qt.MouseButton.LeftButton)

@@ -65,11 +65,15 @@ class DesktopHarness(Program):
             raise ConflictError("This question was already answered.")
         self.questions[question_id] = self.questions[question_id].model_copy(update={"status": QuestionStatus.ANSWERED})
 
-    def _approve(self, request_id: str, **_more: Any) -> None:
-        self.approvals[request_id] = self.approvals[request_id].model_copy(update={"status": ApprovalStatus.APPROVED})
+    def _approve(self, request_id: str, **_more: Any) -> ApprovalRequest:
+        return self._decide(request_id, ApprovalStatus.APPROVED)
 
-    def _reject(self, request_id: str, **_more: Any) -> None:
-        self.approvals[request_id] = self.approvals[request_id].model_copy(update={"status": ApprovalStatus.REJECTED})
+    def _reject(self, request_id: str, **_more: Any) -> ApprovalRequest:
+        return self._decide(request_id, ApprovalStatus.REJECTED)
+
+    def _decide(self, request_id: str, status: ApprovalStatus) -> ApprovalRequest:
+        decided = self.approvals[request_id] = self.approvals[request_id].model_copy(update={"status": status})
+        return decided
 
     async def ask(self, question: UserQuestion) -> None:
         self.questions[question.id] = question

@@ -45,8 +45,8 @@ from atelier_desk.engine.run.reducer.conversation_entries import (
     complete,
     without_replaced,
 )
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.engine.run.reducer.reduce import fold
-from atelier_desk.engine.run.reducer.replace_fields import evolve
 from atelier_desk.engine.run.reducer.state import RunState, inherited_context
 from atelier_desk.engine.run.request.context_fitting import plan
 from atelier_desk.storage.row_mapping import record

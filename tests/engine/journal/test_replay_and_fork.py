@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalSettings
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.events.run import RunEvent, RunPaused, TaskChanged, UserMessage, event_id
@@ -209,7 +209,7 @@ async def test_a_waiting_team_waits_in_its_fork_too(open_atelier: Opener) -> Non
                 each for each in await atelier.repos.approvals.pending(workflow_id) if each.tool != "CalculatorTool"
             ]
             for each in pending:
-                await atelier.runs.answering.decide_approval(each.id, Decision(status=ApprovalStatus.APPROVED))
+                await atelier.approvals.approve(each.id)
             decided += 1
         await seen.until(ChunkType.USER_QUESTION_START)
         await seen.until(ChunkType.VALIDATION_REQUIRED, tool="CalculatorTool")
@@ -227,7 +227,7 @@ async def test_a_waiting_team_waits_in_its_fork_too(open_atelier: Opener) -> Non
         assert [each.run_id for each in question.lineage] == [fork.head_run_id]
         assert fork.head_run_id is not None
         await atelier.runs.steering.resume(fork.head_run_id)
-        await atelier.runs.answering.decide_approval(approval.id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.approvals.approve(approval.id)
         await atelier.runs.answering.answer_question(question.id, QuestionStatus.ANSWERED, (), "blue")
         await rest(atelier, fork.id)
         assert [node.status for node in (await atelier.teams.tree(fork.id)).walk()] == ["completed"] * 3

@@ -14,9 +14,11 @@ from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action
 from atelier_desk.engine.run.call_effects import facts
 from atelier_desk.engine.run.call_verdict import Judge, verdict
-from atelier_desk.engine.run.permission_rules import denials, rules
+from atelier_desk.engine.run.permission_rules import rules
 from atelier_desk.policy.permissions.call_facts import CallFacts
+from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.tools.base import Call, Effect, Risk
+from atelier_desk.workspace.path_restrictions import Denials
 from tests.engine.run.judged_calls import call_of, judged, run_in
 from tests.engine.run.permission_states import started, state, write
 
@@ -51,7 +53,9 @@ def command(
 def found(folder: Path, text: str, *denied: str, cwd: str = "") -> CallFacts:
     run = run_in(folder, *((DENY, each) for each in denied))
     described = call_of("run_command", command=text, modifies_files=True, cwd=cwd)
-    return facts(run, started(tool="run_command"), described, repaired=False, denials=denials(run, rules(run)))
+    return facts(
+        run, started(tool="run_command"), described, repaired=False, denials=Denials(bans(rules(run)), run.workspace)
+    )
 
 
 @pytest.mark.parametrize(("text", "cwd", "denied"), [

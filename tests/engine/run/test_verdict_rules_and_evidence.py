@@ -28,12 +28,14 @@ from atelier_desk.engine.run.call_verdict import (
     refusal,
     unreachable,
 )
-from atelier_desk.engine.run.permission_rules import denials, rules
+from atelier_desk.engine.run.permission_rules import rules
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.policy.permissions.call_facts import Concern
+from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
 from atelier_desk.workspace.denied_files import home_folder
 from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.path_restrictions import Denials
 from tests.engine.run.judged_calls import REGISTRY, call_of, judged, run_in
 from tests.engine.run.permission_states import started
 
@@ -145,10 +147,10 @@ def test_denied_paths_are_searched_from_the_workspace_and_the_home(folder: Path)
     run = run_in(
         folder, (Action.DENY, "read_file(/.env)"), (Action.DENY, "file_ops(~/.ssh)"), (Action.ALLOW, "read_file(a)")
     )
-    found = denials(run, rules(run))
+    found = Denials(bans(rules(run)), run.workspace)
     places = (f"{folder}/.env", f"{home_folder()}/.ssh/id", f"{folder}/sub/.env", f"{folder}/a")
     assert [found.covers(place) for place in places] == [True, True, False, False]
-    assert not denials(run, rules(run_in(folder, (Action.ALLOW, "read_file(a)"))))
+    assert not bans(rules(run_in(folder, (Action.ALLOW, "read_file(a)"))))
     about = facts(
         run,
         started(tool="run_command"),

@@ -15,7 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import ApprovalMode, Budget
-from atelier_desk.domain.approval import ApprovalStatus, Decision
 from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from atelier_desk.domain.events.run import (
     ChildFinished,
@@ -180,15 +179,15 @@ class World:
 
     async def _decide(self, command: str) -> None:
         for request in (await self.atelier.approvals.pending())[:1]:
-            status = ApprovalStatus.REJECTED if command == "reject" else ApprovalStatus.APPROVED
+            if command == "reject":
+                await self.atelier.approvals.reject(request.id, "no")
+                continue
             edited = (
                 {"operation": "eval", "expression": "7*7"}
                 if command == "edit" and request.tool == "CalculatorTool"
                 else None
             )
-            await self.atelier.runs.answering.decide_approval(
-                request.id, Decision(status=status, arguments=edited, note="no" if command == "reject" else "")
-            )
+            await self.atelier.approvals.approve(request.id, edited)
 
     async def _steer_child(self, command: str) -> None:
         children = [row for row in await self.atelier.repos.runs.alive() if row.parent_run_id is not None]

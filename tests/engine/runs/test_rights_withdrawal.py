@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode, Choices
-from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.approval import ApprovalPolicy, ApprovalSettings
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.events.run import RightsNarrowed
 from atelier_desk.domain.model_messages import ToolCall
@@ -24,7 +24,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.run import call_verdict
 from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection_base import RunTotals
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.policy.approval_strictness_and_grouping import stricter_settings
 from atelier_desk.storage.repositories.configuration import SettingsRepository
 from atelier_desk.workspace.processes import sandbox_selection
@@ -169,7 +169,7 @@ async def test_a_change_while_a_call_is_judged(
             "cancelled": ["cancelled"],
         }[outcome]
         if asked:
-            await atelier.runs.answering.decide_approval(asked[0].id, Decision(status=ApprovalStatus.APPROVED))
+            await atelier.approvals.approve(asked[0].id)
             await atelier.runs.wait(run_id)
             assert (tmp_path / "work" / "seen").exists()
 
@@ -207,7 +207,7 @@ async def test_an_earlier_approval_does_not_override_a_later_deny(open_atelier: 
         await atelier.runs.wait(run_id)
         [asked] = await atelier.approvals.pending()
         await atelier.runs.steering.pause(run_id)
-        await atelier.runs.answering.decide_approval(asked.id, Decision(status=ApprovalStatus.APPROVED))
+        await atelier.approvals.approve(asked.id)
         await forbid(atelier, "", run_id)
         await atelier.runs.steering.resume(run_id)
         assert (await atelier.runs.wait(run_id)).status is RunStatus.COMPLETED

@@ -152,12 +152,10 @@ async def test_two_screens_that_show_it_ask_again_once(office: Opener) -> None:
     async with office([letter(), "Done."]) as atelier:
         await atelier.settings.update(approvals=ApprovalSettings(timeout_s=30, on_timeout=OnTimeout.ASK_AGAIN))
         asked = await requested(atelier)
-        await asyncio.gather(
-            atelier.runs.answering.ask_approval_again(asked), atelier.runs.answering.ask_approval_again(asked)
-        )
+        await asyncio.gather(atelier.approvals._ask_again(asked), atelier.approvals._ask_again(asked))
         assert (await atelier.approvals.get(asked.id)).round == 2
         await atelier.approvals.approve(asked.id)
-        await atelier.runs.answering.ask_approval_again(await atelier.approvals.get(asked.id))
+        await atelier.approvals._ask_again(await atelier.approvals.get(asked.id))
         await atelier.runs.wait(asked.run_id)
         assert (await atelier.approvals.get(asked.id)).round == 2
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -19,11 +19,14 @@ from atelier_desk.domain.approval import (
 )
 from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import ConflictError, LimitError, NotFoundError, UsageError
+from atelier_desk.domain.events.run import ApprovalAskedAgain, ApprovalDecided, EventBody
+from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.run.reducer.state import CallState
 from atelier_desk.engine.services.approvals import ApprovalService
 from atelier_desk.engine.services.permissions import PermissionService
 from atelier_desk.engine.services.settings import SettingsService
@@ -37,29 +40,42 @@ ARGUMENTS = {"operation": "eval", "expression": "6*7"}
 
 
 class Runs:
-    """Decides like the run manager: once, in the request's row, and rules are announced."""
+    """Runs that wait, and their journal: it commits decisions to the requests' rows, and announces them and rules."""
 
     def __init__(self, repos: Repositories, bus: EventBus) -> None:
         self._repos, self._bus = repos, bus
         self.decided: list[tuple[str, Decision]] = []
-        self.rights_withdrawal = self.answering = self
-        self.env, self.live = SimpleNamespace(), SimpleNamespace(slots=SimpleNamespace())
+        self.rights_withdrawal = self.live = self
+        self.env = self.slots = SimpleNamespace()
 
     async def apply(self) -> None:
         """No run is active."""
 
-    async def decide_approval(self, approval_id: str, decision: Decision) -> None:
-        asked = await self._repos.approvals.get(approval_id)
-        if asked.status is not ApprovalStatus.PENDING:
-            raise ConflictError("decided already")
-        self.decided.append((approval_id, decision))
-        await self._save(asked.model_copy(update={"status": decision.status, "note": decision.note}), *decision.rules)
+    async def load(self, run_id: str) -> SimpleNamespace:
+        return SimpleNamespace(handle=run_id)
 
-    async def ask_approval_again(self, asked: ApprovalRequest) -> None:
-        await self._save(asked.model_copy(update={"round": asked.round + 1, "seen_ms": 0}))
+    def drive(self, live: SimpleNamespace) -> None:
+        """No run is active."""
+
+    async def append_if(self, run_id: str, decide: Callable[[Any], Sequence[EventBody]]) -> None:
+        waiting = {each.id: each for each in await self._repos.approvals.pending() if each.run_id == run_id}
+        state = SimpleNamespace(
+            requests=tuple(waiting.values()),
+            call=lambda id: CallState(ToolCall(id=id, name="CalculatorTool", arguments=ARGUMENTS), "asked"),
+        )
+        for event in decide(state):
+            if isinstance(event, ApprovalDecided):
+                decision = Decision(**{name: getattr(event, name) for name in Decision.model_fields})
+                self.decided.append((event.approval_id, decision))
+                changed = {"status": event.status, "note": event.note}
+                await self._save(waiting[event.approval_id].model_copy(update=changed), *event.rules)
+            elif isinstance(event, ApprovalAskedAgain):
+                asked = waiting[event.approval_id]
+                await self._save(asked.model_copy(update={"round": asked.round + 1, "seen_ms": 0}))
 
     async def _save(self, request: ApprovalRequest, *rules: PermissionRule) -> None:
         await self._repos.journal.commit(Commit(approvals=(request,), rules=rules))
+        self._bus.changed("approval", request.id)
         if rules:
             self._bus.changed("settings", "approvals")
 
@@ -71,7 +87,7 @@ class Engine:
         self.repos = repos
         self.bus = EventBus()
         self.registry = create_default_tool_registry()
-        self.runs = Runs(repos, self.bus)
+        self.runs = self.journal = Runs(repos, self.bus)
         self.in_force = SettingSubscribers()
         self.settings = SettingsService(self)  # type: ignore[arg-type]
         self.approvals = ApprovalService(self)  # type: ignore[arg-type]
@@ -108,12 +124,27 @@ async def test_an_approval_counts_once(engine: Engine) -> None:
     assert await engine.approvals.pending() == await engine.approvals.list(asked.workflow_id) == [asked]
     assert (await engine.approvals.approve(asked.id)).status is ApprovalStatus.APPROVED
     assert engine.runs.decided == [(asked.id, Decision(status=ApprovalStatus.APPROVED))]
-    assert ("approval", asked.id) in engine.changes
+    assert engine.changes == [("approval", asked.id)], "announced once"
     for second in (engine.approvals.approve, engine.approvals.reject):
         with pytest.raises(ConflictError, match="approved"):
             await second(asked.id)
     assert len(engine.runs.decided) == 1
     assert await engine.approvals.pending(asked.workflow_id) == []
+
+
+async def test_a_decision_reads_the_request_before_and_after(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = await engine.asked(), await engine.asked()
+    read: list[str] = []
+    get = engine.repos.approvals.get
+
+    async def counted(id: str) -> ApprovalRequest:
+        read.append(id)
+        return await get(id)
+
+    monkeypatch.setattr(engine.repos.approvals, "get", counted)
+    await engine.approvals.approve(first.id)
+    await engine.approvals.reject(second.id)
+    assert read == [first.id, first.id, second.id, second.id]
 
 
 async def test_an_unknown_approval_is_not_found(engine: Engine) -> None:
@@ -211,7 +242,7 @@ async def test_a_decision_just_before_the_timeout_wins(engine: Engine, monkeypat
     async def too_late(*given: Any, **named: Any) -> None:
         raise ConflictError("decided already")
 
-    monkeypatch.setattr(engine.runs, "decide_approval", too_late)
+    monkeypatch.setattr(engine.runs, "append_if", too_late)
     assert await engine.approvals.seen(asked.id, 30_000) is None
 
 

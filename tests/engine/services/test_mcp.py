@@ -21,9 +21,12 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
+from atelier_desk.engine.services import mcp
+from atelier_desk.engine.services.common.mcp_server_info import inspected
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.mcp import variable_resolution
+from atelier_desk.mcp import server_secrets
+from atelier_desk.mcp.connection import Connection
 from atelier_desk.tools.registry.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.engine.services.mcp_servers import FREE, added, ended
@@ -42,7 +45,7 @@ async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_appro
     async with open_atelier() as atelier:
         remote = McpServer(name="remote", transport="http", url="https://one.example/mcp")
         await atelier.mcp.save(remote, new=True)
-        entry = variable_resolution.entry((await atelier.mcp.get("remote")).config, "oauth")
+        entry = server_secrets.entry((await atelier.mcp.get("remote")).config, "oauth")
         atelier.vault.store(entry, '{"tokens": {"access_token": "abc"}}')
         await atelier.mcp.save(remote.model_copy(update={"timeout_s": 5.0}))
         assert atelier.vault.get(entry) is not None
@@ -58,6 +61,23 @@ async def test_a_changed_address_gets_no_token_and_a_changed_folder_no_old_appro
         assert [row.state for row in await atelier.mcp.tools("local")] == ["approved"]
         await atelier.mcp.save(local.model_copy(update={"folder": str(tmp_path / "other")}))
         assert await atelier.mcp.tools("local") == []
+
+
+async def test_a_server_saved_while_it_is_inspected_gets_no_tools_of_the_former_one(
+    open_atelier: Opener, plain: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = plain()
+    async with open_atelier() as atelier:
+        await atelier.mcp.save(server.config(), new=True)
+
+        async def meanwhile(connection: Connection) -> dict[str, Any]:
+            found = await inspected(connection)
+            await atelier.mcp.save(server.config(folder=str(tmp_path)))
+            return found
+
+        monkeypatch.setattr(mcp, "inspected", meanwhile)
+        await atelier.mcp.test("plain")
+        assert (await atelier.mcp.get("plain")).known.approved is None
 
 
 async def test_an_agent_uses_a_server_in_this_session_and_the_next(open_atelier: Opener, plain: Make) -> None:
@@ -280,7 +300,7 @@ async def test_secrets_are_stored_only_in_the_keyring(open_atelier: Opener, plai
             await atelier.mcp.save(server.config(), new=True)
         await atelier.mcp.save(server.config(env={}))
         own = (await atelier.mcp.get("plain")).config
-        assert atelier.vault.get(variable_resolution.entry(own, "env", "API_KEY")) is None, (
+        assert atelier.vault.get(server_secrets.entry(own, "env", "API_KEY")) is None, (
             "what no server needs is forgotten"
         )
 
@@ -298,13 +318,13 @@ async def test_servers_of_the_same_name_in_two_data_folders_have_separate_secret
             await other.mcp.save(config, {"env:TOKEN": "of-the-second"})
             await other.mcp.remove("shop")
         kept = (await atelier.mcp.get("shop")).config
-        assert vault.get(variable_resolution.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
+        assert vault.get(server_secrets.entry(kept, "env", "TOKEN")) == "of-the-first-folder"
 
 
 async def test_secrets_of_an_earlier_version_are_copied_and_left_in_place(open_atelier: Opener, plain: Make) -> None:
     vault = KeyVault(session=True)
     old = plain(tools=[tool("environment")]).config(env={"TOKEN": ""})
-    vault.store(variable_resolution.entry(old, "env", "TOKEN"), "from-before")
+    vault.store(server_secrets.entry(old, "env", "TOKEN"), "from-before")
     environment = ToolCall(id="c1", name="mcp__plain__environment", arguments={})
     async with open_atelier(vault=vault) as atelier:
         await atelier.repos.mcp_servers.save(McpEntry(name="plain", config=old))
@@ -313,12 +333,10 @@ async def test_secrets_of_an_earlier_version_are_copied_and_left_in_place(open_a
         assert (await atelier.mcp.test("plain")).ok
         own = (await atelier.mcp.get("plain")).config
         assert own.keyring
-        assert [vault.get(variable_resolution.entry(each, "env", "TOKEN")) for each in (own, old)] == [
-            "from-before"
-        ] * 2
+        assert [vault.get(server_secrets.entry(each, "env", "TOKEN")) for each in (own, old)] == ["from-before"] * 2
         assert "[redacted]" in (await ended(atelier, FREE))["result"]["text"], "it was given to the server"
         await atelier.mcp.remove("plain")
-        assert [vault.get(variable_resolution.entry(each, "env", "TOKEN")) for each in (own, old)] == [
+        assert [vault.get(server_secrets.entry(each, "env", "TOKEN")) for each in (own, old)] == [
             None,
             "from-before",
         ]

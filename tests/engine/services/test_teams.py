@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import AgentConfig
-from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.approval import ApprovalSettings, ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
@@ -202,12 +202,8 @@ async def test_approvals_are_shown_at_their_call_pending_and_decided(open_atelie
         assert {call: [r.status for r in entry.approvals[call]] for call in entry.approvals} == {
             "c1": [ApprovalStatus.PENDING], "c2": [ApprovalStatus.PENDING],
         }  # fmt: skip
-        await atelier.runs.answering.decide_approval(
-            entry.approvals["c1"][0].id, Decision(status=ApprovalStatus.APPROVED)
-        )
-        await atelier.runs.answering.decide_approval(
-            entry.approvals["c2"][0].id, Decision(status=ApprovalStatus.REJECTED, note="no")
-        )
+        await atelier.approvals.approve(entry.approvals["c1"][0].id)
+        await atelier.approvals.reject(entry.approvals["c2"][0].id, "no")
         await seen.until(ChunkType.WORKFLOW_COMPLETE)
         tree = await atelier.teams.tree(workflow_id)
         assert (tree.approvals.pending, tree.approvals.approved, tree.approvals.rejected) == (0, 1, 1)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode, ToolMode
-from atelier_desk.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, ApprovalStatus, Decision
+from atelier_desk.domain.approval import ApprovalFlags, ApprovalScope, ApprovalSettings, ApprovalStatus
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import ApprovalRequested, ToolCallStarted
 from atelier_desk.domain.stream.event import ChunkType
@@ -297,9 +297,7 @@ async def test_an_approval_given_before_a_restart_still_applies(open_atelier: Op
     async with open_atelier(model_factory=Cast(Lead=[[spawn()]], Helper=["r"]), fault=fault) as atelier:
         workflow_id, run_id = await begin(atelier, approval="manual")
         request = await asked(atelier)
-        deciding = asyncio.create_task(
-            atelier.runs.answering.decide_approval(request.id, Decision(status=ApprovalStatus.APPROVED))
-        )
+        deciding = asyncio.create_task(atelier.approvals.approve(request.id))
         await reached.wait()
         await atelier.runs.close()
         await asyncio.gather(deciding, return_exceptions=True)

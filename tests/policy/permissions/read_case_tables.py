@@ -12,9 +12,16 @@ from pathlib import Path as File
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
-from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
+from atelier_desk.policy.permissions.call_facts import (
+    CallFacts,
+    CommandFact,
+    Concern,
+    HostFact,
+    Path,
+    TargetFact,
+    protected,
+)
 from atelier_desk.policy.permissions.decide import Level
-from atelier_desk.policy.permissions.protected_paths import protected
 from atelier_desk.workspace.commands import parsing
 from atelier_desk.workspace.commands.judge import JudgedCommand, judge
 from atelier_desk.workspace.commands.prefix_rules import spelled_out

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.engine.run.request.tool_definitions import tools_tokens
+from atelier_desk.engine.run.request.toolset import tools_tokens
 from atelier_desk.tools.calls.argument_validation import validate
 from atelier_desk.tools.definition.input_schema import operations_of
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry

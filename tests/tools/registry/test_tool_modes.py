@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.domain.agent import SearchScope, ToolMode
-from atelier_desk.engine.run.request.tool_definitions import tools_tokens
+from atelier_desk.engine.run.request.toolset import tools_tokens
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry import tool_modes as modes
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry

@@ -56,7 +56,7 @@ class Bridge(QObject):
         stream: what the events of all workflows mean.
 
     Signals:
-        stream_event: a ``StreamEvent``, in order, the tokens of each run joined; for routers.
+        stream_event: a ``StreamEvent``, in order, the tokens of each run joined; for routers and rows.
         changed: topic and id of a thing that changed.
         engine_opened: the engine answers calls from now on.
         engine_failed: the exception that kept it from opening, or ended it.

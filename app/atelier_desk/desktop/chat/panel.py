@@ -23,12 +23,12 @@ from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
-from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
+from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
-from atelier_desk.desktop.chat.turn_changed_files import ChangedFiles
+from atelier_desk.desktop.chat.turn_end_cards import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.chat.usage_meter import BudgetWatch
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
@@ -100,7 +100,7 @@ class ChatPanel(QWidget):
         self.header.more.pinned = self.pinned.add_to
         self.agent_page: AgentPage | None = None
         self.find_bar = FindBar("find", N_("Find in this workflow"), self, wait_ms=150, newest_last=True)
-        self.view = ChatView(item_maker(self.host), self)
+        self.view = ChatView(lambda entry, parent: make_widget(entry, self.host, parent), self)
         self.host.unfolded.connect(self.view.stay)
         self.commands = self.host.commands = MessageCommands(
             bridge, self.host, self.view, self.pages, self.header.models, self
@@ -151,6 +151,7 @@ class ChatPanel(QWidget):
     def _connect(self) -> None:
         self.pages.opened.connect(self._on_opened)
         self.pages.changed.connect(self._on_changes)
+        self.pages.run_changed.connect(self._show_run)
         self.pages.prepended.connect(self.view.prepend)
         self.view.older_requested.connect(self._on_older)
         self.sending.workflow_made.connect(self.workflow_made)
@@ -172,8 +173,6 @@ class ChatPanel(QWidget):
         stream = self.pages.stream
         stream.queue_changed.connect(self._on_queue)
         stream.usage_changed.connect(self.header.meter.update_usage)
-        for changed in (stream.turn_began, stream.run_changed, stream.turn_ended):
-            changed.connect(lambda *_: self._show_run())
         self.bridge.changed.connect(self._on_changed)
         bind(self._resize_column)
 
@@ -232,10 +231,8 @@ class ChatPanel(QWidget):
         self.view.set_entries([])
         self.header.set_title(_("New workflow"))
         self.header.show_usage(None)
-        self.header.set_interrupted(False)
         self.pinned.clear()
-        self._set_running(False)
-        self._show_thinking()
+        self._show_run()
         self._show_empty(True)
         self.composer.field.setFocus()
 
@@ -253,9 +250,7 @@ class ChatPanel(QWidget):
         self.header.show_usage(workflow.usage, workflow.context_tokens, self.choices.window)
         self._show_empty(not transcript.entries)
         self.view.set_entries(transcript.entries)
-        self._set_running(bool(transcript.live_run))
-        self.header.set_interrupted(transcript.status == "interrupted")
-        self._show_thinking()
+        self._show_run()
         self.workflow_shown.emit(workflow.id)
 
     def _show_thinking(self) -> None:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.chat.compose.composer import Composer
-from atelier_desk.desktop.chat.transcript.lazy_widget_factory import item_maker
+from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.agent_state_labels import figures, state_icon, state_text, task
@@ -83,7 +83,7 @@ class AgentPage(QWidget):
         top = fill(
             QHBoxLayout(), (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8
         )
-        self.view = ChatView(item_maker(self.host), self)
+        self.view = ChatView(lambda entry, parent: make_widget(entry, self.host, parent), self)
         self.host.unfolded.connect(self.view.stay)
         self.view.setObjectName("agent-chat-view")
         self.composer = Composer(self, pictures=False)

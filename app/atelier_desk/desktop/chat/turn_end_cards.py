@@ -92,3 +92,13 @@ class TurnEnds(QObject):
     def concerns(self, key: str) -> bool:
         """Whether a change with this key may affect the data."""
         return key in {"", self._pages.workflow_id}
+
+
+class ChangedFiles(TurnEnds):
+    """The files changed by each turn. Available if the workflow has a folder that agents may change."""
+
+    entry_field: ClassVar[str] = "file_changes"
+    topic: ClassVar[Topic] = "file"
+
+    async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
+        return await self._bridge.engine.files.by_turn(workflow_id)

@@ -180,25 +180,26 @@ class ApprovalController(QObject):
         rules: Sequence[str] = (),
     ) -> None:
         """Approve; errors of the engine are raised, and the request is unchanged then."""
-        await self._bridge.engine.approvals.approve(request_id, arguments=arguments, scope=scope, rules=rules)
-        await self._fetch(request_id)
-        self.decided.emit(request_id)
+        approvals = self._bridge.engine.approvals
+        await self._settle([await approvals.approve(request_id, arguments=arguments, scope=scope, rules=rules)])
 
     async def reject(self, request_id: str, note: str = "") -> None:
         """Reject, with a reason for the agent."""
-        await self._bridge.engine.approvals.reject(request_id, note=note)
-        await self._fetch(request_id)
-        self.decided.emit(request_id)
+        await self._settle([await self._bridge.engine.approvals.reject(request_id, note=note)])
 
     async def approve_together(self, request_ids: Sequence[str]) -> None:
         """Approve exactly these calls of one run, each once; see ``approve``."""
-        try:
-            await self._bridge.engine.approvals.approve_together(list(request_ids))
-        finally:
-            for request_id in request_ids:
-                await self._fetch(request_id)
-        for request_id in request_ids:
-            self.decided.emit(request_id)
+        await self._settle(await self._bridge.engine.approvals.approve_together(list(request_ids)))
+
+    async def _settle(self, decided: Sequence[ApprovalRequest]) -> None:
+        """Show what the user decided, without reading it again."""
+        async with self._reading:
+            for request in decided:
+                self._put(request)
+        self.changed.emit()
+        self._time()
+        for request in decided:
+            self.decided.emit(request.id)
 
     def unsettled(self, since: float) -> float:
         """Seconds until a card visible since this time of ``monotonic`` accepts an approval; 0 if it does."""

@@ -1,7 +1,7 @@
 """Approvals of one run that wait together: a line each, to be approved at once or one by one.
 
-``policy.approvals.together`` decides what is grouped: no protected files, no taint, no high risk, nothing else that
-asks each time.
+``policy.approval_strictness_and_grouping.together`` decides what is grouped: no protected files, no taint, no high
+risk, nothing else that asks each time.
 """
 
 from __future__ import annotations
@@ -229,16 +229,6 @@ class ApprovalGroup(ApprovalFrame):
             and event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Select)
         )
         return key and self.unsettled() > 0
-
-
-def card_for(bridge: Bridge, group: Sequence[ApprovalRequest], parent: QWidget) -> ApprovalCard | ApprovalGroup:
-    """The card of a group of requests; for a single one an ``ApprovalCard``."""
-    return ApprovalCard(bridge, group[0], parent) if len(group) == 1 else ApprovalGroup(bridge, group, parent)
-
-
-def group_key(group: Sequence[ApprovalRequest]) -> str:
-    """A key that is stable while requests join and leave the group."""
-    return f"approval:{group[0].id}" if len(group) == 1 else f"approvals:{group[0].run_id}"
 
 
 def waiting_cards(within: QWidget) -> list[ApprovalCard | ApprovalGroup]:

@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import ProviderError, ToolError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, ImagePart, Role
 from atelier_desk.engine.run.request.pictures import fitted
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
-from atelier_desk.engine.run.request.reply_timeout import watched
+from atelier_desk.llm.network.watchdog import watched
 from atelier_desk.llm.registry import picture_limits
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.media.picture_preparation import UnusablePicture

@@ -18,7 +18,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.engine.journal.id_remap import files_of, made_by, renamed
 from atelier_desk.engine.journal.journal import Journal, Part, RunHandle
 from atelier_desk.engine.run.reducer.state import inherited_context
-from atelier_desk.engine.run.request.tool_definitions import make_frame
+from atelier_desk.engine.run.request.toolset import make_frame
 from atelier_desk.storage.repositories import Repositories
 
 

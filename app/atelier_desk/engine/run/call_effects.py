@@ -24,8 +24,15 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.tainted_file_reads import read_by_call
 from atelier_desk.policy.approval_strictness_and_grouping import risk_of
 from atelier_desk.policy.permissions import rule_pattern, taint_sources
-from atelier_desk.policy.permissions.call_facts import CallFacts, CommandFact, Concern, HostFact, Path, TargetFact
-from atelier_desk.policy.permissions.protected_paths import protected
+from atelier_desk.policy.permissions.call_facts import (
+    CallFacts,
+    CommandFact,
+    Concern,
+    HostFact,
+    Path,
+    TargetFact,
+    protected,
+)
 from atelier_desk.support.visible_and_shortened_text import shorten
 from atelier_desk.tools.base import Call, Effect
 from atelier_desk.tools.registry.access_groups import FOLDER_WIDE

@@ -16,12 +16,13 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule, Verdict
 from atelier_desk.engine.run.call_effects import Disk, DiskFindings, facts, other_spellings, reads_disk
-from atelier_desk.engine.run.permission_rules import denials, is_readable, rules
+from atelier_desk.engine.run.permission_rules import is_readable, rules
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts, Concern, HostFact
 from atelier_desk.policy.permissions.decide import Level, bars, decide, narrowest
 from atelier_desk.policy.permissions.decision_record import grounds
+from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.registry.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
@@ -127,7 +128,7 @@ class Judge:
         if held is None or not held.are_of(state):
             level = Level(rules(state), state.approvals)
             held = self._rules = _RunRules(
-                level, denials(state, level.rules), state.granted, state.agent_id, state.workspace
+                level, Denials(bans(level.rules), state.workspace), state.granted, state.agent_id, state.workspace
             )
         return held
 
@@ -187,7 +188,7 @@ def disclosure_filter(state: RunState, tool: str, section: str) -> Callable[[str
         if not all(is_readable(rule.text) for rule in found):
             return None, Disk(()), Denials()
         about = tuple(rule for rule in found if rule_pattern.parse(rule.text).argument)
-        return Level(about, state.approvals), Disk(state.workspace), denials(state, found)
+        return Level(about, state.approvals), Disk(state.workspace), Denials(bans(found), state.workspace)
 
     @lru_cache(maxsize=4096)
     def tells(place: str) -> bool:

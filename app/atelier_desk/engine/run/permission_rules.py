@@ -1,4 +1,4 @@
-"""The rules of one run, and their meaning for hosts, repository settings and the disk."""
+"""The rules of one run, and their meaning for hosts and repository settings."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ from collections.abc import Iterable
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.permission import Action, PermissionRule
-from atelier_desk.engine.run.folder_denials import folder_denials
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions import rule_pattern
 from atelier_desk.policy.permissions.call_facts import CallFacts
 from atelier_desk.policy.permissions.rule_scope import of_agent
-from atelier_desk.workspace.path_restrictions import Denials
 
 
 def rules(state: RunState) -> tuple[PermissionRule, ...]:
@@ -76,8 +74,3 @@ def barred_host(state: RunState, tool: str, section: str, host: str) -> str:
             ):
                 return action.value
     return ""
-
-
-def denials(state: RunState, held: Iterable[PermissionRule]) -> Denials:
-    """Return what these rules deny on the run's disk; falsy without path denials."""
-    return folder_denials(held, state.workspace)

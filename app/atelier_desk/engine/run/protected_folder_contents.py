@@ -7,8 +7,8 @@ import os
 from collections.abc import Iterable, Sequence
 
 from atelier_desk.domain.path_containment import within
-from atelier_desk.policy.permissions.call_facts import Path
-from atelier_desk.policy.permissions.protected_paths import may_be, protected
+from atelier_desk.domain.protected_names import may_be
+from atelier_desk.policy.permissions.call_facts import Path, protected
 from atelier_desk.workspace.bounded_walk import WalkLimit, walk
 from atelier_desk.workspace.processes.repository_scan import MARKS, is_layout
 

@@ -17,7 +17,7 @@ from atelier_desk.domain.events.run import (
     ToolCallFinished,
 )
 from atelier_desk.domain.team import ChildState, ChildStatus, TeamCall
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.engine.run.reducer.state import CallState, RunState
 from atelier_desk.policy.budget import FIELDS
 from atelier_desk.policy.permissions import taint_sources

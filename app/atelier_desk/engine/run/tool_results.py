@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from atelier_desk.domain.approval import ApprovalRequest
+from atelier_desk.domain.approval import NOBODY_TO_ASK, ApprovalRequest, Decision
 from atelier_desk.domain.events.run import CallStatus, EventBody, ToolCallFinished, ToolCallStarted
 from atelier_desk.domain.result_parts import ResultPart
 from atelier_desk.engine.run.reducer.state import CallState
@@ -118,3 +118,24 @@ def closed(
             )
         events.append(intent)
     return [*events, call_finished(call.call.id, tool, result, status=status, duration_ms=duration_ms)]
+
+
+def rejected(call: CallState, asked: ApprovalRequest, decision: Decision) -> list[EventBody]:
+    """Return events that close a call that was not approved; its result says why."""
+    why = _rejection(asked, decision)
+    return closed(call, CallStatus.ERROR, why, code="rejected", asked=asked)
+
+
+def _rejection(request: ApprovalRequest, decision: Decision) -> str:
+    """Return the text for the agent about a rejected call."""
+    what = f"{request.tool} {request.operation}".strip()
+    note = decision.note
+    if decision.decided_by == "timeout":
+        return f"{what} was not allowed: nobody decided in time. Go on without it, or ask the user."
+    if note == NOBODY_TO_ASK:
+        return (
+            f"{what} was not allowed: nobody is there to ask in this run. Do not try the same again; go on without it."
+        )
+    stop = "" if note.endswith((".", "!", "?", "…")) else "."
+    reason = f" Reason: {note}{stop}" if note else ""
+    return f"{what} was rejected by the user.{reason} Do not try the same again; go on without it or do it another way."

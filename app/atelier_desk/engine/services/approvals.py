@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import builtins
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.approval import (
@@ -16,17 +17,18 @@ from atelier_desk.domain.approval import (
     OnTimeout,
     same_arguments,
 )
-from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
-from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
+from atelier_desk.domain.events.approvals import ApprovalAskedAgain, ApprovalDecided
 from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.engine.services.common.approval_rules import also_allowed, is_about_settings, rules_of_approval
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.approval_strictness_and_grouping import together
-from atelier_desk.policy.permissions import rule_pattern
-from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
-from atelier_desk.workspace import repository_inspection
+
+if TYPE_CHECKING:
+    from atelier_desk.domain.events.run import EventBody
+    from atelier_desk.engine.run.reducer.state import RunState
 
 SEEN_STEP_MS = 60_000
 """Maximum milliseconds counted per ``seen`` report: screens report about once a second, so more means suspension."""
@@ -80,11 +82,9 @@ class ApprovalService:
         asked = await self._open(approval_id)
         edited = self._edited(asked, arguments)
         scope = ApprovalScope(scope)  # an unknown value from a script must not lose its rule
-        if scope is ApprovalScope.ONCE and _is_about_settings(asked):
+        if scope is ApprovalScope.ONCE and is_about_settings(asked):
             scope = ApprovalScope.ALWAYS
-        chosen = await self._rules_for(asked, scope, rules)
-        await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, arguments=edited, scope=scope, rules=chosen))
-        return await self.get(approval_id)
+        return await self._allow(asked, scope, rules, arguments=edited)
 
     async def approve_together(self, approval_ids: Sequence[str]) -> builtins.list[ApprovalRequest]:
         """Approve exactly these calls of one run once; calls decided meanwhile are left.
@@ -101,9 +101,21 @@ class ApprovalService:
             raise ConflictError(_DECIDED[every[0].status], code="not_pending")
         if len(together(waiting)) != 1:
             raise UsageError(N_("These calls cannot be allowed together. Decide on each of them."))
-        await self._context.runs.answering.allow_together(waiting[0].run_id, {each.id for each in waiting})
-        for each in waiting:
-            self._context.bus.changed("approval", each.id)
+        seen = {each.id: each.seen_ms for each in waiting}
+
+        def decide(now: RunState) -> Sequence[EventBody]:
+            decided = [
+                ApprovalDecided(
+                    approval_id=each.id, call_id=each.call_id, status=ApprovalStatus.APPROVED, seen_ms=seen[each.id]
+                )
+                for each in now.requests
+                if each.id in seen
+            ]
+            if not decided:
+                raise ConflictError(N_("The decision was already made."))
+            return decided
+
+        await self._commit(waiting[0].run_id, decide)
         return [await self.get(each.id) for each in every]
 
     async def preview(self, approval_id: str, arguments: dict[str, object] | None = None) -> builtins.list[FileChange]:
@@ -141,8 +153,7 @@ class ApprovalService:
                 most=limits.APPROVAL_NOTE,
                 length=len(note),
             )
-        await self._decide(await self._open(approval_id), Decision(status=ApprovalStatus.REJECTED, note=note))
-        return await self.get(approval_id)
+        return await self._decide(await self._open(approval_id), Decision(status=ApprovalStatus.REJECTED, note=note))
 
     async def seen(self, approval_id: str, ms: int) -> float | None:
         """Count ``ms`` milliseconds in which the card was visible; when its time is used up, apply ``on_timeout``.
@@ -174,78 +185,71 @@ class ApprovalService:
         match asked.on_timeout:
             case OnTimeout.APPROVE:
                 # Nobody reviewed the repository settings: limit the permission to this run.
-                scope = ApprovalScope.RUN if _is_about_settings(asked) else ApprovalScope.ONCE
-                chosen = await self._rules_for(asked, scope, ())
-                await self._decide(
-                    asked, Decision(status=ApprovalStatus.APPROVED, decided_by=BY_TIMEOUT, scope=scope, rules=chosen)
-                )
+                scope = ApprovalScope.RUN if is_about_settings(asked) else ApprovalScope.ONCE
+                await self._allow(asked, scope, decided_by=BY_TIMEOUT)
             case OnTimeout.ASK_AGAIN:
-                await self._context.runs.answering.ask_approval_again(asked)
-                self._context.bus.changed("approval", asked.id)
+                await self._ask_again(asked)
             case OnTimeout.REJECT:
                 # For the agent, so in English.
                 note = f"Nobody decided within {asked.timeout_s:g} seconds, so the call was refused."
                 await self._decide(asked, Decision(status=ApprovalStatus.REJECTED, note=note, decided_by=BY_TIMEOUT))
 
-    async def _decide(self, asked: ApprovalRequest, decision: Decision) -> None:
-        await self._context.runs.answering.decide_approval(asked.id, decision)
-        self._context.bus.changed("approval", asked.id)
+    async def _allow(
+        self, asked: ApprovalRequest, scope: ApprovalScope, rules: Sequence[str] = (), **fields: Any
+    ) -> ApprovalRequest:
+        """Approve a call, with the rules of the scope; ``fields`` are those of the decision."""
+        once = scope is ApprovalScope.ONCE and not rules
+        made = () if once else await rules_of_approval(self._context, asked, scope, rules)
+        return await self._decide(asked, Decision(status=ApprovalStatus.APPROVED, scope=scope, rules=made, **fields))
+
+    async def _decide(self, asked: ApprovalRequest, decision: Decision) -> ApprovalRequest:
+        """Approve or reject a waiting call. A rejection is the call's result, with its note as the reason.
+
+        Raises:
+            ConflictError: it was decided meanwhile.
+        """
+
+        def decide(now: RunState) -> Sequence[EventBody]:
+            waiting = next((each for each in now.requests if each.id == asked.id), None)
+            call = now.call(asked.call_id)
+            if waiting is None or call is None or call.status != "asked":
+                raise ConflictError(N_("The decision was already made."))
+            decided = ApprovalDecided(
+                approval_id=asked.id, call_id=asked.call_id, seen_ms=asked.seen_ms, **dict(decision)
+            )
+            if decision.status is ApprovalStatus.REJECTED:
+                from atelier_desk.engine.run.tool_results import rejected
+
+                return [decided, *rejected(call, waiting, decision)]
+            once = decision.scope is ApprovalScope.ONCE
+            return [decided, *(() if once else also_allowed(now.requests, waiting, decision))]
+
+        await self._commit(asked.run_id, decide)
+        return await self.get(asked.id)
+
+    async def _ask_again(self, asked: ApprovalRequest) -> None:
+        """Restart the time to decide, unless the call was decided or the time restarted by another screen meanwhile."""
+        again = ApprovalAskedAgain(approval_id=asked.id, call_id=asked.call_id)
+
+        def decide(now: RunState) -> Sequence[EventBody]:
+            return [again for each in now.requests if each.id == asked.id and each.round == asked.round]
+
+        await self._commit(asked.run_id, decide)
+
+    async def _commit(self, run_id: str, decide: Callable[[RunState], Sequence[EventBody]]) -> None:
+        """Commit what ``decide`` returns for the run's state at the time of writing; the run goes on."""
+        runs = self._context.runs.live
+        live = await runs.load(run_id)
+        try:
+            await self._context.journal.append_if(live.handle, decide)
+        finally:
+            runs.drive(live)
 
     async def _open(self, approval_id: str) -> ApprovalRequest:
         asked = await self.get(approval_id)
         if asked.status is not ApprovalStatus.PENDING:
             raise ConflictError(_DECIDED[asked.status], code="not_pending")
         return asked
-
-    async def _rules_for(
-        self, asked: ApprovalRequest, scope: ApprovalScope, texts: Sequence[str]
-    ) -> tuple[PermissionRule, ...]:
-        """Return the rules of an approval: the given ones if they cover the call, else those of its scope."""
-        if scope is ApprovalScope.ONCE:
-            if texts:
-                raise UsageError(
-                    N_("A rule cannot be given for a single call: choose the scope run or always."),
-                    scope=ApprovalScope.ALWAYS.value,
-                )
-            return ()
-        permissions = self._context.permissions
-        for text in texts:
-            rule_pattern.parse(text)
-        if texts and not await permissions.trials.covers(asked, texts):
-            raise UsageError(
-                N_("The rule “{rule}” does not cover this call. This one does: {narrowest}"),
-                rule="; ".join(texts), narrowest="; ".join(asked.always) or asked.tool,
-            )  # fmt: skip
-        now = self._context.clock.now()
-        if scope is ApprovalScope.RUN:
-            root = asked.root_run_id or asked.run_id
-            return tuple(
-                PermissionRule(text=text, action=Action.ALLOW, scope=RuleScope.RUN, scope_id=root, created_at=now)
-                for text in texts or (asked.always if _is_about_settings(asked) else (asked.tool,))
-            )
-        wanted = texts or asked.always
-        if not wanted:
-            raise UsageError(
-                N_(
-                    "No rule can allow this call from now on: it needs approval each time. Allow it once, or for this "
-                    "run."
-                )
-            )
-        where = asked.holds
-        allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]
-        # A held rule from a foreign backup becomes active with this approval.
-        allowed = {rule.text: rule.model_copy(update={"held": False}) for rule in allowing}
-        # A rule for outdated repository settings is replaced by the one for the present settings.
-        former = {repository_inspection.subject_of(rule.text): rule.id for rule in allowing if rule.text not in wanted}
-        former.pop("", None)
-
-        def made(text: str) -> PermissionRule:
-            id = former.get(repository_inspection.subject_of(text)) or new_id()
-            return PermissionRule(
-                id=id, text=text, action=Action.ALLOW, scope=where.scope, scope_id=where.scope_id, created_at=now
-            )
-
-        return tuple(allowed.get(text) or made(text) for text in wanted)
 
     def _edited(self, asked: ApprovalRequest, arguments: dict[str, object] | None) -> dict[str, object] | None:
         """Return the validated arguments changed by a person; None if unchanged."""
@@ -272,10 +276,6 @@ class ApprovalService:
                 problems=error,
             ) from None
         return arguments
-
-
-def _is_about_settings(asked: ApprovalRequest) -> bool:
-    return asked.reason == Concern.REPOSITORY and bool(asked.always)
 
 
 def _check_json(tool: str, arguments: object) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
 from atelier_desk.engine.run.request.reply_processing import ReceivedReply
-from atelier_desk.engine.run.request.reply_timeout import watched
+from atelier_desk.llm.network.watchdog import watched
 from atelier_desk.llm.token_and_cost_estimates import estimate, highest_input_price
 from atelier_desk.policy import budget
 from atelier_desk.support.i18n import N_

@@ -195,9 +195,10 @@ class FileService:
 
         ``rules``: those of the run; files that they deny are omitted.
         """
-        from atelier_desk.engine.run.folder_denials import folder_denials
+        from atelier_desk.policy.permissions.path_denials import bans
         from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
         from atelier_desk.workspace.instruction_files import instructions
+        from atelier_desk.workspace.path_restrictions import Denials
 
         await self.missing(folders)
         # Files just placed by a running program must wait for a person first.
@@ -206,7 +207,7 @@ class FileService:
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
         found: builtins.list[FolderInstructions] = []
-        denials = folder_denials(rules, folders)
+        denials = Denials(bans(rules), folders)
         for folder in trusted:
             try:
                 found += await in_tool_thread(instructions, self._files.root(folder), denials)

@@ -34,12 +34,12 @@ from atelier_desk.engine.services.common.mcp_config_checks import (
 from atelier_desk.engine.services.common.mcp_ping import McpPing
 from atelier_desk.engine.services.common.mcp_problems import McpProblems, left_out, usable_tools
 from atelier_desk.engine.services.common.mcp_resources_prompts import McpContent
-from atelier_desk.engine.services.common.mcp_secrets import McpSecrets
-from atelier_desk.engine.services.common.mcp_server_info import described
+from atelier_desk.engine.services.common.mcp_server_info import described, inspected
 from atelier_desk.engine.services.common.mcp_sign_in import McpSignIn
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus, McpToolStatus
 from atelier_desk.engine.services.common.service_context import ServiceContext
-from atelier_desk.mcp import icons, results, tool_definitions, variable_resolution
+from atelier_desk.mcp import results, tool_definitions
+from atelier_desk.mcp.server_secrets import McpSecrets, resolved
 from atelier_desk.support import background_tasks
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread, in_tool_thread
@@ -290,15 +290,12 @@ class McpService:
         vault = await self._secrets.drafted(config, secrets or {})
         drafted = config.model_copy(update={"enabled": True})
         connection = Connection(
-            drafted, lambda server: variable_resolution.resolved(server, vault), self._context.clock,
+            drafted, lambda server: resolved(server, vault), self._context.clock,
             hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied,
             files=self._context.workspace_files,
         )  # fmt: skip
         try:
-            tools = await connection.tools()
-            client = await connection.client()
-            picture = await icons.icon(client.server_info, connection.server)
-            known = await described(McpKnown(), connection, client, tools, picture)
+            known = described(McpKnown(), await inspected(connection))
             self._tested[config.name] = (_bare(config), known)
             return _healthy(McpEntry(name=config.name, config=config, known=known))
         except McpError as error:
@@ -438,7 +435,7 @@ class McpService:
         if name not in self._connections:
             self._connections[name] = Connection(
                 config,
-                lambda server: variable_resolution.resolved(server, self._context.vault),
+                lambda server: resolved(server, self._context.vault),
                 self._context.clock,
                 told=lambda: self._announce(name),
                 listed=lambda: self._reread_tools(name),
@@ -486,11 +483,12 @@ class McpService:
             client = await connection.client()
             if self._checked.get(name) is client and not anew:
                 return
-            tools = await connection.tools()
-            picture = await icons.icon(client.server_info, connection.server)
+            found = await inspected(connection)
             async with self._changing:
+                if self._connections.get(name) is not connection:
+                    return  # the server was saved or removed meanwhile: what was found is of the former one
                 entry = await self._entry(name)
-                known = await described(entry.known, connection, client, tools, picture)
+                known = described(entry.known, found)
                 self._checked[name] = client
                 if known != entry.known:
                     known = known.model_copy(update={"checked_at": self._context.clock.now()})

@@ -16,8 +16,8 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import fold
 from atelier_desk.engine.run.reducer.state import RunState
-from atelier_desk.engine.run.request import compaction, context_fitting, prompt_texts, tool_definitions, tool_search
-from atelier_desk.engine.run.request.toolset import toolset, visible
+from atelier_desk.engine.run.request import compaction, context_fitting, prompt_texts, tool_search
+from atelier_desk.engine.run.request.toolset import tools_tokens, toolset, visible, with_skill_names
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.request.sent_request_data import (
     PARTS,
@@ -222,7 +222,7 @@ def _summaries(events: list[RunEvent]) -> list[RequestSummary]:
 def _as_today(registry: ToolRegistry, state: RunState) -> tuple[str, tuple[ToolSpec, ...]]:
     """Return the system message and the tools the agent would be given now."""
     mine, search = toolset(registry, state), tool_search.current(state)
-    tools = tool_definitions.with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
+    tools = with_skill_names(registry.get_definitions_by_names(visible(mine, state, search)), state)
     return prompt_texts.system_prompt(state, mine.text(search)), tools
 
 
@@ -317,7 +317,7 @@ def _sizes(
         for index, (message, entry) in enumerate(zip(messages, entries, strict=True))
     ]
     estimates = dict.fromkeys(PARTS, 0)
-    estimates["tools"] = tool_definitions.tools_tokens(tools)
+    estimates["tools"] = tools_tokens(tools)
     estimates["images"] = sum(images)
     # Folder instructions are in the system message, which is the first.
     estimates["folder"], estimates["skills"] = map(estimate, framed)

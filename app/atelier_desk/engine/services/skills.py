@@ -271,7 +271,8 @@ class SkillService:
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Rules of any workflow and agent: the message is read by all that answer it.
-        from atelier_desk.engine.run.folder_denials import folder_denials
+        from atelier_desk.policy.permissions.path_denials import bans
+        from atelier_desk.workspace.path_restrictions import Denials
 
         here = resolved_paths(tuple(folders))
         await self._context.repos.settings.refuse_damaged()
@@ -280,7 +281,7 @@ class SkillService:
             for rule in await self._context.repos.rules.list()
             if rule.scope is not RuleScope.FOLDER or rule.scope_id in here
         ]
-        denials = folder_denials(held, [*folders])
+        denials = Denials(bans(held), folders)
         roots = [self._context.workspace_files.root(each) for each in where]
         text = _bounded(
             await in_tool_thread(file_references.included, text, roots, is_secret_name, denials), found.file

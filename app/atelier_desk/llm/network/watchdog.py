@@ -1,12 +1,16 @@
-"""End waits without progress, by the injected clock."""
+"""End waits without progress, and replies that send nothing meaningful any more, by the injected clock."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import aclosing
 from typing import Any, TypeVar
 
 from atelier_desk.domain.clock import Clock
+from atelier_desk.domain.errors import ProviderError
+from atelier_desk.domain.model_messages import ChatDelta, RetryDelta
+from atelier_desk.support.i18n import N_
 
 T = TypeVar("T")
 
@@ -18,6 +22,11 @@ _LEAST_S = 0.01
 
 _LATE_S = 1.0
 """Seconds by which a busy event loop may be late."""
+
+SILENT = N_(
+    "The model did not respond for {seconds} seconds. If it needs more time, raise the inactivity "
+    "timeout in Settings → General, then try again."
+)
 
 
 class Stalled(Exception):
@@ -108,3 +117,35 @@ async def stood_still(clock: Clock, seconds: float) -> bool:
     began = clock.monotonic()
     await clock.sleep(seconds)
     return clock.monotonic() - began - seconds > _LATE_S
+
+
+async def watched(
+    deltas: AsyncGenerator[ChatDelta, None], clock: Clock, limit_s: float, problem: str = SILENT
+) -> AsyncGenerator[ChatDelta, None]:
+    """Pass deltas through with an inactivity limit, despite other traffic on the connection.
+
+    Comments and empty pieces give no deltas and do not count.
+
+    Args:
+        limit_s: maximum seconds of silence; a provider's own wait before another attempt is added.
+        problem: message on timeout, with ``{seconds}``.
+
+    Raises:
+        ProviderError: silence exceeded the limit (code ``timeout``).
+    """
+    async with aclosing(deltas), Watchdog(clock, limit_s) as watchdog:
+        while True:
+            try:
+                delta = await watchdog.run(anext(deltas))
+            except StopAsyncIteration:
+                return
+            except Stalled:
+                break
+            watchdog.set_limit(limit_s + delta.delay_s if isinstance(delta, RetryDelta) else limit_s)
+            yield delta
+    raise ProviderError(
+        problem,
+        code="timeout",
+        recoverable=True,
+        seconds=f"{limit_s:g}",
+    )

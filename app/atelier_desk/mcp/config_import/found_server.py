@@ -12,8 +12,8 @@ from pydantic import ValidationError
 
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.mcp import McpServer
-from atelier_desk.mcp.variable_resolution import BARE as _BARE
-from atelier_desk.mcp.variable_resolution import REFERENCE as _REFERENCE
+from atelier_desk.mcp.server_secrets import BARE as _BARE
+from atelier_desk.mcp.server_secrets import REFERENCE as _REFERENCE
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import shorten
 

@@ -1,4 +1,4 @@
-"""The items of a transcript as plain data, made from stored messages. No Qt; ``model`` applies stream events."""
+"""The items of a transcript as plain data, made from stored messages. No Qt; ``transcript`` applies stream events."""
 
 from __future__ import annotations
 

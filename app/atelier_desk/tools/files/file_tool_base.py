@@ -13,7 +13,7 @@ from pydantic import Field
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.policy.permissions.call_facts import Path as RulePath
-from atelier_desk.policy.permissions.protected_paths import protected
+from atelier_desk.policy.permissions.call_facts import protected
 from atelier_desk.support.visible_and_shortened_text import is_storable_name, readable_name
 from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
 from atelier_desk.tools.calls.argument_validation import closest

@@ -19,8 +19,7 @@ from pathlib import Path as File
 
 from atelier_desk.domain.path_containment import within
 from atelier_desk.domain.protected_names import ProtectedTargets, is_protected
-from atelier_desk.policy.permissions.call_facts import Path
-from atelier_desk.policy.permissions.protected_paths import protected
+from atelier_desk.policy.permissions.call_facts import Path, protected
 from atelier_desk.workspace.checkpoints.protected_file_guard import protected_in
 from atelier_desk.workspace.commands import git_safety
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind

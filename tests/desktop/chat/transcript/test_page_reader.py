@@ -138,6 +138,37 @@ async def test_a_run_that_ends_while_its_workflow_loads_has_ended(reads: Reads) 
     assert reads.pages.running("w1") == ""
 
 
+async def test_the_state_of_the_run_in_view_is_announced_once_a_change(reads: Reads) -> None:
+    reads.gate.set()
+    await reads.pages.open("w1")
+    states: list[tuple[str, str]] = []
+
+    def note() -> None:
+        assert reads.pages.current is not None
+        states.append((reads.pages.current.live_run, reads.pages.current.status))
+
+    reads.pages.run_changed.connect(note)
+
+    def status(seq: int, name: str, workflow_id: str = "w1", durable: bool = True) -> None:
+        reads.happen(
+            StreamEvent(
+                seq=seq,
+                workflow_id=workflow_id,
+                run_id="r1",
+                durable=durable,
+                chunk_type=ChunkType.RUN_STATUS,
+                data={"status": name},
+            )
+        )
+
+    reads.happen(StreamEvent(seq=3, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
+    status(4, "processing")
+    reads.happen(word("Words"))
+    status(5, "processing", "w2")
+    status(6, "interrupted", durable=False)
+    assert states == [("r1", "processing"), ("", "interrupted")]
+
+
 async def test_a_sub_agent_that_ends_while_it_loads_has_ended(reads: Reads) -> None:
     working = {"status": "processing"}
     reads.happen(

@@ -12,7 +12,7 @@ from atelier_desk.domain.model_messages import ImagePart, Role, TextTurns, ToolS
 from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind, History
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.engine.run.reducer.state import inherited_context
 from atelier_desk.engine.run.request import context_fitting, prompt_texts
 from atelier_desk.engine.run.request.context_fitting import CutResults, ReadyRequest, Shorten, Summarise, messages, plan

@@ -11,13 +11,14 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
 from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
+from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.theme import theme
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.presentation.rows.transcript_entries import QuestionRow
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.questions.approval_card import ApprovalCard
+    from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.domain.approval import ApprovalRequest
 
     _Card = ApprovalCard | ApprovalGroup | QuestionCard | LimitCard
@@ -96,3 +97,13 @@ class PendingRequests(QWidget):
             card.setGeometry(0, y, width, height)
             y += height + theme().px(8)
         return y
+
+
+def card_for(bridge: Bridge, group: Sequence[ApprovalRequest], parent: QWidget) -> ApprovalCard | ApprovalGroup:
+    """The card of a group of requests; for a single one an ``ApprovalCard``."""
+    return ApprovalCard(bridge, group[0], parent) if len(group) == 1 else ApprovalGroup(bridge, group, parent)
+
+
+def group_key(group: Sequence[ApprovalRequest]) -> str:
+    """A key that is stable while requests join and leave the group."""
+    return f"approval:{group[0].id}" if len(group) == 1 else f"approvals:{group[0].run_id}"

@@ -65,12 +65,14 @@ class TranscriptPages(QObject):
     Signals:
         opened: another workflow's newest page was loaded (Workflow).
         changed: a list of ``Change`` of the transcript in view.
+        run_changed: the transcript in view began or ended to be at work, or its run has another state.
         prepended: a list of older entries.
         agent_changed: run id of a sub-agent of any workflow, and a list of ``Change`` of its own transcript.
     """
 
     opened = Signal(object)
     changed = Signal(object)
+    run_changed = Signal()
     prepended = Signal(object)
     agent_changed = Signal(str, object)
 
@@ -86,7 +88,7 @@ class TranscriptPages(QObject):
         self._loading = False
         self._wanted = ""
         self._reading, self._reading_agent = _Reading(self._on_turn), _Reading(self._on_agent)
-        bridge.stream.received.connect(self.on_stream)
+        bridge.stream_event.connect(self.on_stream)
         self.stream = StreamRouter(bridge.stream_event, self, lambda: self._wanted)
         self.stream.received.connect(team.feed)
 
@@ -216,8 +218,11 @@ class TranscriptPages(QObject):
     def _on_turn(self, workflow_id: str, event: StreamEvent) -> None:
         in_view = workflow_id == self._wanted
         if in_view and self.current is not None:
+            before = self.current.live_run, self.current.status
             if changes := self.current.apply(event):
                 self.changed.emit(changes)
+            if before != (self.current.live_run, self.current.status):
+                self.run_changed.emit()
         else:
             transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
             transcript.apply(event)

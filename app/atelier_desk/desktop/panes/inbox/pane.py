@@ -11,12 +11,13 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
+from atelier_desk.desktop.chat.cards.pending_requests import card_for, group_key
 from atelier_desk.desktop.panes.inbox.ended_workflow_cards import LISTED, NewsCard, news_of
 from atelier_desk.desktop.panes.inbox.request_cards import MemoryCard, ParentQuestionCard, QuestionCard, StoppedCard
 from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
-from atelier_desk.desktop.questions.approval_group import ApprovalGroup, card_for, group_key
+from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, fill, label

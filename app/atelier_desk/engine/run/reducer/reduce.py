@@ -52,8 +52,7 @@ from atelier_desk.engine.run.reducer import (  # noqa: F401 - they register thei
     reduce_paid_side_requests,
 )
 from atelier_desk.engine.run.reducer.conversation_entries import NO_HISTORY, ContextEntry, EntryKind, History
-from atelier_desk.engine.run.reducer.handler_registry import handlers, on, origin_of, runnable_calls, with_call
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve, handlers, on, origin_of, runnable_calls, with_call
 from atelier_desk.engine.run.reducer.state import (
     CallState,
     Ending,

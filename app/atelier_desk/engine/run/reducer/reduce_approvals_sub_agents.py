@@ -25,8 +25,7 @@ from atelier_desk.domain.permission import Action, snapshot
 from atelier_desk.domain.team import ChildStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer.conversation_entries import History
-from atelier_desk.engine.run.reducer.handler_registry import on, with_call
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve, on, with_call
 from atelier_desk.engine.run.reducer.state import RunState, without_called_skill, without_skills
 from atelier_desk.policy.approval_strictness_and_grouping import stricter, stricter_settings
 from atelier_desk.policy.permissions import taint_sources

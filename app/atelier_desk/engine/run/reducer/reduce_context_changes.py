@@ -8,8 +8,7 @@ from atelier_desk.domain.events.run import (
     EntryPinned,
     RunEvent,
 )
-from atelier_desk.engine.run.reducer.handler_registry import on
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve, on
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import compaction
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from atelier_desk.domain.events.run import InputRequired, InputSent, QuestionAnswered, RunEvent, SampledForServer
 from atelier_desk.domain.question import ACCEPT, QuestionStatus, UserQuestion
-from atelier_desk.engine.run.reducer.handler_registry import on, with_call
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve, on, with_call
 from atelier_desk.engine.run.reducer.state import CallInput, CallState, RunState
 
 

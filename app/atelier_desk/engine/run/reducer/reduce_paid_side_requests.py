@@ -10,8 +10,7 @@ from atelier_desk.domain.events.run import (
     RunEvent,
     TitleGenerated,
 )
-from atelier_desk.engine.run.reducer.handler_registry import on
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve, on
 from atelier_desk.engine.run.reducer.state import RunState
 
 

@@ -16,7 +16,7 @@ from atelier_desk.engine.run.reducer.conversation_entries import (
     attachments_of,
     without_reasoning,
 )
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from atelier_desk.engine.run.reducer.state import RunState
 
 CUT_TO = 400

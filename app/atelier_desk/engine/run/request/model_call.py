@@ -64,12 +64,11 @@ from atelier_desk.engine.run.request.reply_processing import (
     unended,
     unique_calls,
 )
-from atelier_desk.engine.run.request.reply_timeout import watched
 from atelier_desk.engine.run.request.request_failures import run_failure, tools_unread
-from atelier_desk.engine.run.request.tool_definitions import make_frame, offered_tools, tools_tokens
-from atelier_desk.engine.run.request.toolset import toolset
+from atelier_desk.engine.run.request.toolset import make_frame, offered_tools, tools_tokens, toolset
 from atelier_desk.engine.team.team_interface import TeamPort
 from atelier_desk.llm.network import retry
+from atelier_desk.llm.network.watchdog import watched
 from atelier_desk.llm.replies.picture_refusal import refuses_pictures, unexplained
 from atelier_desk.llm.replies.tool_refusal import refuses_tools
 from atelier_desk.llm.secrets import redact

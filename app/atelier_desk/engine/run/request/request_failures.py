@@ -5,7 +5,7 @@ from __future__ import annotations
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.events.run import RunFailed
 from atelier_desk.domain.model_messages import ChatReply, ToolSpec
-from atelier_desk.engine.run.request.tool_definitions import tools_tokens
+from atelier_desk.engine.run.request.toolset import tools_tokens
 from atelier_desk.llm.replies.tool_refusal import ignores_tools, written_as_text
 from atelier_desk.llm.secrets import redact
 from atelier_desk.support.i18n import _

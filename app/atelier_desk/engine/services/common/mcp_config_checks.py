@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import os
 import re
 from collections.abc import Sequence
@@ -13,7 +12,6 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.mcp import MOST_ROOTS, McpEntry, McpServer
 from atelier_desk.domain.permission import RuleScope
-from atelier_desk.engine.attachments.image_headers import picture_of
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.mcp_status import McpToolStatus
 from atelier_desk.llm.secrets import redact
@@ -115,12 +113,6 @@ def place_of(config: McpServer) -> tuple[object, ...]:
     return config.transport, config.command, config.args, config.folder, config.url
 
 
-def title_of(info: object) -> str:
-    """Return a server's own title, on one line of at most 120 characters; empty if missing."""
-    title = getattr(info, "title", None) or getattr(info, "name", None) or ""
-    return shorten(" ".join(str(title).split()), 120)
-
-
 def tool_statuses(entry: McpEntry) -> list[McpToolStatus]:
     """Compare a server's approved tools with its present ones."""
     known = entry.known
@@ -181,7 +173,8 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
 
     Global rules and those of its folder, at its start.
     """
-    from atelier_desk.engine.run.folder_denials import folder_denials
+    from atelier_desk.policy.permissions.path_denials import bans
+    from atelier_desk.workspace.path_restrictions import Denials
 
     resolved = await in_tool_thread(_resolved, folder) if folder else ""
     held = [
@@ -189,7 +182,7 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
         for rule in rules
         if rule.scope is RuleScope.ALWAYS or (rule.scope is RuleScope.FOLDER and rule.scope_id == resolved)
     ]
-    return folder_denials(held, (resolved,) if resolved else ())
+    return Denials(bans(held), (resolved,) if resolved else ())
 
 
 def _resolved(folder: str) -> str:
@@ -207,19 +200,3 @@ def known_tool(entry: McpEntry, tool: str) -> None:
             N_("The MCP server {server} has no tool {tool}. Its tools: {names}."),
             server=entry.name, tool=tool, names=", ".join(names) or _("none"),
         )  # fmt: skip
-
-
-ICON_SIDE = 512
-"""Maximum pixels of an icon's sides."""
-
-
-def icon_text(data: bytes) -> str:
-    """Return an icon in base64 if it is a small image (PNG, JPEG, GIF, WebP), else empty.
-
-    SVG can contain scripts and addresses.
-    """
-    try:
-        found = picture_of("icon", data) if data else None
-    except UsageError:
-        return ""
-    return base64.b64encode(data).decode() if found is not None and max(found.width, found.height) <= ICON_SIDE else ""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import START_S, McpServer
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
-from atelier_desk.mcp import variable_resolution
+from atelier_desk.mcp.server_secrets import entry
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_storage_thread
 
@@ -82,7 +82,7 @@ class McpSignIn:
     async def sign_out(self, name: str) -> None:
         """Delete a server's client and tokens, and end its connection."""
         config = (await self._servers.get(name)).config
-        await in_storage_thread(self._vault.delete, variable_resolution.entry(config, "oauth"))
+        await in_storage_thread(self._vault.delete, entry(config, "oauth"))
         await self._servers.stop(name)
 
     async def auth(self, server: McpServer) -> Any:

@@ -9,8 +9,7 @@ from datetime import datetime
 from atelier_desk.domain.agent import AgentConfig, ToolMode
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.request import prompt_texts, tool_search
-from atelier_desk.engine.run.request.tool_definitions import tools_tokens
-from atelier_desk.engine.run.request.toolset import toolset
+from atelier_desk.engine.run.request.toolset import tools_tokens, toolset
 from atelier_desk.llm.model_assumptions import profile
 from atelier_desk.llm.token_and_cost_estimates import Calibration, definition_tokens, message_tokens
 from atelier_desk.tools.registry.registry import ToolRegistry

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atelier_desk.policy.permissions.call_facts import Path
-from atelier_desk.policy.permissions.protected_paths import protected
+from atelier_desk.policy.permissions.call_facts import Path, protected
 
 ROOT = "/work/app"
 

@@ -1,4 +1,4 @@
-"""Changing a few fields of a state."""
+"""Helpers of the reducer: changing a few fields of a state."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from atelier_desk.engine.run.reducer.replace_fields import evolve
+from atelier_desk.engine.run.reducer.handler_registry import evolve
 from tests.support.run_events import Script, reply
 
 
