@@ -61,7 +61,8 @@ async def test_shortcuts_of_the_whole_program_work_in_its_other_windows(program:
     program.window.closing.connect(lambda: closing.append(True))
     program.window.open_guide()
     program.window.quick_ask()
-    assert program.window._guide_window is not None and program.window._quick is not None
+    assert program.window._guide_window is not None
+    assert program.window._quick is not None
     others = [
         program.window._quick,
         program.window._guide_window,

@@ -157,6 +157,17 @@ async def test_a_workflow_continued_before_the_index_is_read_is_indexed_complete
         assert await found(repos, "quagga") == ["message"]
 
 
+async def test_rows_committed_before_the_first_search_are_not_remembered(datadir: DataDir, clock: ManualClock) -> None:
+    """A program that runs for weeks without a search would remember millions."""
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow_id = await filled(repos)
+        for seq in range(2, 6):
+            await say(repos, workflow_id, "zebra again", seq)
+        assert not repos.history._changed
+        assert await found(repos, "zebra") == sorted([*ALL, *["message"] * 4])
+
+
 async def test_the_index_of_another_database_is_not_used(datadir: DataDir, clock: ManualClock, tmp_path: Path) -> None:
     async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
         repos = Repositories(store, datadir)

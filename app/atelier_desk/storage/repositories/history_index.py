@@ -159,7 +159,7 @@ class HistoryRepository:
         if not changes:
             return
         self._queue += changes
-        if not self._current:
+        if self._catching_up.locked() and not self._current:
             self._changed.update(_key(each) for change in changes for each in _single(change))
         if self._worker is None or self._worker.done():
             self._start_worker()
@@ -187,6 +187,7 @@ class HistoryRepository:
         async with self._catching_up:
             if self._current:
                 return
+            self._changed.clear()  # what is committed from here on is newer than what is read below
             state = await self._in_turn(lambda index: index.state())
             made = await self._database_made()
             if state.get(DATABASE, made) != made:
