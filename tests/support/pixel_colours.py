@@ -7,5 +7,5 @@ from PySide6.QtGui import QColor, QImage
 
 def colours(image: QImage) -> set[str]:
     """The names (``#rrggbb``) of all colours of an opaque picture."""
-    pixels = image.convertToFormat(QImage.Format.Format_RGB32).constBits().cast("I")
-    return {QColor(pixel).name() for pixel in set(pixels)}
+    opaque = image.convertToFormat(QImage.Format.Format_RGB32)  # owns the memory of the pixels
+    return {QColor(pixel).name() for pixel in set(opaque.constBits().cast("I"))}
