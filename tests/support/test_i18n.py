@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import re
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
