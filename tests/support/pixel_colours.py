@@ -8,4 +8,4 @@ from PySide6.QtGui import QColor, QImage
 def colours(image: QImage) -> set[str]:
     """The names (``#rrggbb``) of all colours of an opaque picture."""
     opaque = image.convertToFormat(QImage.Format.Format_RGB32)  # owns the memory of the pixels
-    return {QColor(pixel).name() for pixel in set(opaque.constBits().cast("I"))}
+    return {QColor(pixel).name() for pixel in set(memoryview(opaque.constBits()).cast("I"))}
