@@ -72,8 +72,9 @@ run: setup
 
 test: lint unit
 
+# Three processes for two processors: about a third of the time a test waits for a database or a program it started.
 unit: setup
-	$(BIN)/python -m pytest -n 2 $(ARGS)
+	$(BIN)/python -m pytest -n 3 $(ARGS)
 
 # Two at once: mypy takes about as long as all other checks.
 lint: setup

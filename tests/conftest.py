@@ -40,7 +40,7 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
-COLLECT_EVERY = 10
+COLLECT_EVERY = 30
 """Tests of the window, after which all garbage is collected: in a worker's heap that takes 0.2 s."""
 _desktop_tests = itertools.count(1)
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
@@ -62,7 +62,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_runtest_logfinish(nodeid: str) -> None:
-    """After a test and its fixtures: widgets left in reference cycles would slow each change of the style down."""
+    """After a test and its fixtures: the objects of windows, which are left in reference cycles, take memory."""
     if "/desktop/" in nodeid and next(_desktop_tests) % COLLECT_EVERY == 0:
         gc.collect()
     else:

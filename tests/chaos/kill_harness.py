@@ -9,8 +9,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import asynccontextmanager
@@ -19,8 +17,9 @@ from pathlib import Path
 
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
+from tests.chaos import forked_workers
+from tests.chaos.forked_workers import ForkedWorker
 
-ROOT = Path(__file__).resolve().parents[2]
 KILLS_PER_WORLD = 6
 """After this number of kills at random moments a run may finish, and the next one starts."""
 
@@ -61,16 +60,15 @@ class World:
     status: str = ""
     open_s: float = 0.0
 
-    def start(self, *fault: str) -> subprocess.Popen[bytes]:
+    def start(self, *fault: str) -> ForkedWorker:
         """Start the worker; ``fault`` is the point at which it kills itself, and how often it reaches that point
         first.
         """
-        command = [sys.executable, "-m", self.worker, str(self.folder / "data"), str(self.folder / "effects"), *fault]
-        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT)
+        return forked_workers.start(self.worker, str(self.folder / "data"), str(self.folder / "effects"), *fault)
 
-    def finish(self, process: subprocess.Popen[bytes]) -> bool:
+    def finish(self, process: ForkedWorker) -> bool:
         """Read all its output; True when it was killed."""
-        output, errors = process.communicate(timeout=120)
+        output, errors = process.communicate()
         for line in output.decode().splitlines():
             self.on_line(line)
         assert process.returncode in (0, -signal.SIGKILL), errors.decode()[-2000:]
@@ -150,7 +148,6 @@ def kill_at_random(
         number += 1
         for _ in range(KILLS_PER_WORLD):
             process = world.start()
-            assert process.stdout is not None
             line = process.stdout.readline()
             assert line == b"open\n", process.communicate()[1].decode()[-2000:]
             while line and line != after:

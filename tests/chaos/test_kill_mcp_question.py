@@ -40,7 +40,6 @@ def test_a_kill_while_the_server_waits_and_another_one(tmp_path: Path) -> None:
     asked = set()
     for _kill in range(2):
         process = world.start()
-        assert process.stdout is not None
         while not (line := process.stdout.readline()).startswith(b"waits"):
             assert line, process.communicate()[1].decode()[-2000:]
         asked.add(line)

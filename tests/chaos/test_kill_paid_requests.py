@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import threading
 from base64 import b64encode
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.chaos.forked_workers import ForkedWorker
 from tests.chaos.kill_harness import World
 from tests.chaos.paid_service_worker import MOST_TOKENS, PRICE, TOKENS
 from tests.chaos.side_request_worker import KINDS
@@ -35,7 +35,7 @@ class Services:
     place: str = ""
     got: list[str] = field(default_factory=list)
     at: str = ""
-    kill: subprocess.Popen[bytes] | None = None
+    kill: ForkedWorker | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def take(self, service: str) -> None:
@@ -150,7 +150,6 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
     world = Paying(tmp_path, "tests.chaos.paid_service_worker")
     if point == "asked:model":
         process = world.start()
-        assert process.stdout is not None
         while (line := process.stdout.readline()) != b"sends\n":
             assert line, process.communicate()[1].decode()[-2000:]
         process.kill()
@@ -171,32 +170,35 @@ def test_a_reply_that_was_asked_for_is_counted(services: Services, tmp_path: Pat
     assert world.month == before
 
 
+BESIDE = {
+    "title": (0.128, REPLY),
+    "memory extraction": (0.4, REPLY),
+    "sampling": (0.2, REPLY),
+    "image description": (1.0, REPLY),
+    "summary": (0.8, REPLY),
+    "embedding": (0.007, 0.003),
+    "search": (PRICE, PRICE),
+    "connection test": (0.048, 0.048),
+}
+"""What a kind costs at least when its answer is lost: what the reply may have had, or the price; and when it is not."""
+
+
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("moment", ["sending", "settling", "settled"])
 @pytest.mark.parametrize(
-    ("kind", "least", "exact"),
+    ("kind", "moment"),
     [
-        # What it costs at least when its answer is lost: what the reply may have had, or the price; and when it is not.
-        ("title", 0.128, REPLY),
-        ("memory extraction", 0.4, REPLY),
-        ("sampling", 0.2, REPLY),
-        ("image description", 1.0, REPLY),
-        ("summary", 0.8, REPLY),
-        ("embedding", 0.007, 0.003),
-        ("search", PRICE, PRICE),
-        ("connection test", 0.048, 0.048),
+        *((kind, "sending") for kind in BESIDE),
+        *((kind, moment) for kind in ("title", "summary", "embedding", "search") for moment in ("settling", "settled")),
     ],
 )
-def test_a_request_beside_replies(
-    services: Services, tmp_path: Path, kind: str, least: float, exact: float, moment: str
-) -> None:
+def test_a_request_beside_replies(services: Services, tmp_path: Path, kind: str, moment: str) -> None:
+    least, exact = BESIDE[kind]
     world = Paying(tmp_path, "tests.chaos.side_request_worker")
     world.finish(world.start())
     before, of_runs = world.month[0], world.of_runs
     process = world.start(kind, moment)
     in_run = bool(KINDS[kind][1])
     if moment == "sending" and in_run:
-        assert process.stdout is not None
         while (line := process.stdout.readline()) != b"sends\n":
             assert line, process.communicate()[1].decode()[-2000:]
         process.kill()

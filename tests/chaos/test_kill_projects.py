@@ -9,18 +9,16 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import subprocess
-import sys
 from pathlib import Path
 from time import sleep
 
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
+from tests.chaos import forked_workers
 from tests.engine.conftest import WordEmbedder
 
 KILLS = int(os.environ.get("ATELIER_PROJECT_KILLS", "60"))
 FILES = 120
-ROOT = Path(__file__).parents[2]
 Graph = tuple[list[str], list[str], int, bool]
 
 
@@ -63,9 +61,7 @@ def test_interrupted_indexing_is_continued(tmp_path: Path) -> None:
     while killed < KILLS:
         tries += 1
         assert tries < 5 * KILLS + 20, "it is over before it can be killed"
-        command = [sys.executable, "-m", "tests.chaos.project_indexing_worker", str(data), str(code)]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as worker:
-            assert worker.stdout is not None
+        with forked_workers.start("tests.chaos.project_indexing_worker", str(data), str(code)) as worker:
             assert worker.stdout.readline() == b"ready\n"
             sleep(chance.uniform(0.02, 2.5))
             killed += worker.poll() is None
@@ -75,22 +71,11 @@ def test_interrupted_indexing_is_continued(tmp_path: Path) -> None:
         (code / f"m{chance.randrange(FILES)}.py").unlink(missing_ok=True)
     for number in range(FILES):
         write(code, number, tries if number % 2 else 0)
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.chaos.project_indexing_worker", str(data), str(code)],
-        capture_output=True,
-        cwd=ROOT,
-        check=True,
-        text=True,
-    )
-    assert done.stdout.split()[-1] == "done"
+    done = forked_workers.start("tests.chaos.project_indexing_worker", str(data), str(code))
+    assert done.communicate()[0].split()[-1] == b"done"
     found = asyncio.run(graph(data, "code"))
     fresh = tmp_path / "fresh"
-    subprocess.run(
-        [sys.executable, "-m", "tests.chaos.project_indexing_worker", str(fresh), str(code)],
-        capture_output=True,
-        cwd=ROOT,
-        check=True,
-    )
+    forked_workers.start("tests.chaos.project_indexing_worker", str(fresh), str(code)).communicate()
     assert found == asyncio.run(graph(fresh, "code"))
     assert found[2:] == (0, False)
     assert len(found[0]) == len(set(found[0])) > FILES

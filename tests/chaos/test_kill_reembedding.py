@@ -5,8 +5,6 @@ embedded again.
 from __future__ import annotations
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 from time import sleep
 
@@ -16,6 +14,7 @@ from atelier_desk.knowledge.memory_search import BATCH
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.store import Store
+from tests.chaos import forked_workers
 from tests.chaos.reembed_worker import MEMORIES, NEW, vector
 
 KILLS = 12
@@ -25,21 +24,19 @@ KILLS = 12
 async def test_all_vectors_exist_after_kills(tmp_path: Path) -> None:
     chance = random.Random(7)
     folder, log = tmp_path / "data", tmp_path / "embedded.txt"
-    command = (sys.executable, "-m", "tests.chaos.reembed_worker", str(folder), str(log))
     kills = 0
     for _start in range(10 * KILLS):
-        with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=Path(__file__).parents[2], text=True) as worker:
-            assert worker.stdout is not None
-            assert worker.stdout.readline() == "ready\n"
-            said = ""
+        with forked_workers.start("tests.chaos.reembed_worker", str(folder), str(log)) as worker:
+            assert worker.stdout.readline() == b"ready\n"
+            said = b""
             if kills < KILLS:
                 sleep(chance.uniform(0.0, 0.06))
                 worker.kill()
                 kills += 1
             else:
                 said = worker.stdout.read().splitlines()[-1]
-            worker.wait(60)
-        if said == "whole":
+            worker.wait()
+        if said == b"whole":
             break
     store = await Store.open(DataDir(folder).database)
     memories = MemoryRepository(store)

@@ -19,11 +19,11 @@ from tests.chaos.foreign_data_worker import granted, killed_at, prepare
 from tests.chaos.restore_races import race
 from tests.storage.copies.killed_restores import MOVES, check_killed_restore, fill
 
-RESTORES = 50
+RESTORES = int(os.environ.get("ATELIER_RESTORES", "50"))
 
 
 @pytest.mark.timeout(1800)
-async def test_fifty_restores_against_runs_and_openers(tmp_path: Path) -> None:
+async def test_restores_against_runs_and_openers(tmp_path: Path) -> None:
     figures = await asyncio.to_thread(race, tmp_path, RESTORES)
     print(f"\n{figures}")
     assert figures.restores >= RESTORES

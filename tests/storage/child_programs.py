@@ -229,13 +229,14 @@ def content(root: Path) -> dict[str, bytes]:
     return {str(file.relative_to(root)): file.read_bytes() for file in sorted(root.rglob("*")) if file.is_file()}
 
 
-async def write_while_the_folder_is_moved(top: Path, how: str) -> None:
-    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each of
-    the following steps, the error codes of the step and of closing, and the files that changed afterwards in any
-    folder.
+async def write_while_the_folder_is_moved(top: Path, *cases: str) -> None:
+    """Move a data folder away, or put another in its place, while transactions are committed. Print, for each case
+    (how it is moved and a step that follows), the error codes of the step and of closing, and the files that changed
+    afterwards in any folder.
     """
-    for then in ("commit", "query", "reopen", "close"):
-        print(then, *await _moved(top / then, how, then))
+    for number, case in enumerate(cases):
+        how, then = case.split(": ")
+        print(case, *await _moved(top / str(number), how, then))
 
 
 async def _moved(top: Path, how: str, then: str) -> tuple[list[str], list[str], bool]:

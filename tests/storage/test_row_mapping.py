@@ -125,7 +125,7 @@ def bench() -> Iterator[Bench]:
 def test_every_model_round_trips(
     bench: Bench, table: Table[Any], values: st.SearchStrategy[Any], extra: dict[str, Any]
 ) -> None:
-    @settings(max_examples=40)
+    @settings(max_examples=15)
     @given(values)
     def round_trip(value: Any) -> None:
         row = {**table.encode(value), **extra}

@@ -15,6 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import list_rows, row_paint
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate, RowRole, show_row
 from atelier_desk.desktop.widgets.text_matching import found_places
+from tests.support.pixel_colours import colours
 
 Make = Callable[..., QListWidget]
 STAR = RowAction("star", "star")
@@ -48,8 +49,7 @@ def picture(view: QListWidget, row: int) -> QImage:
 
 
 def has(image: QImage, role: str) -> bool:
-    expected = theme().colour(role).rgb()
-    return any(image.pixelColor(x, y).rgb() == expected for x in range(image.width()) for y in range(image.height()))
+    return theme().colour(role).name() in colours(image)
 
 
 TITLE = ListRow("Title")

@@ -245,7 +245,7 @@ def test_broken_files_only_give_errors_for_people(tmp_path: Path) -> None:
         attachments.read(tmp_path / "a.pdf")
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", ["a.docx", "a.epub", "a.rtf"])
 def test_a_document_is_sent_as_text_and_stored_completely(tmp_path: Path, name: str) -> None:
     data = ALL[name]()
     (tmp_path / name).write_bytes(data)

@@ -88,20 +88,25 @@ async def spent(paid: Paid) -> float:
     return month - FIRST
 
 
-@pytest.mark.parametrize(("ask", "reply_tokens"), [(title, 20), (sampling, 20), (description, MAX_TOKENS)])
 @pytest.mark.parametrize(
-    ("how", "free"),
+    ("ask", "reply_tokens", "how", "free"),
     [
-        ("timeout", False),
-        ("truncated", False),
-        ("server_error", False),
-        ("withdrawn", False),
-        ("withdrawn later", False),
-        ("a call", False),
-        ("endless", False),
-        ("again", False),
-        ("auth", True),
-        ("unreachable", True),
+        (title, 20, "timeout", False),
+        (title, 20, "truncated", False),
+        (title, 20, "server_error", False),
+        (title, 20, "withdrawn", False),
+        (title, 20, "withdrawn later", False),
+        (title, 20, "a call", False),
+        (title, 20, "endless", False),
+        (title, 20, "again", False),
+        (title, 20, "auth", True),
+        (title, 20, "unreachable", True),
+        (sampling, 20, "truncated", False),
+        (sampling, 20, "endless", False),
+        (sampling, 20, "auth", True),
+        (description, MAX_TOKENS, "truncated", False),
+        (description, MAX_TOKENS, "endless", False),
+        (description, MAX_TOKENS, "auth", True),
     ],
 )
 async def test_a_request_next_to_a_run_counts_as_the_most_it_may_cost(

@@ -369,9 +369,17 @@ async def test_a_file_that_takes_money_back_lowers_nothing(open_atelier: Opener,
 
 
 @pytest.mark.parametrize(
-    "id", [[], ["sent"], ["sent", "run"], ["sent", "run", "title", "more"], ["sent", 1, 2], "sent"]
+    ("id", "readable"),
+    [
+        ([], True),
+        (["sent"], True),
+        (["sent", "run"], True),
+        (["sent", "run", "title", "more"], True),
+        (["sent", 1, 2], True),
+        ("sent", True),
+        ("sent", False),
+    ],
 )
-@pytest.mark.parametrize("readable", [True, False])
 async def test_an_odd_row_of_usage_prevents_neither_a_start_nor_a_request(
     open_atelier: Opener, id: Any, readable: bool
 ) -> None:
@@ -387,8 +395,10 @@ async def test_an_odd_row_of_usage_prevents_neither_a_start_nor_a_request(
         assert await settled(atelier, await ask(atelier)) is RunStatus.COMPLETED
 
 
-@pytest.mark.parametrize("again", [False, True])
-@pytest.mark.parametrize("order", list(permutations(("original", "copy", "fork"))))
+@pytest.mark.parametrize(
+    ("order", "again"),
+    [(order, number % 2 == 1) for number, order in enumerate(permutations(("original", "copy", "fork")))],
+)
 async def test_the_month_is_the_same_whichever_copy_is_deleted_for_good(
     open_atelier: Opener, order: tuple[str, ...], again: bool
 ) -> None:

@@ -166,17 +166,15 @@ async def tried(paid: Paid, ask: Callable[[Paid], Awaitable[str]]) -> str:
         return refused.code
 
 
-@pytest.mark.parametrize("kind", KINDS)
+EACH = [(True, 1_000.0, True), (True, FIRST, False), (False, 0.0, True)]
+"""Whether the price is known, the limit of the month, and whether the request is sent: for every kind."""
+OTHERS = [(False, 1_000.0, False), (False, FIRST, False), (True, 0.0, True)]
+"""The other combinations, which one budget decides for all kinds."""
+
+
 @pytest.mark.parametrize(
-    ("known", "limit", "sends"),
-    [
-        (True, 1_000.0, True),
-        (True, FIRST, False),
-        (False, 1_000.0, False),
-        (False, FIRST, False),
-        (True, 0.0, True),
-        (False, 0.0, True),
-    ],
+    ("kind", "known", "limit", "sends"),
+    [*((kind, *case) for kind in KINDS for case in EACH), *(("reply", *case) for case in OTHERS)],
 )
 async def test_each_kind_is_checked_against_the_limit(
     opened: Any, kind: str, known: bool, limit: float, sends: bool

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def calls(turn: int | None = None) -> list[ToolCall]:
-    """Every location, by ``cd`` and by ``cwd``, and the git tools; with ``turn`` the workspace itself and two of
+    """Every location, by ``cd`` and by ``cwd``, and the git tools; with ``turn`` the workspace itself and one of
     the others: each row of the table uses different ones.
     """
     made: list[tuple[str, dict[str, Any]]] = [("git_status", {}), ("git_diff", {}), ("git_diff", {"staged": True})]
@@ -40,7 +40,7 @@ def calls(turn: int | None = None) -> list[ToolCall]:
     for folder in PLACES[1:]:
         below.append(("run_command", {"command": f"cd {folder} && {LINE.replace('; ', ' && ')}"}))
         below.append(("run_command", {"command": LINE, "cwd": folder}))
-    made = made + below if turn is None else [made[turn % 4], below[turn % 8], below[(turn + 3) % 8]]
+    made = made + below if turn is None else [made[turn % 4], below[turn % 8]]
     return [
         ToolCall(
             id=f"c{number:02}",

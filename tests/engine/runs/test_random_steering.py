@@ -327,7 +327,7 @@ async def play(folder: Path, seed: int, moves: list[tuple[str, int]]) -> None:
         await world.close()
 
 
-@settings(max_examples=14, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 2**16),
     moves=st.lists(
@@ -373,7 +373,7 @@ async def journal_of(folder: Path, seed: int, chunk: int) -> list[Any]:
         ]
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(seed=st.integers(0, 2**16), chunk=st.integers(1, 12))
 def test_every_chunking_of_a_streamed_reply_gives_the_same_journal(seed: int, chunk: int) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -291,7 +291,7 @@ async def test_possible_secrets_are_named_and_not_indexed(open_atelier: Opener, 
         assert "backup.txt" in {each.path for each in await atelier.projects.files(project.id)}
 
 
-@pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "empty", "gone"])
+@pytest.mark.parametrize("harm", ["truncated", "random", "foreign", "older", "gone"])
 async def test_a_damaged_index_is_rebuilt_from_the_database(
     open_atelier: Opener, code: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:

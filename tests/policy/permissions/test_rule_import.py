@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atelier_desk.domain.errors import UsageError
@@ -105,6 +105,7 @@ TABLE = st.dictionaries(
 )
 
 
+@settings(max_examples=25)
 @given(st.sampled_from(["permissions", "permission"]), TABLE)
 def test_any_table_is_read_line_by_line(key: str, table: dict[str, object]) -> None:
     for line in read(json.dumps({key: table})):

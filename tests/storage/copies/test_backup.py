@@ -11,6 +11,7 @@ import shutil
 import signal
 import time
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +38,24 @@ from tests.storage.damaged_databases import closed_database, cut, flip, only
 from tests.support.manual_clock import ManualClock
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[DataDir, BackupInfo]:
+    """A data folder with a backup, made once because that takes most of the time."""
+    datadir = DataDir(tmp_path_factory.mktemp("template") / "data").ensure()
+
+    async def make() -> BackupInfo:
+        async with await Store.open(datadir.database, clock=ManualClock()) as store:
+            await fill(store, datadir)
+            return await backup.create(store, datadir, datadir.backups / "mine.zip")
+
+    return datadir, asyncio.run(make())
+
+
 @pytest.fixture
-async def made(datadir: DataDir, clock: ManualClock) -> BackupInfo:
-    async with await Store.open(datadir.database, clock=clock) as store:
-        await fill(store, datadir)
-        return await backup.create(store, datadir, datadir.backups / "mine.zip")
+def made(template: tuple[DataDir, BackupInfo], datadir: DataDir) -> BackupInfo:
+    folder, info = template
+    shutil.copytree(folder.root, datadir.root, dirs_exist_ok=True, symlinks=True)
+    return replace(info, path=datadir.backups / "mine.zip")
 
 
 async def test_create_counts_and_verify_agrees(made: BackupInfo) -> None:

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.domain.clock import SystemClock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Workflow
+from atelier_desk.storage import migration_registry
 from atelier_desk.storage.copies import backup, backup_file, backup_signature
 from atelier_desk.storage.copies.backup_file import MANIFEST, MANIFEST_BYTES, BackupInfo, verify
 from atelier_desk.storage.copies.restore import finish_restore, restore
@@ -212,13 +214,19 @@ ACTING = (
 
 
 @pytest.mark.parametrize("statement", ACTING, ids=lambda text: " ".join(text.split()[:4]))
-async def test_a_foreign_database_with_active_definitions_is_refused(
-    template: DataDir, tmp_path: Path, statement: str
-) -> None:
+async def test_active_definitions_are_foreign(template: DataDir, tmp_path: Path, statement: str) -> None:
+    shutil.copytree(template.database, tmp_path / "database")
+    engine = await Engine.open(tmp_path / "database", fsync=False)
+    assert all(outcome.ok for outcome in await engine.run(statement, {}))
+    assert await migration_registry.foreign_definitions(engine, SystemClock())
+    await engine.close()
+
+
+async def test_a_foreign_database_with_active_definitions_is_refused(template: DataDir, tmp_path: Path) -> None:
     foreign, here = DataDir(tmp_path / "foreign").ensure(), DataDir(tmp_path / "here").ensure()
     shutil.copytree(template.database, foreign.database, dirs_exist_ok=True)
     engine = await Engine.open(foreign.database, fsync=False)
-    assert all(outcome.ok for outcome in await engine.run(statement, {}))
+    assert all(outcome.ok for outcome in await engine.run(ACTING[0], {}))
     await engine.close()
     async with await Store.open(foreign.database, fsync=False) as store:
         await backup.create(store, foreign, foreign.backups / "evil.zip")

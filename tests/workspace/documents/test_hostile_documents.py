@@ -50,7 +50,7 @@ def with_part(name: str, change: object) -> bytes:
 
 @pytest.mark.parametrize("name", ALL)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_document_broken_anywhere_gives_a_text_or_a_refusal(name: str, data: st.DataObject) -> None:
     whole = MADE[name]
     at = data.draw(st.integers(0, len(whole)))
@@ -61,7 +61,7 @@ def test_a_document_broken_anywhere_gives_a_text_or_a_refusal(name: str, data: s
 
 @pytest.mark.parametrize("name", MAIN)
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_broken_part_in_a_valid_archive_gives_a_text_or_a_refusal(name: str, data: st.DataObject) -> None:
     parts = parts_of(MADE[name])
     part = data.draw(st.sampled_from(sorted(parts)))

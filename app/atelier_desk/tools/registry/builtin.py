@@ -14,6 +14,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
+from types import ModuleType
 from typing import TypeVar
 
 from atelier_desk.tools.base import Tool
@@ -30,6 +31,7 @@ class BuiltinTool(Tool):
 
 T = TypeVar("T", bound=BuiltinTool)
 _declared: dict[str, tuple[int, type[BuiltinTool]]] = {}
+_loaded: set[ModuleType] = set()
 
 
 def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
@@ -55,10 +57,12 @@ def builtin(*, order: int) -> Callable[[type[T]], type[T]]:
 
 
 def load() -> None:
-    """Import every module of every folder, so that its tools are declared. Calling it again finds later additions."""
+    """Import every module of every folder, so that its tools are declared. Calling it again finds later folders."""
     for room in rooms():
-        for file in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
-            importlib.import_module(file.name)
+        if room not in _loaded:
+            for file in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+                importlib.import_module(file.name)
+            _loaded.add(room)
 
 
 def builtin_tools(services: ToolServices) -> list[BuiltinTool]:

@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.message_field import MessageField
 from atelier_desk.desktop.theme import theme
+from tests.support.pixel_colours import colours
 
 UP, DOWN = Qt.Key.Key_Up, Qt.Key.Key_Down
 
@@ -76,9 +77,7 @@ def test_a_hint_is_shown_in_full_or_not_at_all(qtbot: QtBot, composer: Composer,
     hint = composer._hint
     qtbot.wait(20)
     assert (hint.fontMetrics().horizontalAdvance(hint.text()) <= hint.contentsRect().width()) is complete
-    drawn = hint.grab().toImage()
-    colours = {drawn.pixel(x, y) for x in range(drawn.width()) for y in range(drawn.height())}
-    assert (len(colours) > 1) is complete
+    assert (len(colours(hint.grab().toImage())) > 1) is complete
 
 
 @pytest.mark.parametrize("scale", [100, 150, 200])

@@ -12,6 +12,7 @@ from PySide6.QtGui import QColor, QImage
 
 from atelier_desk.desktop.chat.markdown import mermaid
 from atelier_desk.desktop.chat.markdown.draw_process import draw
+from tests.support.pixel_colours import colours
 
 pytest.importorskip("mmdr", reason="there is no wheel for this system")
 
@@ -34,10 +35,6 @@ KINDS = {
 def image(source: str, *, dark: bool = False) -> QImage | None:
     drawn = draw("dark diagram" if dark else "diagram", source)
     return QImage.fromData(base64.b64decode(drawn)) if drawn else None
-
-
-def colours(picture: QImage) -> set[str]:
-    return {QColor(picture.pixel(x, y)).name() for x in range(picture.width()) for y in range(picture.height())}
 
 
 @pytest.mark.parametrize("source", KINDS.values(), ids=KINDS)

@@ -22,6 +22,7 @@ from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.panel_harness import PanelHarness
 from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.support.pixel_colours import colours
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CALL = Presentation(
@@ -114,8 +115,7 @@ async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: str
     await find(search)
     index: QModelIndex = search.list.model().index(2, 0)
     image = search.list.viewport().grab(search.list.visualRect(index)).toImage()
-    ground = QColor(theme().tokens.warn_soft).name()
-    assert any(image.pixelColor(x, y).name() == ground for x in range(image.width()) for y in range(image.height()))
+    assert QColor(theme().tokens.warn_soft).name() in colours(image)
 
 
 def test_positions_of_the_searched_words() -> None:

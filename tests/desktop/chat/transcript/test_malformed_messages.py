@@ -44,7 +44,7 @@ def test_every_message_has_its_widget(frame: QWidget, role: MessageRole) -> None
 
 @pytest.mark.parametrize("kind", NOTICES)
 def test_every_notice_has_its_card(frame: QWidget, kind: str) -> None:
-    for details in POISON:
+    for details in POISON[NOTICES.index(kind) % 2 :: 2]:  # half for each kind; test_run_notices.py reads all of them
         widget = make_widget(stored(MessageRole.NOTICE, details, kind), TranscriptHost(), frame)
         assert widget.fit(600) > 0
         widget.deleteLater()

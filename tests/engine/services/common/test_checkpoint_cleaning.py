@@ -50,7 +50,7 @@ async def backups(open_atelier: Opener, ws: Path, tmp_path: Path) -> tuple[Path,
     return old, new, newer
 
 
-@pytest.mark.parametrize("days", [0, 1, 29])
+@pytest.mark.parametrize("days", [0, 29])
 async def test_restoring_an_older_backup_and_then_the_newer_one_loses_nothing(
     open_atelier: Opener, ws: Path, tmp_path: Path, days: int
 ) -> None:
