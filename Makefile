@@ -133,7 +133,7 @@ $(PEERS)/.ready: tests/bench/peers/requirements.txt tests/bench/peers/constraint
 bench: setup peers
 	@mkdir -p $(OUT)/bench
 	@ls tests/bench/bench_*.py | xargs -P $(or $(JOBS),1) -n 1 sh -c 'name=$$(basename "$$0" .py); \
-	  QT_QPA_PLATFORM=offscreen:configfile=tests/support/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) \
+	  QT_QPA_PLATFORM=offscreen:configfile=tests/helpers/screen.json $(BIN)/python -m "tests.bench.$$name" $(if $(QUICK),--quick) \
 	    --json "$(OUT)/bench/$$name.json" > "$(OUT)/bench/$$name.txt" 2>&1; \
 	  status=$$?; echo "== $$name"; cat "$(OUT)/bench/$$name.txt"; exit $$status'
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 # A screen of a usual size: with Qt's default of 800 x 800 every window would use its narrow layout.
-os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={Path(__file__).with_name('support') / 'screen.json'}")
+os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={Path(__file__).with_name('helpers') / 'screen.json'}")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHON_KEYRING_BACKEND"] = "keyring.backends.null.Keyring"
 
@@ -31,9 +31,9 @@ from hypothesis import HealthCheck, settings
 from atelier_desk.support import i18n
 from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.shutdown import EndWatch
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
-pytest_plugins = ["tests.support.database_templates", "tests.support.hang_watchdog"]
+pytest_plugins = ["tests.helpers.database_templates", "tests.helpers.hang_watchdog"]
 
 settings.register_profile(
     "default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow], derandomize=True

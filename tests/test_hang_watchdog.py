@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 STUCK = """
 import threading, pytest
-from tests.support import hang_watchdog
+from tests.helpers import hang_watchdog
 hang_watchdog.GRACE_S = 0.5
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_hanging_test_is_ended(tmp_path: Path, body: str) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_stuck.py").write_text(STUCK.format(body=body))
     ended = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "tests.support.hang_watchdog", "--timeout", "0.5", "--rootdir", tmp_path,
+        [sys.executable, "-m", "pytest", "-p", "tests.helpers.hang_watchdog", "--timeout", "0.5", "--rootdir", tmp_path,
         tmp_path],
         cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = (ROOT / "app", ROOT / "packaging", ROOT / "tests" / "support")
+FOLDERS = (ROOT / "app", ROOT / "packaging", ROOT / "tests" / "helpers")
 
 
 def files() -> dict[str, Path]:

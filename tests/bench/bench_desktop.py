@@ -456,7 +456,7 @@ def main() -> None:
     parser.add_argument("--started", type=float, default=0, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     # the usual size: in a narrow window the panes would be hidden
-    screen = Path(__file__).parents[1] / "support" / "screen.json"
+    screen = Path(__file__).parents[1] / "helpers" / "screen.json"
     os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child == "empty":
         child_empty(arguments.started)

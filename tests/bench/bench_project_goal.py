@@ -34,7 +34,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.tools.base import ToolContext
-from tests.support.run_events import agent
+from tests.helpers.run_events import agent
 
 CODE = Path(__file__).parents[2] / "app" / "atelier_desk"
 FOLDERS = ("knowledge", "llm", "media", "policy", "tools", "workspace")

@@ -26,8 +26,8 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Reply
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Reply
 
 MEMORY = "import psutil; print(time.process_time() - t, psutil.Process().memory_info().rss / 2**20)"
 IMPORT = f"import time; t = time.process_time(); from atelier_desk.engine import Atelier; {MEMORY}"

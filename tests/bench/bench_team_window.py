@@ -300,7 +300,7 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     # the usual size: in a narrow window the panes would be hidden
-    screen = Path(__file__).parents[1] / "support" / "screen.json"
+    screen = Path(__file__).parents[1] / "helpers" / "screen.json"
     os.environ.setdefault("QT_QPA_PLATFORM", f"offscreen:configfile={screen}")
     if arguments.child:
         child(arguments.folder, 3 if arguments.quick else 12)

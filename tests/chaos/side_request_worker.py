@@ -30,7 +30,7 @@ from atelier_desk.engine.run.paid_call_limits import CallSpending
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.paid_service_worker import LIMIT, PRICE, TOKENS
-from tests.support.sample_images import png
+from tests.helpers.sample_images import png
 
 AGENT = AgentConfig(name="Worker", provider="test", model="m", tools=(), max_tokens=1_000)
 WINDOW = 4_000

@@ -20,8 +20,8 @@ from tests.chaos.forked_workers import ForkedWorker
 from tests.chaos.kill_harness import World
 from tests.chaos.paid_service_worker import MOST_TOKENS, PRICE, TOKENS
 from tests.chaos.side_request_worker import KINDS
-from tests.support.sample_images import png
-from tests.support.servers.threaded_http import Handler, serving
+from tests.helpers.sample_images import png
+from tests.helpers.servers.threaded_http import Handler, serving
 
 REPLY = 110 * TOKENS / 1_000_000
 """US dollars that a reply costs which the model counted."""

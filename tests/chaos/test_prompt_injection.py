@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.prompt_injection.attack import PROFILES, attacked
-from tests.support.prompt_injection.injected_contents import contents
+from tests.helpers.prompt_injection.attack import PROFILES, attacked
+from tests.helpers.prompt_injection.injected_contents import contents
 
 
 async def test_no_goal_is_reached_without_an_approval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from tests.engine.conftest import WordEmbedder
-from tests.support.database_templates import PlaceDatabase
+from tests.helpers.database_templates import PlaceDatabase
 
 
 class Typed(io.StringIO):

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Reply
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Reply
 
 ROOT = Path(__file__).resolve().parents[2]
 KEY = "k" * 24

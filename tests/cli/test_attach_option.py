@@ -11,8 +11,8 @@ import pytest
 from atelier_desk.domain.document_formats import COMPOUND
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.cli.conftest import Cli
-from tests.support.sample_documents import sheets
-from tests.support.sample_images import png
+from tests.helpers.sample_documents import sheets
+from tests.helpers.sample_images import png
 
 PNG = png()
 

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.store import Statement, Store
 from tests.cli.conftest import Cli
-from tests.support.database_templates import PlaceDatabase
+from tests.helpers.database_templates import PlaceDatabase
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.cli.conftest import Cli
-from tests.support.provider_plugin import plugged
+from tests.helpers.provider_plugin import plugged
 
 
 def test_providers_add_accepts_it(cli: Cli, tmp_path: Path) -> None:

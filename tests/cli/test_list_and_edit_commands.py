@@ -28,9 +28,9 @@ from atelier_desk.storage.writing.journal_commit import Commit
 from tests.cli.conftest import Cli
 from tests.cli.stored_conversation import talk
 from tests.engine.services.agent_file import FILE
+from tests.helpers.database_templates import PlaceDatabase
+from tests.helpers.scripted_teams import ask_user
 from tests.llm.models_dev_server import ModelsDev, told
-from tests.support.database_templates import PlaceDatabase
-from tests.support.scripted_teams import ask_user
 
 
 @pytest.mark.parametrize("what", ["workflows list", "workflows deleted", "memory list", "tasks list"])

@@ -17,9 +17,9 @@ from atelier_desk.cli.terminal_io import Terminal
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
+from tests.helpers.memory_keyring import MemoryKeyring
+from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, bundle_of, plain
-from tests.support.memory_keyring import MemoryKeyring
-from tests.support.servers.mcp_stdio import ECHO, tool
 
 __all__ = ["plain"]
 

@@ -18,7 +18,7 @@ CALL = [ToolCall(id="c1", name="mcp__asks__book", arguments={})]
 @pytest.fixture
 def waiting(cli: Cli, tmp_path: Path) -> str:
     """A run that waits for an answer to its server; returns the id of the question."""
-    script = ("-m", "tests.support.servers.mcp_client_requests", str(tmp_path / "notes"))
+    script = ("-m", "tests.helpers.servers.mcp_client_requests", str(tmp_path / "notes"))
     assert (
         cli(
             "mcp",

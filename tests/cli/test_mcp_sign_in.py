@@ -11,8 +11,8 @@ import pytest
 
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli
-from tests.support.memory_keyring import MemoryKeyring
-from tests.support.servers.mcp_sign_in import Accounts, guarded, signs_in
+from tests.helpers.memory_keyring import MemoryKeyring
+from tests.helpers.servers.mcp_sign_in import Accounts, guarded, signs_in
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from atelier_desk.cli.command_arguments import media
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web.media_generation import SERVICES
 from tests.cli.conftest import Cli
-from tests.support.servers.threaded_http import Handler, serving
+from tests.helpers.servers.threaded_http import Handler, serving
 
 
 class Service(Handler):

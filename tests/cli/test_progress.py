@@ -10,7 +10,7 @@ import pytest
 
 from atelier_desk.cli import progress
 from atelier_desk.cli.terminal_io import Terminal
-from tests.support.fake_bridge import FakeAtelier
+from tests.helpers.fake_bridge import FakeAtelier
 
 
 @pytest.fixture

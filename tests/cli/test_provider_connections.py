@@ -11,13 +11,13 @@ import pytest
 from atelier_desk.llm.secrets import KeyVault
 from tests.cli.conftest import Cli, Result
 from tests.cli.served_providers import serving
-from tests.support.servers.anthropic import FakeAnthropic, error_body
-from tests.support.servers.google import FakeGoogle
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.openai_responses import FakeResponses
-from tests.support.servers.proxies import FakeProxy
-from tests.support.servers.scripted_http_server import Failure, Reply
+from tests.helpers.servers.anthropic import FakeAnthropic, error_body
+from tests.helpers.servers.google import FakeGoogle
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.openai_responses import FakeResponses
+from tests.helpers.servers.proxies import FakeProxy
+from tests.helpers.servers.scripted_http_server import Failure, Reply
 
 FAR = "http://models.test/v1"
 VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR")

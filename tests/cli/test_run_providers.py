@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Reply
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Reply
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 PROMPT = "What is 12*7? Use the calculator."

@@ -25,7 +25,7 @@ from tests.cli.tool_calls import calculate
 from tests.engine.conftest import WordEmbedder
 from tests.engine.ipc.conftest import RecordingTerminal
 from tests.engine.ipc.conftest import datadir as short_datadir  # noqa: F401 - a fixture
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 AGENT = AgentConfig(name="Counter", provider="test", model="scripted", tools=("CalculatorTool",))
 

@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.cli.command_arguments import web
 from atelier_desk.web import search
 from tests.cli.conftest import Cli
-from tests.support.servers.threaded_http import Handler, serving
+from tests.helpers.servers.threaded_http import Handler, serving
 
 
 def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

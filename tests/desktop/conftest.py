@@ -20,7 +20,7 @@ from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.support import i18n
 
 if TYPE_CHECKING:
-    from tests.support.main_window import Program
+    from tests.helpers.main_window import Program
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +47,6 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def program(qtbot: QtBot) -> Program:
     """The main window over a fake engine; imported on use, most tests need no window."""
-    from tests.support.main_window import Program
+    from tests.helpers.main_window import Program
 
     return Program(qtbot)

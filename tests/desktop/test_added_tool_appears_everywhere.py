@@ -35,7 +35,7 @@ from atelier_desk.presentation.rows.transcript import Transcript
 from atelier_desk.presentation.rows.transcript_entries import entry_from
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.support import section_plugin
+from tests.helpers import section_plugin
 
 
 @pytest.fixture(autouse=True)

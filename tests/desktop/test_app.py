@@ -33,8 +33,8 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.support import i18n
 from atelier_desk.support.garbage_collection import THRESHOLDS
+from tests.helpers.fake_bridge import FakeAtelier
 from tests.storage.samples.unpack_sample import unpack
-from tests.support.fake_bridge import FakeAtelier
 
 
 class Engine(FakeAtelier):

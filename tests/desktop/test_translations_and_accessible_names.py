@@ -34,7 +34,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.support import i18n
 from tests.desktop.panes.started_docks import started
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 CONTROLS = (QAbstractButton, QAbstractItemView, QAbstractSlider, QAbstractSpinBox, QComboBox, QLineEdit, QPlainTextEdit)
 

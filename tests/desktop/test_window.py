@@ -20,10 +20,10 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.step_mode import WaitingStep
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.main_window import Program
-from tests.support.mouse_wheel import changed_by_wheel, inputs
-from tests.support.sample_project import Projects
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.main_window import Program
+from tests.helpers.mouse_wheel import changed_by_wheel, inputs
+from tests.helpers.sample_project import Projects
 
 NAMES = [
     "workflow-list", "new-workflow", "agent-select", "model-select", "chat-view", "chat-input", "send-button",

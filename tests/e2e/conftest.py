@@ -13,7 +13,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.storage.data_folder.datadir import DataDir
 from tests.e2e.harness import AppDriver, scripted
 from tests.e2e.scripted_model_server import ModelServer
-from tests.support.database_templates import PlaceDatabase
+from tests.helpers.database_templates import PlaceDatabase
 
 OpenApp = Callable[..., AppDriver]
 """``open_app(steps, **options)``: open the test's data folder; after ``close`` it may be called again, as a restart."""

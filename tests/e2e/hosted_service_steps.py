@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QTableWidget, QWid
 from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.domain.agent import ToolDialect
 from tests.e2e.harness import AppDriver
-from tests.support.list_texts import titles
+from tests.helpers.list_texts import titles
 
 
 def picture(app: AppDriver, part: QWidget, name: str) -> None:

@@ -13,8 +13,8 @@ from typing import Any, Self, TypeVar
 
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Reply, Request, Response, Step
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Reply, Request, Response, Step
 
 T = TypeVar("T")
 Answer = Step | Callable[[dict[str, Any]], Step]

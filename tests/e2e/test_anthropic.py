@@ -6,8 +6,8 @@ from tests.cli.served_providers import serving
 from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted_service_steps import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.scripted_model_server import calculate
-from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.scripted_http_server import Reply
+from tests.helpers.servers.anthropic import FakeAnthropic
+from tests.helpers.servers.scripted_http_server import Reply
 
 KEY = "sk-ant-k1"
 USAGE = {"input_tokens": 50, "cache_creation_input_tokens": 200, "cache_read_input_tokens": 4000, "output_tokens": 30}

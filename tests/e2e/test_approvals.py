@@ -17,7 +17,7 @@ from atelier_desk.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child, rendered
 from tests.e2e.scripted_model_server import ModelServer, batch, calls, config, held_reply, hire, newest_message, spawn
-from tests.support.servers.scripted_http_server import Call, Reply
+from tests.helpers.servers.scripted_http_server import Call, Reply
 
 GOAL, MEASURE, CUT, CHECK = "Build the shelf", "Measure the wall", "Cut the boards", "Check the figures"
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import child, rendered
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
-from tests.support.servers.scripted_http_server import Call
+from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "Run the tests"
 SLOW = "for n in 1 2 3; do echo step $n; done; while [ -e gate ]; do sleep 0.05; done; echo all passed; touch done.txt"

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QComboBox, QListWidget, QPlainTextEdit, QWidget
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rows
 from tests.e2e.scripted_model_server import ModelServer, calculate, calls, config, held_reply, hire, spawn
-from tests.support.servers.scripted_http_server import Call, Reply
+from tests.helpers.servers.scripted_http_server import Call, Reply
 
 LONG = "plank " * 700
 GOAL, CHECK, NEXT = "Build the shelf", "Check the figures", "And now the door"

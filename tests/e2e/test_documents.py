@@ -15,7 +15,7 @@ from atelier_desk.domain.document_formats import COMPOUND
 from atelier_desk.workspace.documents.extraction_process import answer
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
-from tests.support.sample_documents import sheets, word
+from tests.helpers.sample_documents import sheets, word
 
 
 def save_picture(app: AppDriver, name: str) -> None:

@@ -6,8 +6,8 @@ from tests.cli.served_providers import serving
 from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted_service_steps import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.scripted_model_server import calculate
-from tests.support.servers.google import FakeGoogle
-from tests.support.servers.scripted_http_server import Reply
+from tests.helpers.servers.google import FakeGoogle
+from tests.helpers.servers.scripted_http_server import Reply
 
 KEY = "AIza-k1"
 USAGE = {

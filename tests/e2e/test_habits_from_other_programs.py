@@ -26,7 +26,7 @@ from tests.e2e.echo_replies import echo
 from tests.e2e.harness import AppDriver, child, rendered
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
 from tests.e2e.scripted_tool_calls import ask_user
-from tests.support.servers.scripted_http_server import Call
+from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "Tidy up the folder"
 

@@ -23,7 +23,7 @@ from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child
 from tests.e2e.scripted_tool_calls import ask_user, remember, report, task
-from tests.support.window_texts import on_screen
+from tests.helpers.window_texts import on_screen
 
 TURN = "\u202e"
 """Right-to-left override: ``report<U+202E>txt.sh`` is drawn as ``reporths.txt``."""

@@ -21,7 +21,7 @@ from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child
-from tests.support.servers.threaded_http import Handler, serving
+from tests.helpers.servers.threaded_http import Handler, serving
 
 OUT = BytesIO()
 Image.effect_noise((900, 600), 90).save(OUT, "PNG")

@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.browser.browser_discovery import find
 from atelier_desk.web.page_fetcher import Web
-from tests.support.fake_websites import PUBLIC, Reply, parsed_here, sites
+from tests.helpers.fake_websites import PUBLIC, Reply, parsed_here, sites
 from tests.web.conftest import Hasty
 
 PROGRAM = b"""

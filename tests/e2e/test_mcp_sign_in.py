@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QListWidget
 from atelier_desk.domain.mcp import McpServer
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rows
-from tests.support.servers.mcp_sign_in import Accounts, guarded, signs_in
+from tests.helpers.servers.mcp_sign_in import Accounts, guarded, signs_in
 
 
 class Guarded:

@@ -17,8 +17,8 @@ from atelier_desk.domain.settings import WebSettings
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, rendered
 from tests.e2e.scripted_model_server import MODEL, PROVIDER, WINDOW, ModelServer, calls, config, hire, newest_message
-from tests.support.servers.scripted_http_server import Call, Reply
-from tests.support.servers.threaded_http import Handler, serving
+from tests.helpers.servers.scripted_http_server import Call, Reply
+from tests.helpers.servers.threaded_http import Handler, serving
 
 GOAL = "Look for bees"
 DOLLARS = 100.0

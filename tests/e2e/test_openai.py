@@ -6,8 +6,8 @@ from tests.cli.served_providers import serving
 from tests.e2e.conftest import OpenApp
 from tests.e2e.hosted_service_steps import add_service, ask_for_a_sum, picture, see_savings
 from tests.e2e.scripted_model_server import calculate
-from tests.support.servers.openai_responses import FakeResponses
-from tests.support.servers.scripted_http_server import Reply
+from tests.helpers.servers.openai_responses import FakeResponses
+from tests.helpers.servers.scripted_http_server import Reply
 
 KEY = "sk-k1"
 USAGE = {

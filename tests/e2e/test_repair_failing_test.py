@@ -17,7 +17,7 @@ from atelier_desk.workspace.processes import sandbox_selection
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver, child, rendered, rows
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
-from tests.support.servers.scripted_http_server import Call
+from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "The tests of the shelf fail. Mend it."
 TOOLS = ("read_file", "edit_file", "run_command", "git_status", "git_diff")

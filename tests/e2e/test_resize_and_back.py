@@ -13,7 +13,7 @@ from PySide6.QtCore import QSize
 from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
-from tests.support.control_position_comparison import Places, differences, places
+from tests.helpers.control_position_comparison import Places, differences, places
 
 SMALL, LARGE = QSize(1024, 700), QSize(1600, 1000)
 START = (100, SMALL)

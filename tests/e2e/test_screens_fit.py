@@ -15,7 +15,7 @@ from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
-from tests.support.layout_problems import misfits
+from tests.helpers.layout_problems import misfits
 
 SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
 """A screen of 1366 × 768 less the title bar."""

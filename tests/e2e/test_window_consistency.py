@@ -22,7 +22,7 @@ from tests.e2e.scripted_model_server import ModelServer, batch, calls, spawn
 from tests.e2e.scripted_tool_calls import calculate, task
 from tests.e2e.team_steps import CHECK, CUT, GOAL, MEASURE, lane, open_team, row
 from tests.e2e.workflow_list_steps import converse
-from tests.support.mouse_wheel import changed_by_wheel, inputs
+from tests.helpers.mouse_wheel import changed_by_wheel, inputs
 
 
 def token_count(text: str) -> str:

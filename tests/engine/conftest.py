@@ -15,7 +15,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.data_folder.datadir import DataDir
-from tests.support.database_templates import PlaceDatabase
+from tests.helpers.database_templates import PlaceDatabase
 
 
 class WordEmbedder:

@@ -6,7 +6,7 @@ from typing import Any
 
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier
-from tests.support.run_events import agent
+from tests.helpers.run_events import agent
 
 AGENT = agent(tools=("MemoryTool",))
 

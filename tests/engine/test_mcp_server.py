@@ -10,8 +10,8 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.engine import Atelier, mcp_server
 from tests.engine.conftest import Opener
+from tests.helpers.run_events import agent
 from tests.mcp.conftest import Make, plain
-from tests.support.run_events import agent
 
 __all__ = ["plain"]
 

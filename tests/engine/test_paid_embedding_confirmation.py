@@ -14,7 +14,7 @@ from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
-from tests.support.servers.openai import FakeOpenAI
+from tests.helpers.servers.openai import FakeOpenAI
 
 
 async def left_undone(open_atelier: Opener, server: FakeOpenAI, folder: Path, price: float | None) -> None:

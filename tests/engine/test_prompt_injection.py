@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.prompt_injection.attack import PROFILES, attacked
-from tests.support.prompt_injection.injected_contents import WAYS, contents
+from tests.helpers.prompt_injection.attack import PROFILES, attacked
+from tests.helpers.prompt_injection.injected_contents import WAYS, contents
 
 
 async def test_a_sample_of_goals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,14 +24,14 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.google import FakeGoogle
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.openai_responses import FakeResponses
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
-from tests.support.servers.signed_replies import SIGNING, SigningServer
+from tests.helpers.servers.anthropic import FakeAnthropic
+from tests.helpers.servers.google import FakeGoogle
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.openai_responses import FakeResponses
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.servers.signed_replies import SIGNING, SigningServer
 
 TOOLS = ("CalculatorTool", "SpawnAgentTool", "TodoTool")
 

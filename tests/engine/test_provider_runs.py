@@ -18,12 +18,12 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import agent
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import agent
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 SERVERS: dict[str, type[Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import memory_fixtures
+from tests.helpers import memory_fixtures
 
 embedder, repos, search, workflow = (
     memory_fixtures.embedder,

@@ -8,8 +8,8 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.knowledge.embedder_factory import create_embedder, needs_server
 from atelier_desk.llm.secrets import KeyVault
+from tests.helpers.manual_clock import ManualClock
 from tests.knowledge.missing_embedding_server import no_server
-from tests.support.manual_clock import ManualClock
 
 
 async def test_an_unknown_embedder_lists_the_available_ones(clock: ManualClock) -> None:

@@ -18,8 +18,8 @@ from atelier_desk.knowledge import memory_search as search_module
 from atelier_desk.knowledge.memory_index import MemoryIndex
 from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.storage.repositories import Repositories
-from tests.support.manual_clock import ManualClock
-from tests.support.memory_fixtures import WordEmbedder
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.memory_fixtures import WordEmbedder
 
 
 async def add(search: MemorySearch, clock: ManualClock, content: str, **fields: object) -> Memory:

@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.google import FakeGoogle
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.openai_responses import FakeResponses
+from tests.helpers.servers.anthropic import FakeAnthropic
+from tests.helpers.servers.google import FakeGoogle
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.openai_responses import FakeResponses
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.servers.scripted_http_server import FakeServer, Request, Response
+from tests.helpers.servers.scripted_http_server import FakeServer, Request, Response
 
 
 class ModelsDev(FakeServer):

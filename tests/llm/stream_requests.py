@@ -27,7 +27,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider
 from atelier_desk.llm.http_provider import HttpProvider
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 ADD = ToolSpec(
     name="CalculatorTool",

@@ -25,9 +25,9 @@ from atelier_desk.llm.openai_compatible import (
     OpenAICompatibleProvider,
 )
 from atelier_desk.llm.openai_responses.provider import ResponsesProvider
+from tests.helpers.manual_clock import ManualClock
 from tests.llm.conversation_shapes import ANY, conversation
 from tests.llm.stream_requests import ADD, ask, provider
-from tests.support.manual_clock import ManualClock
 
 THOUGHT = {
     "reasoning_content": "r",

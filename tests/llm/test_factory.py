@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_http_provider, create_provider
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 @pytest.mark.parametrize(

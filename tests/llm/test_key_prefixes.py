@@ -11,7 +11,7 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.factory import create_provider
 from atelier_desk.llm.key_prefixes import maker_of, refuse_another_maker
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 @pytest.mark.parametrize(

@@ -24,11 +24,11 @@ from atelier_desk.domain.opaque_provider_data import ProviderData
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.mistral import MistralProvider
 from atelier_desk.llm.openai_compatible import ChatCompletionParser
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mistral import FIELDS, FakeMistral
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.llm.conversation_shapes import ANY, SHAPES, conversation
 from tests.llm.stream_requests import ADD, answer, ask, called, collect, joined, provider, result, send
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mistral import FIELDS, FakeMistral
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 KEY = "mistral-test-key-1"
 THINKING = {"thinking_parts": [{"type": "thinking", "thinking": [{"type": "text", "text": "because"}], "closed": True}]}

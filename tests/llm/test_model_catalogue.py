@@ -27,9 +27,9 @@ from atelier_desk.llm.model_catalogue import (
     store,
 )
 from atelier_desk.llm.provider_presets import LISTED_NOT, PRESETS, name_for, preset_of, presets
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.scripted_http_server import Request, Response
 from tests.llm.models_dev_server import ModelsDev, told
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.scripted_http_server import Request, Response
 
 GROQ = ProviderConfig(name="Groq", kind="openai", base_url="https://api.groq.com/openai/v1")
 FACTS = ListedModel(131_072, 32_768, 0.59, 0.79, True, False, True, 0.1, None)

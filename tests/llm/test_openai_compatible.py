@@ -11,6 +11,9 @@ import pytest
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, ReplyDone, Role, TextDelta, Usage
 from atelier_desk.llm.openai_compatible import OpenAICompatibleProvider, json_schema_format
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.llm.stream_requests import (
     ADD,
     answer,
@@ -24,9 +27,6 @@ from tests.llm.stream_requests import (
     result,
     send,
 )
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 
 @pytest.fixture

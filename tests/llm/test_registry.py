@@ -25,9 +25,9 @@ from atelier_desk.llm.registry import (
     register,
 )
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.provider_plugin import plugged
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Reply, Request, Response
+from tests.helpers.provider_plugin import plugged
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Reply, Request, Response
 
 APP = Path(atelier_desk.__file__).parent
 OWN = (

@@ -15,7 +15,7 @@ from atelier_desk.domain.errors import ProviderError, StorageError, UsageError
 from atelier_desk.domain.provider import KeyPlace, KeyState, ProviderConfig
 from atelier_desk.llm.secrets import KeyVault, redact, remember
 from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
-from tests.support.memory_keyring import MemoryKeyring
+from tests.helpers.memory_keyring import MemoryKeyring
 
 KEY = "sk-vault-0123456789"
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ProviderError
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.anthropic import FakeAnthropic
+from tests.helpers.servers.google import FakeGoogle
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.openai_responses import FakeResponses
+from tests.helpers.servers.scripted_http_server import Failure, FakeServer, Reply
 from tests.llm.stream_requests import ask, collect, provider, reply_of, run
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.google import FakeGoogle
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.openai_responses import FakeResponses
-from tests.support.servers.scripted_http_server import Failure, FakeServer, Reply
 
 KINDS: dict[str, type[FakeServer]] = {
     "anthropic": FakeAnthropic,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.mcp import McpServer
-from tests.support.servers import mcp_stdio
+from tests.helpers.servers import mcp_stdio
 
 
 class PlainServer:

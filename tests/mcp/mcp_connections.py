@@ -11,7 +11,7 @@ from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.server_secrets import resolved
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 @asynccontextmanager

@@ -17,10 +17,10 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.mcp import results, stdio_transport
 from atelier_desk.mcp.server_secrets import entry
 from atelier_desk.workspace.processes import stdio_process
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive
 from tests.mcp.mcp_connections import connected, refused
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mcp_stdio import ECHO, tool
 
 
 async def until(holds: Callable[[], bool]) -> None:

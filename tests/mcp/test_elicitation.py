@@ -12,7 +12,7 @@ from atelier_desk.domain.question import QuestionAnswer, form_answer
 from atelier_desk.mcp import elicitation
 from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import _, set_language
-from tests.support.servers import mcp_client_requests
+from tests.helpers.servers import mcp_client_requests
 
 
 def form(**properties: Any) -> Form:

@@ -23,11 +23,11 @@ from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, open_atelier
 from tests.engine.services.mcp_servers import FREE, added, ended
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mcp_sign_in import served
+from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, plain
 from tests.mcp.mcp_connections import connected, refused
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mcp_sign_in import served
-from tests.support.servers.mcp_stdio import ECHO, tool
 
 __all__ = ["open_atelier", "plain"]
 

@@ -14,7 +14,7 @@ from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http_transport
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.server_secrets import Resolved
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 @asynccontextmanager

@@ -12,7 +12,7 @@ import pytest
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common.mcp_server_info import icon_text
 from atelier_desk.mcp import icons
-from tests.support.sample_images import png
+from tests.helpers.sample_images import png
 
 PICTURE = png(16, 16)
 DATA = "data:image/png;base64," + base64.b64encode(PICTURE).decode()

@@ -17,11 +17,11 @@ from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.mcp import client_requests, message_limits
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.message_limits import MessageRate, TooManyValuesError, ValueLimit
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mcp_sign_in import served
+from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive
 from tests.mcp.mcp_connections import connected, refused
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mcp_sign_in import served
-from tests.support.servers.mcp_stdio import ECHO, tool
 
 
 def over(text: bytes, *, size: int, events: bool = False) -> bool:

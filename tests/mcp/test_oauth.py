@@ -16,7 +16,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
 from atelier_desk.mcp.server_secrets import entry
 from tests.engine.conftest import Opener, open_atelier
-from tests.support.servers.mcp_sign_in import Accounts, guarded, signs_in
+from tests.helpers.servers.mcp_sign_in import Accounts, guarded, signs_in
 
 __all__ = ["open_atelier"]
 
@@ -208,7 +208,7 @@ async def test_other_sign_ins_are_allowed(server: str, url: str) -> None:
 async def test_a_sign_in_into_the_private_network_ends_before_any_request(
     open_atelier: Opener, browser: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tests.support.servers.mcp_sign_in import served
+    from tests.helpers.servers.mcp_sign_in import served
 
     inside: list[str] = []
 

@@ -10,9 +10,9 @@ import pytest
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.mcp import http_transport, results
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mcp_sign_in import served
 from tests.mcp.mcp_connections import connected
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mcp_sign_in import served
 
 SERVER = """
 from mcp.server.mcpserver import MCPServer

@@ -12,7 +12,7 @@ from atelier_desk.domain.image_limits import JPEG, PNG, STORED_LIMITS, USUAL, Pi
 from atelier_desk.media import picture_preparation
 from atelier_desk.media.picture_conversion import made
 from atelier_desk.support.worker.errors import Refused
-from tests.support.sample_images import broken_inside, picture, png
+from tests.helpers.sample_images import broken_inside, picture, png
 
 
 def shown(data: bytes, most: PictureLimits = STORED_LIMITS) -> tuple[dict[str, Any], Image.Image]:

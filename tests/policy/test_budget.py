@@ -18,7 +18,7 @@ from atelier_desk.policy.budget import (
     seconds_left,
     share,
 )
-from tests.support.run_events import agent
+from tests.helpers.run_events import agent
 
 
 def spent(

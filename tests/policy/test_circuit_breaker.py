@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from atelier_desk.policy.circuit_breaker import BreakerState, CircuitBreaker
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 def opened(clock: ManualClock) -> CircuitBreaker:

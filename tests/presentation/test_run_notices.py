@@ -8,7 +8,7 @@ import pytest
 
 from atelier_desk.presentation.run_notices import notice_kind, retry_text
 from atelier_desk.presentation.unreadable_values import unreadable
-from tests.support.malformed_messages import FORMATS, NOTICES, POISON
+from tests.helpers.malformed_messages import FORMATS, NOTICES, POISON
 
 
 @pytest.mark.parametrize("kind", NOTICES)

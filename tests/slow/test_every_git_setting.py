@@ -20,7 +20,7 @@ from atelier_desk.workspace.commands.harmless_git_config_keys import is_known
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import open_atelier
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
-from tests.support.git_repositories import Hostile, git
+from tests.helpers.git_repositories import Hostile, git
 
 __all__ = ["open_atelier", "tried"]
 pytestmark = pytest.mark.skipif(

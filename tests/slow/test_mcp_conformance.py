@@ -69,7 +69,7 @@ def test_all_scenarios_except_extensions_are_listed(suite: list[str]) -> None:
 
 @pytest.mark.parametrize(("revision", "scenario"), RUNS)
 def test_the_program_as_its_client(revision: str, scenario: str, suite: list[str]) -> None:
-    client = f"{shlex.quote(sys.executable)} -m tests.support.mcp_conformance_client"
+    client = f"{shlex.quote(sys.executable)} -m tests.helpers.mcp_conformance_client"
     command = [*suite, "client", "--command", client, "--scenario", scenario, "--spec-version", revision]
     environ = {**os.environ, "PYTHON_KEYRING_BACKEND": "keyring.backends.null.Keyring"}
     command += ["--timeout", str(SECONDS * 1000)]

@@ -24,9 +24,9 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.mcp import results
 from tests.engine.conftest import Opener, open_atelier
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import agent
 from tests.mcp.mcp_connections import connected
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import agent
 
 __all__ = ["open_atelier"]
 

@@ -13,7 +13,7 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 MIGRATIONS = Path(migrations.__file__).parent
 NEEDED = {"__future__": {"annotations"}, "atelier_desk.storage.migration_registry": {"Migrator", "migration"}}

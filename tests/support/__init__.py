@@ -1,1 +1,1 @@
-"""Helpers shared by tests."""
+"""Tests of ``atelier_desk.support``."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.support.visible_and_shortened_text import filled, shorten, visible, visible_json
-from tests.support.malformed_messages import FORMATS
+from tests.helpers.malformed_messages import FORMATS
 
 
 @given(st.text(max_size=300), st.integers(min_value=1, max_value=80), st.booleans())

@@ -15,8 +15,8 @@ from atelier_desk.tools.base import Outcome, ToolContext, ToolResult
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.tool_services import ToolServices
-from tests.support import memory_fixtures
-from tests.support.manual_clock import ManualClock
+from tests.helpers import memory_fixtures
+from tests.helpers.manual_clock import ManualClock
 
 embedder, repos, search, workflow = (
     memory_fixtures.embedder,

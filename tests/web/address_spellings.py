@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support.fake_websites import PUBLIC
+from tests.helpers.fake_websites import PUBLIC
 
 SPELLINGS = """
 http://127.0.0.1/ http://127.0.0.1:8080/ https://127.0.0.1/ http://127.1/ http://127.0.1/ http://0/ http://0.0.0.0/

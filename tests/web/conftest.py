@@ -9,8 +9,8 @@ import pytest
 
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
-from tests.support.fake_websites import Sites, parsed_here, sites
-from tests.support.manual_clock import ManualClock
+from tests.helpers.fake_websites import Sites, parsed_here, sites
+from tests.helpers.manual_clock import ManualClock
 
 
 class Hasty(ManualClock):

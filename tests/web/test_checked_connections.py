@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.web import checked_connections
 from atelier_desk.web.address import read
 from atelier_desk.web.checked_connections import Dialer, system_resolver
-from tests.support.fake_websites import PUBLIC
+from tests.helpers.fake_websites import PUBLIC
 
 OTHER = "2606:4700::1111"
 

@@ -17,8 +17,8 @@ from atelier_desk.web import media_generation
 from atelier_desk.web.media_generation import POLL_S, Job, MediaGenerator
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.web.service_keys import entry
-from tests.support.fake_websites import Asked, Reply, Sites
-from tests.support.manual_clock import ManualClock
+from tests.helpers.fake_websites import Asked, Reply, Sites
+from tests.helpers.manual_clock import ManualClock
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
 GLB = b"glTF\x02\0\0\0rest"

@@ -16,7 +16,7 @@ from atelier_desk.support.worker import parent
 from atelier_desk.web import http_client, page_fetcher
 from atelier_desk.web.page_fetcher import PAGE, Crawl, Web
 from atelier_desk.web.page_text import decoded, page
-from tests.support.fake_websites import Asked, Reply, Sites, html
+from tests.helpers.fake_websites import Asked, Reply, Sites, html
 from tests.web.conftest import Hasty
 from tests.web.sample_page_text import LONG, no
 

@@ -15,8 +15,8 @@ from atelier_desk.llm.network.proxy_and_certificates import ProxyUse
 from atelier_desk.web import page_fetcher as reader
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.web.proxy_tunnel import through
-from tests.support.fake_websites import PUBLIC, Reply, Sites, html, parsed_here
-from tests.support.servers.proxies import FakeProxy
+from tests.helpers.fake_websites import PUBLIC, Reply, Sites, html, parsed_here
+from tests.helpers.servers.proxies import FakeProxy
 from tests.web.conftest import Hasty
 
 LONG = "Words that came through a proxy, and enough of them to be taken for what a page says. " * 5

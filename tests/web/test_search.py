@@ -15,8 +15,8 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.web import search
 from atelier_desk.web.search import Searcher, WebHit
 from atelier_desk.web.service_keys import entry
-from tests.support.fake_websites import Reply, Sites
-from tests.support.manual_clock import ManualClock
+from tests.helpers.fake_websites import Reply, Sites
+from tests.helpers.manual_clock import ManualClock
 
 JSON = {"content-type": "application/json"}
 ANSWERS: dict[str, tuple[str, Any, WebHit]] = {

@@ -46,10 +46,10 @@ from tests.desktop.questions.approval_fixtures import ApprovalEngine, asks
 from tests.desktop.questions.conftest import ask
 from tests.desktop.settings.conftest import Engine
 from tests.desktop.team.sample_team_events import started, tree
-from tests.support import sample_team_history
-from tests.support.accessibility import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.main_window import Program
+from tests.helpers import sample_team_history
+from tests.helpers.accessibility import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.main_window import Program
 
 
 def check(root: QWidget) -> None:

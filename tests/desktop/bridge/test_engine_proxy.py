@@ -15,7 +15,7 @@ import atelier_desk.desktop
 from atelier_desk.desktop.bridge.engine_proxy import SERVICES, check_callable
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.engine.services.service_list import PARTS
-from tests.support.fake_bridge import FakeAtelier, service_class
+from tests.helpers.fake_bridge import FakeAtelier, service_class
 
 DESKTOP = Path(atelier_desk.desktop.__file__).parent
 

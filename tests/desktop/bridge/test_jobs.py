@@ -12,7 +12,7 @@ import pytest
 import atelier_desk.desktop
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 
 async def test_the_same_work_is_not_started_again_while_it_runs() -> None:

@@ -10,7 +10,7 @@ from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.stream.payloads import UsageTotals, Waiting
 from atelier_desk.presentation.rows.waiting_runs import ParentQuestion, StoppedRun
-from tests.support.fake_bridge import FakeBridge
+from tests.helpers.fake_bridge import FakeBridge
 
 MEANINGS = (
     "turn_began",

@@ -14,7 +14,7 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.desktop.team.sample_team_events import event, started, tree
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Team:

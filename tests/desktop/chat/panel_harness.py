@@ -14,7 +14,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 AGENTS = [Agent(id=name, config=AgentConfig(name=name, provider="p", model="m")) for name in ("Ada", "Bob")]
 

@@ -21,10 +21,10 @@ from atelier_desk.domain.limits import ATTACHED_FILE
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, open_atelier
-from tests.support.fake_bridge import FakeBridge
-from tests.support.list_texts import titles
-from tests.support.sample_documents import word
-from tests.support.sample_images import png
+from tests.helpers.fake_bridge import FakeBridge
+from tests.helpers.list_texts import titles
+from tests.helpers.sample_documents import word
+from tests.helpers.sample_images import png
 
 __all__ = ["open_atelier"]
 

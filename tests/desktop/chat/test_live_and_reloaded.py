@@ -32,9 +32,9 @@ from atelier_desk.domain.model_messages import (
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from tests.support.fake_bridge import FakeBridge
-from tests.support.run_events import agent
-from tests.support.scripted_teams import TEAM_TOOLS, ask_user, calculate, spawn
+from tests.helpers.fake_bridge import FakeBridge
+from tests.helpers.run_events import agent
+from tests.helpers.scripted_teams import TEAM_TOOLS, ask_user, calculate, spawn
 
 Cards = list[tuple[str, list[str]]]
 """For each item of the transcript, from top to bottom: its kind, and all its words in reading order."""

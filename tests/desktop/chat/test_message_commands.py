@@ -18,7 +18,7 @@ from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole
 from tests.desktop.chat.message_menus import menu_of, widget
 from tests.desktop.chat.panel_harness import PanelHarness
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 ANSWER = "It is **bold**.\n\n- one\n- [link](https://example.org)"
 

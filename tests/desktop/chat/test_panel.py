@@ -16,7 +16,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, Run
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry
 from tests.desktop.chat.panel_harness import PanelHarness
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 
 @pytest.fixture

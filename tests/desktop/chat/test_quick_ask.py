@@ -14,9 +14,9 @@ from atelier_desk.desktop.system import tray_icon as tray
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from tests.support.accessibility import nameless, out_of_reach
-from tests.support.fake_bridge import settle
-from tests.support.main_window import Program
+from tests.helpers.accessibility import nameless, out_of_reach
+from tests.helpers.fake_bridge import settle
+from tests.helpers.main_window import Program
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 def agent(key: str, name: str) -> Agent:

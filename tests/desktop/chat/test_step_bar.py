@@ -18,8 +18,8 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.workflow import RunMode, RunStatus
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
-from tests.support.fake_bridge import FakeBridge
-from tests.support.run_events import agent
+from tests.helpers.fake_bridge import FakeBridge
+from tests.helpers.run_events import agent
 
 SUM = ToolCall(id="c1", name="CalculatorTool", arguments={"operation": "eval", "expression": "6*7"})
 

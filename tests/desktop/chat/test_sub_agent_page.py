@@ -15,7 +15,7 @@ from atelier_desk.domain.workflow import Run
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.chat.conftest import Team
 from tests.desktop.team.sample_team_events import child, event
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 async def opened(team: Team, run_id: str = "dot") -> AgentPage:

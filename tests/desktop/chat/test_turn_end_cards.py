@@ -21,7 +21,7 @@ from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
 from atelier_desk.support.i18n import LANGUAGES, _
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 WORKFLOW = Workflow(id="w", name="W", workspace=("/p",))

@@ -17,7 +17,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.runs.memory_extraction import ExtractionReply
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WORKFLOW = Workflow(id="w", name="W")
 

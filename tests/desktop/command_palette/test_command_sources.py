@@ -14,9 +14,9 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.prompt import Prompt
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import settle
-from tests.support.list_texts import titles
-from tests.support.main_window import Program
+from tests.helpers.fake_bridge import settle
+from tests.helpers.list_texts import titles
+from tests.helpers.main_window import Program
 
 
 async def wait_for(done: Callable[[], bool]) -> None:

@@ -21,7 +21,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.connection_test import try_model
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.found_ollama import OLLAMA
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Find = Callable[[str], Any]
 

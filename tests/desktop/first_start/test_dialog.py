@@ -15,8 +15,8 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.conftest import Find, forward
-from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.mouse_wheel import changed_by_wheel, inputs
+from tests.helpers.fake_bridge import FakeAtelier, settle
+from tests.helpers.mouse_wheel import changed_by_wheel, inputs
 
 
 async def test_language_and_theme_apply_at_once_and_are_stored(

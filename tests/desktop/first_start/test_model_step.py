@@ -21,7 +21,7 @@ from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.conftest import OFFERED, Find, Server, forward, other
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, settle
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, settle
 
 
 async def test_the_starter_is_ready_without_a_test(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:

@@ -13,8 +13,8 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from tests.support import sample_team_history
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers import sample_team_history
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 OTHER = Workflow(id="w2", name="Second")
 

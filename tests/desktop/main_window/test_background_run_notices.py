@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.attention import Attention
 from tests.desktop.main_window.stepping_program import Program
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.main_window import guide_window as module
 from atelier_desk.desktop.main_window.guide_window import GuideWindow
 from atelier_desk.desktop.settings.language_switch import switch_language
-from tests.support.main_window import Program
+from tests.helpers.main_window import Program
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 async def test_a_run_stopped_because_its_price_is_unknown_waits_for_the_user(qtbot: QtBot) -> None:

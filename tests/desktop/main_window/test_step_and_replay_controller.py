@@ -14,7 +14,7 @@ from atelier_desk.desktop.questions.attention import Attention
 from atelier_desk.desktop.sidebar.list_model import state_text
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.main_window.stepping_program import Program
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 @pytest.fixture

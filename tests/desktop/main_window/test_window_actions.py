@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QLineEdit, QPlainTex
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
-from tests.support.fake_bridge import settle
-from tests.support.main_window import Program
+from tests.helpers.fake_bridge import settle
+from tests.helpers.main_window import Program
 
 
 def test_no_two_actions_share_a_shortcut(program: Program) -> None:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QGuiApplication, QScreen
 
 from atelier_desk.desktop.main_window.window_layout import LayoutKeeper, fitted
 from tests.desktop.main_window.stepping_program import Program
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
-from tests.support.fake_bridge import FakeAtelier, FakeBridge
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 async def started(qtbot: QtBot, **more: Any) -> MainWindow:

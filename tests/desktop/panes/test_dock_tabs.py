@@ -15,7 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.support import i18n
 from tests.desktop.panes.started_docks import started
-from tests.support.mouse_wheel import turn
+from tests.helpers.mouse_wheel import turn
 
 
 def rail_tabs(window: MainWindow) -> list[QTabBar]:

@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 Show = Callable[[Any], Any]
 TASK = Task(id="a", workflow_id="w", name="One")

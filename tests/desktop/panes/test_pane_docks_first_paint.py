@@ -15,7 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 SIZE = (1360, 860)
 

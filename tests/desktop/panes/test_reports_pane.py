@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.reports_pane import ReportsPane
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
 

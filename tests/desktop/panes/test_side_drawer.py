@@ -16,7 +16,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
 from tests.desktop.panes.started_docks import started
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 SIDE = ("tasks", "activity", "memory", "reports", "questions")
 

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.window import ProjectsWindow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.sample_project import Projects
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.sample_project import Projects
 
 
 @pytest.fixture

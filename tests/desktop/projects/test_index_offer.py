@@ -8,8 +8,8 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.projects.index_offer import OfferBar
 from atelier_desk.desktop.workspace_folders.controller import FolderController
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.sample_project import Projects
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.sample_project import Projects
 
 
 class OfferHarness:

@@ -12,8 +12,8 @@ from atelier_desk.desktop.projects.search_result_rows import preview_lines
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.project import EntityKind, ProjectHit
-from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.sample_project import ENTITIES
+from tests.helpers.fake_bridge import FakeAtelier, settle
+from tests.helpers.sample_project import ENTITIES
 
 Find = Callable[[str], Any]
 

@@ -19,8 +19,8 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.project import IngestStage, IngestState, ProjectStatistics
 from atelier_desk.support.i18n import spoken
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.sample_project import ENTITIES, STATISTICS, Projects
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.sample_project import ENTITIES, STATISTICS, Projects
 
 Find = Callable[[str], Any]
 

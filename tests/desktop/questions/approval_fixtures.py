@@ -14,7 +14,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.domain.approval import Ancestor, ApprovalKind, ApprovalRequest, ApprovalScope, ApprovalStatus
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 TODO = {"operation": "create", "name": "Read the registry", "priority": 2}

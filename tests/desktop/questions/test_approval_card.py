@@ -18,7 +18,7 @@ from atelier_desk.domain.call_presentation_and_subjects import CallText, Present
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approval_fixtures import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 REPLACES = "Checker wants to replace the content of a.md"
 WRITE = Presentation(summary=CallText(text="Write {path}", params={"path": "a.md"}))

@@ -12,7 +12,7 @@ from atelier_desk.desktop.questions.approval_controller import ApprovalControlle
 from atelier_desk.domain.approval import ApprovalStatus
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.questions.approval_fixtures import ApprovalEngine, asks, emit_event
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 
 class Watched:

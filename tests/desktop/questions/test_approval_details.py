@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from tests.desktop.questions.approval_fixtures import SPAWN, MakeScene, asks
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 async def test_a_new_agent_is_shown_with_prompt_and_tools_and_a_batch_with_its_tasks(scene: MakeScene) -> None:

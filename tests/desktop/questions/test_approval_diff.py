@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.workspace.diffs import file_change
 from tests.desktop.questions.approval_fixtures import MakeScene, asks
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 DIFF = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,2 @@\n-timeout = 10\n+timeout = 30\n # end"
 

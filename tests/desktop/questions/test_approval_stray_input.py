@@ -16,7 +16,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.domain.approval import ApprovalStatus
 from tests.desktop.questions.approval_fixtures import ApprovalEngine, asks, emit_event
-from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
+from tests.helpers.fake_bridge import DelayedResult, FakeBridge, settle
 
 
 class Scene:

@@ -21,8 +21,8 @@ from atelier_desk.domain.question import QuestionAnswer, QuestionSpec, UserQuest
 from atelier_desk.mcp import elicitation
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.conftest import ask
-from tests.support.fake_bridge import FakeBridge, settle
-from tests.support.servers import mcp_client_requests
+from tests.helpers.fake_bridge import FakeBridge, settle
+from tests.helpers.servers import mcp_client_requests
 
 Find = Callable[[str], Any]
 

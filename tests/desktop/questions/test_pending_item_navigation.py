@@ -19,7 +19,7 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.desktop.questions import approval_fixtures
 from tests.desktop.questions.approval_fixtures import ApprovalEngine
 from tests.desktop.questions.conftest import ask
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 
 def asks(name: str, **fields: Any) -> ApprovalRequest:

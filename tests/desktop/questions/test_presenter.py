@@ -17,7 +17,7 @@ from atelier_desk.domain.question import QuestionAnswer, QuestionStatus, UserQue
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.questions.approval_fixtures import asks, emit_event
 from tests.desktop.questions.conftest import ask
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Time:

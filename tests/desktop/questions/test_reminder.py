@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.questions.reminder import MINUTE_MS, Reminder
 from tests.desktop.questions.conftest import ask
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 from atelier_desk.desktop.questions.waiting_runs import WaitingRuns
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.team.display_data import AgentNode
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TREE = AgentNode(
     run_id="r0",

@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.replay.player import LONGEST_MS, SHORTEST_MS, Player
-from tests.support.sample_team_history import at
+from tests.helpers.sample_team_history import at
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from atelier_desk.desktop.replay.span_titles import mark_role, mark_title, span_
 from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n
-from tests.support import sample_team_history
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers import sample_team_history
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from atelier_desk.engine.services.models import ListState
 from atelier_desk.engine.services.tools import ToolService
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Engine(FakeAtelier):

@@ -22,7 +22,7 @@ from atelier_desk.engine.importing.agent_files import ForeignAgent
 from atelier_desk.engine.services.request.prompt_size import PromptCost
 from atelier_desk.support.i18n import spoken
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
 

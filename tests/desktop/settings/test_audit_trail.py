@@ -22,7 +22,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.run.verdict_replay import Replayed
 from atelier_desk.workspace.commands.safe_command_list import Does, safe_commands
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
 NOW = utc_now()

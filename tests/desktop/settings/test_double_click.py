@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 SAVED = Agent(id="a1", config=AgentConfig(name="Assistant", provider="local", model="starter"))

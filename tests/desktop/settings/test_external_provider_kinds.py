@@ -12,9 +12,9 @@ from atelier_desk.desktop.first_start.model_step import ModelStep
 from atelier_desk.desktop.settings.provider_form import ProviderForm, kind_text
 from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.settings.window import SettingsWindow
-from tests.support.fake_bridge import FakeBridge, settle
-from tests.support.list_texts import titles
-from tests.support.provider_plugin import plugged
+from tests.helpers.fake_bridge import FakeBridge, settle
+from tests.helpers.list_texts import titles
+from tests.helpers.provider_plugin import plugged
 
 
 @pytest.fixture(autouse=True)

@@ -27,9 +27,9 @@ from atelier_desk.mcp.client_requests import LogLine
 from atelier_desk.mcp.config_import import bundle, config_parsing
 from atelier_desk.mcp.tool_definitions import Difference
 from tests.desktop.settings.conftest import Engine
+from tests.helpers.fake_bridge import settle
+from tests.helpers.sample_images import png
 from tests.mcp.conftest import bundle_of
-from tests.support.fake_bridge import settle
-from tests.support.sample_images import png
 
 Find = Callable[[str], Any]
 FILES = McpServer(name="files", command="npx", args=("-y", "my files"), env={"API_KEY": "", "MODE": "quick"})

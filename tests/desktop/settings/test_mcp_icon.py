@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from atelier_desk.desktop.settings import mcp_icon
-from tests.support.sample_images import png
+from tests.helpers.sample_images import png
 
 
 @pytest.mark.usefixtures("qapp")

@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.settings import MediaSettings
 from atelier_desk.engine.services.media import MediaTrial
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 @pytest.fixture

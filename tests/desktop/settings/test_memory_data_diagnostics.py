@@ -23,7 +23,7 @@ from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, KeptRecord
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 Find = Callable[[str], Any]
 INFO = SimpleNamespace(counts={"message": 120, "workflow": 5, "task": 0}, size=3_000_000, own=True)

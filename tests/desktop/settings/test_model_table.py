@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.engine.services.models import ListState
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 
 async def test_models_are_searched_and_favourites_come_first(page: Any, find: Find, atelier: Engine) -> None:

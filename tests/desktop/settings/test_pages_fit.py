@@ -36,7 +36,7 @@ from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine.maintenance import doctor
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.engine.services.request.prompt_size import PromptCost
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 NAMES = (
     "general",

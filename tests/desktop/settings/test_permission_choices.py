@@ -18,7 +18,7 @@ from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.domain.settings import Settings
 from atelier_desk.presentation.permission_profiles import ALL
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
 TOOL, SECTION = (

@@ -27,7 +27,7 @@ from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo, ToolServ
 from atelier_desk.policy.permissions import rule_import
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
 OLD = PermissionRule(

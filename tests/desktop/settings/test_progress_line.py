@@ -8,7 +8,7 @@ from typing import Any
 import shiboken6
 
 from atelier_desk.desktop.settings.progress_line import Busy
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 async def test_a_line_that_is_gone_ignores_the_end_of_its_work() -> None:

@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QWidget
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, ActionSpec
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
-from tests.support.sample_project import Projects
+from tests.helpers.fake_bridge import FakeBridge, settle
+from tests.helpers.sample_project import Projects
 
 Find = Callable[[str], Any]
 

@@ -17,7 +17,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.prompt import Prompt, PromptDraft
 from atelier_desk.engine.services.prompts import Imported
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
 GREET = Prompt(id="g", name="greet", description="Greets", content="Greet {{who}} in {{language=French}}.")

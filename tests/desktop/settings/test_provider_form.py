@@ -11,7 +11,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import KeyPlace, ProviderConfig
 from atelier_desk.engine.services.api_key_storage import KeyStore
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 async def test_a_key_and_a_variable_exclude_each_other(page: Any, find: Find, atelier: Engine) -> None:

@@ -22,8 +22,8 @@ from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine, Find, choose
-from tests.support.fake_bridge import DelayedResult, FakeBridge, settle
-from tests.support.list_texts import titles
+from tests.helpers.fake_bridge import DelayedResult, FakeBridge, settle
+from tests.helpers.list_texts import titles
 
 
 async def test_enter_in_a_field_saves_the_form_if_it_has_changes(page: Any, find: Find, atelier: Engine) -> None:

@@ -17,7 +17,7 @@ from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.search import found_in, index_of
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 EXTRA = """
 from atelier_desk.desktop.settings.registry import settings_page

@@ -17,7 +17,7 @@ from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 
 class Window(QMainWindow):

@@ -16,7 +16,7 @@ from atelier_desk.engine.services.skills import ListedSkill, SkillLocation, Skil
 from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 from atelier_desk.workspace.skills.skill_file import Text
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
 HOME, PROJECT = "/home/ann", "/work/project"

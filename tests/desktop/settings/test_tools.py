@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource, OwnToolState
 from atelier_desk.tools.user_tools.tool_files import FileStatus, ToolFile, run
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import FakeBridge, settle
+from tests.helpers.fake_bridge import FakeBridge, settle
 
 Find = Callable[[str], Any]
 DIGEST = "ab" * 32

@@ -26,7 +26,7 @@ from atelier_desk.domain.usage import MonthUsage, UsageRow, UsageSum
 from atelier_desk.support import i18n
 from atelier_desk.support.number_format import NARROW
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 

@@ -13,7 +13,7 @@ from atelier_desk.domain.settings import WebSettings
 from atelier_desk.engine.services.web import WebState
 from atelier_desk.web.search import WebHit
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 Find = Callable[[str], Any]
 

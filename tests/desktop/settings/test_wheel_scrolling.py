@@ -5,8 +5,8 @@ from __future__ import annotations
 from atelier_desk.desktop.settings.registry import sections
 from atelier_desk.desktop.settings.window import SettingsWindow
 from tests.desktop.settings.conftest import Engine
-from tests.support.fake_bridge import settle
-from tests.support.mouse_wheel import changed_by_wheel, inputs
+from tests.helpers.fake_bridge import settle
+from tests.helpers.mouse_wheel import changed_by_wheel, inputs
 
 
 async def test_the_wheel_changes_no_input_of_any_page(window: SettingsWindow, atelier: Engine) -> None:

@@ -18,7 +18,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 PAGES = {
     "General": ("general", "quick"),

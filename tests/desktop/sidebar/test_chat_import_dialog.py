@@ -18,7 +18,7 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.imported_chat import ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.workflows import Imported
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 DAY = datetime(2025, 3, 1, 12, tzinfo=UTC)
 CHATS = (

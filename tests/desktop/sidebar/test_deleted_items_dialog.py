@@ -16,7 +16,7 @@ from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import DeletedMemory, Memory, MemoryType, MergedInto
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 KEPT = Memory(id="k", type=MemoryType.KNOWLEDGE, content="The port is 9000")
 

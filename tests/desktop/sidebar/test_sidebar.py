@@ -21,8 +21,8 @@ from atelier_desk.engine.services.workflows import Listing
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.support import i18n
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows, workflow
-from tests.support.fake_bridge import DelayedResult, settle
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.fake_bridge import DelayedResult, settle
+from tests.helpers.mouse_pointer import aim, leave
 
 
 def test_workflows_are_grouped_by_day() -> None:

@@ -14,7 +14,7 @@ from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows
-from tests.support.fake_bridge import DelayedResult, settle
+from tests.helpers.fake_bridge import DelayedResult, settle
 
 
 @pytest.mark.parametrize("action", ["delete", "duplicate"])

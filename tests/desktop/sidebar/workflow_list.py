@@ -15,7 +15,7 @@ from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
-from tests.support.fake_bridge import FakeAtelier, FakeBridge
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge
 
 
 def workflow(key: str, days: int = 0, **fields: Any) -> Workflow:

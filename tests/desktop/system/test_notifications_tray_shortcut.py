@@ -23,10 +23,10 @@ from atelier_desk.domain.settings import Settings
 from tests.desktop.questions.approval_fixtures import asks, emit_event
 from tests.desktop.questions.conftest import ask
 from tests.desktop.system.conftest import until
-from tests.support.accessibility import nameless, out_of_reach
-from tests.support.dbus_session import FakeNotifications
-from tests.support.fake_bridge import settle
-from tests.support.main_window import Program
+from tests.helpers.accessibility import nameless, out_of_reach
+from tests.helpers.dbus_session import FakeNotifications
+from tests.helpers.fake_bridge import settle
+from tests.helpers.main_window import Program
 
 
 class DesktopHarness(Program):

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.team.model import AT_ONCE, TeamModel
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.team.sample_team_events import child, event, started, tree
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture

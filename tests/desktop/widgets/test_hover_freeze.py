@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.mouse_pointer import aim, leave
 
 
 class Names(QListWidget):

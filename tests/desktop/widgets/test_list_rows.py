@@ -15,7 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import list_rows, row_paint
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate, RowRole, show_row
 from atelier_desk.desktop.widgets.text_matching import found_places
-from tests.support.pixel_colours import colours
+from tests.helpers.pixel_colours import colours
 
 Make = Callable[..., QListWidget]
 STAR = RowAction("star", "star")

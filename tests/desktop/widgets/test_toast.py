@@ -13,7 +13,7 @@ from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.domain.errors import AtelierError
-from tests.support.fake_bridge import FakeBridge
+from tests.helpers.fake_bridge import FakeBridge
 
 
 def test_action_runs_and_expiry_does_not(qtbot: QtBot) -> None:

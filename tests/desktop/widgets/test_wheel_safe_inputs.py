@@ -24,7 +24,7 @@ import atelier_desk.desktop
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import bind_text
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinBox, Slider, SpinBox
-from tests.support.mouse_wheel import turn_over, value
+from tests.helpers.mouse_wheel import turn_over, value
 
 PLAIN = {
     "QComboBox",

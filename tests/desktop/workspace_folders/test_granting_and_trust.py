@@ -21,7 +21,7 @@ from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 ADA = Agent(id="a", config=AgentConfig(name="Ada", provider="p", model="m"))
 

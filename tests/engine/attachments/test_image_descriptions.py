@@ -18,9 +18,9 @@ from atelier_desk.engine.attachments.image_descriptions import ImageDescriber
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import agent as agent_of
-from tests.support.sample_images import png
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import agent as agent_of
+from tests.helpers.sample_images import png
 
 
 class Eye:

@@ -20,8 +20,8 @@ from atelier_desk.engine.attachments.image_headers import picture_of
 from atelier_desk.engine.run.reducer.state import with_files
 from atelier_desk.engine.runs.attachments import excerpts
 from atelier_desk.engine.runs.message_validation import check_message
-from tests.support.sample_documents import ALL, sheets
-from tests.support.sample_images import broken_inside, gif_header, jpeg_header, picture, png, webp_header
+from tests.helpers.sample_documents import ALL, sheets
+from tests.helpers.sample_images import broken_inside, gif_header, jpeg_header, picture, png, webp_header
 from tests.workspace.documents.document_texts import SAID
 
 

@@ -26,9 +26,9 @@ from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.policy.budget import ReachedLimit
 from atelier_desk.tools.calls.context import ToolContext
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
-from tests.support.sample_images import png
-from tests.support.servers.openai import FakeOpenAI
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.sample_images import png
+from tests.helpers.servers.openai import FakeOpenAI
 
 START = datetime(2026, 3, 10, 12, tzinfo=UTC)
 

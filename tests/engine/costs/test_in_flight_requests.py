@@ -37,7 +37,7 @@ from tests.engine.costs.paid_requests import (
     sampling,
     title,
 )
-from tests.support.servers.scripted_http_server import Failure
+from tests.helpers.servers.scripted_http_server import Failure
 
 __all__ = ["opened"]
 LIMIT = 1_000.0

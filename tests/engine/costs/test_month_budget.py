@@ -35,7 +35,7 @@ from atelier_desk.storage.search.request_usage import Request
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 AGENT = AgentConfig(name="Tester", provider="test", model="priced", tools=(), max_tokens=1_000)
 START = datetime(2026, 3, 10, 12, tzinfo=UTC)

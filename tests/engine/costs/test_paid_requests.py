@@ -43,7 +43,7 @@ from tests.engine.costs.paid_requests import (
     sampling,
     title,
 )
-from tests.support.servers.scripted_http_server import Failure
+from tests.helpers.servers.scripted_http_server import Failure
 
 __all__ = ["opened"]
 

@@ -32,7 +32,7 @@ from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener, Recorder
-from tests.support.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
+from tests.helpers.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
 EVERY = int(os.environ.get("ATELIER_FORK_EVERY", "5"))
 """Every how many events of a team are forked at, besides those that concern two runs; 1 forks at each (half a

@@ -24,8 +24,8 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.chaos.bit_flips import flip
 from tests.engine.conftest import Opener, WordEmbedder
+from tests.helpers.servers.openai import FakeOpenAI
 from tests.llm.local.conftest import gguf_bytes
-from tests.support.servers.openai import FakeOpenAI
 
 
 @pytest.fixture(autouse=True)

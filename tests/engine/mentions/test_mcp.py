@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from atelier_desk.engine.mentions.mcp import Resources
 from atelier_desk.engine.mentions.mention_source import MentionScope
-from tests.support.sample_images import picture
+from tests.helpers.sample_images import picture
 
 
 async def test_an_image_is_attached_without_blocking_the_loop() -> None:

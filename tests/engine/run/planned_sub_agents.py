@@ -10,7 +10,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.team import ChildPlan, ChildStatus, TeamCall
 from atelier_desk.engine.run.reducer.state import RunState
-from tests.support.run_events import Script, advance, agent, call, reply, started
+from tests.helpers.run_events import Script, advance, agent, call, reply, started
 
 
 def planned(

@@ -38,8 +38,8 @@ from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.run_races import Gate, bodies, ended, holds, turns
 from tests.engine.runs.sample_runs import Blocking, agent, calculate, start
 from tests.engine.team.conftest import Cast, ask_parent, ask_user, begin, call, spawn, team_rows
-from tests.support.run_events import Script, reply, started
-from tests.support.run_events import call as planned
+from tests.helpers.run_events import Script, reply, started
+from tests.helpers.run_events import call as planned
 
 
 async def test_a_redirected_run_keeps_its_slot(open_atelier: Opener) -> None:

@@ -55,8 +55,8 @@ from atelier_desk.engine.run.reducer.next_step import (
 )
 from atelier_desk.engine.run.reducer.state import Ending, RunState
 from atelier_desk.engine.team.team_interface import NO_ANSWER
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import START, Script, agent, call, reply, started
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import START, Script, agent, call, reply, started
 
 PROBLEM = ServerProblem(server="docs", code="off")
 FINISH = Finish(Ending(RunStatus.COMPLETED, "done", result="42"))

@@ -20,7 +20,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.run.hostile_repository_settings import ASKS, LINE, RUNS, Tried, quiet, refused, rows, settings, tried
-from tests.support.git_repositories import PLACES, Hostile, commit, git
+from tests.helpers.git_repositories import PLACES, Hostile, commit, git
 
 __all__ = ["tried"]
 

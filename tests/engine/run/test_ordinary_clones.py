@@ -14,7 +14,7 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
-from tests.support.git_repositories import commit, git
+from tests.helpers.git_repositories import commit, git
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox_selection.available(),

@@ -21,7 +21,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.workspace import repository_inspection
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener, Recorder
-from tests.support.git_repositories import commit, git
+from tests.helpers.git_repositories import commit, git
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox_selection.available(),

@@ -23,8 +23,8 @@ from atelier_desk.engine.journal.replay_and_fork import workflow_events
 from atelier_desk.engine.run.verdict_replay import replayed
 from atelier_desk.storage.row_mapping import to_json
 from tests.engine.conftest import Opener
-from tests.support.prompt_injection.attack import PROFILES, attacked
-from tests.support.prompt_injection.injected_contents import WAYS, contents
+from tests.helpers.prompt_injection.attack import PROFILES, attacked
+from tests.helpers.prompt_injection.injected_contents import WAYS, contents
 
 
 async def test_every_verdict_of_the_worst_case_is_reproduced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

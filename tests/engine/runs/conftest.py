@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.storage.data_folder.datadir import DataDir
-from tests.support.database_templates import PlaceDatabase
+from tests.helpers.database_templates import PlaceDatabase
 
 
 @pytest.fixture(autouse=True)

@@ -13,14 +13,14 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.anthropic import FakeAnthropic
-from tests.support.servers.google import FakeGoogle
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.openai_responses import FakeResponses
-from tests.support.servers.scripted_http_server import Call, Request
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.anthropic import FakeAnthropic
+from tests.helpers.servers.google import FakeGoogle
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.openai_responses import FakeResponses
+from tests.helpers.servers.scripted_http_server import Call, Request
 
 CALCULATE = Call("CalculatorTool", {"operation": "eval", "expression": "12*7"}, id="abcdef123")
 SERVERS: dict[str, type[Any]] = {

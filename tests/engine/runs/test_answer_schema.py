@@ -15,9 +15,9 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import SERVERS, run, world
-from tests.support.run_events import agent
-from tests.support.scripted_teams import calculate, leader, scripts, spawn
-from tests.support.servers.scripted_http_server import Reply
+from tests.helpers.run_events import agent
+from tests.helpers.scripted_teams import calculate, leader, scripts, spawn
+from tests.helpers.servers.scripted_http_server import Reply
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 FITS, WRONG = '{"total": 3}', '{"sum": 3}'

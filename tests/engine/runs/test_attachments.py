@@ -21,7 +21,7 @@ from atelier_desk.engine.services.common.import_conflict_choice import OnConflic
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.gated_model import Busy
-from tests.support.sample_images import png
+from tests.helpers.sample_images import png
 
 
 async def said(atelier: Atelier, workflow_id: str, text: str, *attached: Any) -> str:

@@ -17,7 +17,7 @@ from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from tests.engine.conftest import Opener
 from tests.engine.runs.withdrawn_rights import TOUCH, answer, begun, redirect, take_up
-from tests.support.scripted_teams import ask_user, leader, scripts, spawn
+from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
 DENIED = "run_command(touch:*)"
 

@@ -17,9 +17,9 @@ from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Statement
 from atelier_desk.storage.writing.sent_request_keys import OWN, SentKey
 from tests.engine.conftest import Opener, Recorder
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import agent
-from tests.support.scripted_teams import ask_user, leader, scripts, spawn
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import agent
+from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
 ASKED = AgentConfig(
     name="A", provider="p", model="m", tools=("write_file", "UserQuestionTool"), approval=ApprovalMode.MANUAL

@@ -20,7 +20,7 @@ from atelier_desk.domain.workflow import MessageRole
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener, WordEmbedder
-from tests.support.run_events import agent
+from tests.helpers.run_events import agent
 
 
 def word_count(text: str, minimum: int = 1) -> dict[str, int]:

@@ -19,8 +19,8 @@ from atelier_desk.engine.runs.turn_stream import standing
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import Cast, Stuck, batch, begin, bodies, calculate, team_rows, worker
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import agent
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import agent
 
 
 async def at_work(atelier: Atelier, **options: Any) -> tuple[str, str, Recorder]:

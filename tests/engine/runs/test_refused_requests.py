@@ -15,9 +15,9 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.llm.token_and_cost_estimates import estimate
 from atelier_desk.presentation.run_notices import continue_text, retry_text, unfinished_text
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, is_chat, last_message, of, rows, run, run_on, world
-from tests.support.manual_clock import ManualClock
-from tests.support.sample_images import png
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.sample_images import png
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 
 REFUSALS = {
     "openai": {

@@ -18,10 +18,10 @@ from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, last_message, of, rows, run, run_on, talk_of, world
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Failure, Reply, Request, Response
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply, Request, Response
 
 
 @pytest.mark.parametrize("kind", SERVERS)

@@ -13,8 +13,8 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.engine.conftest import Opener
 from tests.engine.runs.withdrawn_rights import TOUCH, Change, forbid, forbid_here, nothing, plan, take_folder
-from tests.support.run_events import agent
-from tests.support.scripted_teams import leader, scripts, spawn
+from tests.helpers.run_events import agent
+from tests.helpers.scripted_teams import leader, scripts, spawn
 
 TOOLS = ("run_command", "UserQuestionTool", "SpawnAgentTool")
 

@@ -21,7 +21,7 @@ from atelier_desk.engine.runs.titles import title_of
 from atelier_desk.engine.services.common.workflow_names import NAME_LENGTH
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
-from tests.support.run_events import agent as agent_of
+from tests.helpers.run_events import agent as agent_of
 
 TITLE = ChatReply(content='"Isolating the tools."', usage=Usage(tokens_input=40, tokens_output=6))
 ASKED = "Could you isolate how tools are run? Add a test."

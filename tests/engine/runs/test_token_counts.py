@@ -18,7 +18,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import SERVERS, agent, of, rows, run, world
-from tests.support.servers.scripted_http_server import Failure, Reply
+from tests.helpers.servers.scripted_http_server import Failure, Reply
 
 
 async def test_the_context_length_reported_by_a_server_is_stored_with_the_model(tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ async def test_unusable_counts_are_replaced_by_the_estimate(kind: str, wrong: An
 
 async def test_a_sub_agents_truncated_report_is_marked() -> None:
     from atelier_desk.engine.run.reducer.next_step import Finish, next_step
-    from tests.support.run_events import Script, reply
+    from tests.helpers.run_events import Script, reply
 
     cut = reply("Half a rep")
     body = cut.model_copy(update={"reply": cut.reply.model_copy(update={"finish_reason": FinishReason.LENGTH})})

@@ -17,8 +17,8 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.services.skill_folders import take_up, write
 from tests.engine.team.conftest import bodies
-from tests.support.run_events import agent
-from tests.support.scripted_teams import ask_user, leader, scripts, spawn
+from tests.helpers.run_events import agent
+from tests.helpers.scripted_teams import ask_user, leader, scripts, spawn
 
 Change = Callable[[Atelier, str, str], Awaitable[object]]
 SAID = ("Speak like a pirate.", "Do evil.", "- evil:")

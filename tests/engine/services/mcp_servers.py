@@ -7,8 +7,8 @@ from typing import Any
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.engine import Atelier
+from tests.helpers.run_events import agent
 from tests.mcp.conftest import PlainServer
-from tests.support.run_events import agent
 
 
 async def added(atelier: Atelier, server: PlainServer, **fields: Any) -> None:

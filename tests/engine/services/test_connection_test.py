@@ -11,7 +11,7 @@ import pytest
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatDelta, ChatReply, ChatRequest, ReplyDone, TextDelta
 from atelier_desk.engine.services.connection_test import try_model
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 class Server:

@@ -30,10 +30,10 @@ from atelier_desk.mcp.connection import Connection
 from atelier_desk.tools.registry.registry import PreparedCall
 from tests.engine.conftest import Opener
 from tests.engine.services.mcp_servers import FREE, added, ended
+from tests.helpers.run_events import agent
+from tests.helpers.sample_images import png
+from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, plain
-from tests.support.run_events import agent
-from tests.support.sample_images import png
-from tests.support.servers.mcp_stdio import ECHO, tool
 
 __all__ = ["plain"]
 SAYS = [[ToolCall(id="c1", name="mcp__plain__echo", arguments={"text": "hello"})], "It said hello."]

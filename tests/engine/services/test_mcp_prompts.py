@@ -13,8 +13,8 @@ from atelier_desk.domain.mcp import McpError, McpServer, McpState
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
+from tests.helpers.run_events import agent
 from tests.mcp.conftest import Make, plain
-from tests.support.run_events import agent
 
 __all__ = ["plain"]
 FREE = agent(tools=())

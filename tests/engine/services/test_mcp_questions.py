@@ -27,9 +27,9 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget
 from tests.engine.conftest import Opener
-from tests.support.run_events import agent
-from tests.support.servers import mcp_client_requests
-from tests.support.servers.mcp_sign_in import served
+from tests.helpers.run_events import agent
+from tests.helpers.servers import mcp_client_requests
+from tests.helpers.servers.mcp_sign_in import served
 
 # On a busy machine the HTTP client may drop an unread stream of the older protocol when the server of a test ends:
 # that is its own noise.
@@ -320,7 +320,7 @@ def stdio(notes: Path) -> McpServer:
     return McpServer(
         name="asks",
         command=sys.executable,
-        args=("-m", "tests.support.servers.mcp_client_requests", str(notes)),
+        args=("-m", "tests.helpers.servers.mcp_client_requests", str(notes)),
         folder=str(Path.cwd()),
     )
 

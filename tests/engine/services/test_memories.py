@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from tests.engine.conftest import Opener
 from tests.engine.services.other_embedder import OtherEmbedder
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def test_an_added_memory_is_found_with_the_parts_of_its_score(open_atelier: Opener) -> None:

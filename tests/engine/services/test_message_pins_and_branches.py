@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.usage import summed
 from atelier_desk.engine import Atelier
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 AGENT = AgentConfig(name="Tester", provider="test", model="scripted", tools=())
 

@@ -21,8 +21,8 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from atelier_desk.presentation.failure_text import explain
 from atelier_desk.support.i18n import set_language
 from tests.engine.conftest import Opener
-from tests.support.run_events import agent
-from tests.support.tool_files import HANGS, begun, gone
+from tests.helpers.run_events import agent
+from tests.helpers.tool_files import HANGS, begun, gone
 
 GREET = '''
 from atelier_desk.tools.custom import tool

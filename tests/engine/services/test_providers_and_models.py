@@ -15,10 +15,10 @@ from atelier_desk.engine.services.models import free_here
 from atelier_desk.llm.local.download import DownloadStatus
 from atelier_desk.llm.secrets import KeyVault
 from tests.engine.conftest import Opener
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Reply
 from tests.llm.models_dev_server import ModelsDev, told
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Reply
 
 SENTINEL = "sk-sentinel-5f0c9a1b7e"
 

@@ -22,7 +22,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.runs.sample_runs import agent, calculate, start
 from tests.engine.services.inspected_requests import assert_exact, conversation_requests, inspected
-from tests.support.sample_images import png
+from tests.helpers.sample_images import png
 
 
 def by_name(models: dict[str, ScriptedModel]) -> Any:

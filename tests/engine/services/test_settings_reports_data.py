@@ -16,7 +16,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.engine.services.data_folder_and_backups import POLL_S, restore_backup, verify_backup
 from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def test_settings_take_effect_and_are_stored(open_atelier: Opener) -> None:

@@ -10,7 +10,7 @@ from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import TaskStatus
 from atelier_desk.tools.core.todo_rules import TaskRuleError
 from tests.engine.conftest import Opener, Recorder
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def test_changes_are_events_of_the_workflow(open_atelier: Opener) -> None:

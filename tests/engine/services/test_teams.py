@@ -18,7 +18,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
-from tests.support.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
+from tests.helpers.scripted_teams import ask_parent, ask_user, calculate, leader, scripts, spawn
 
 
 async def begin(atelier: Atelier, text: str = "Work.", **changes: object) -> tuple[str, str]:

@@ -34,7 +34,7 @@ from atelier_desk.engine.journal.journal import RunHandle
 from atelier_desk.storage.repositories import history_index
 from atelier_desk.storage.search import full_text_index as index_file
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 DAY_ONE = datetime(2026, 3, 1, 22, 30, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.engine.conftest import Opener
 from tests.engine.services.sample_workflow import AGENT, STEPS, calculate, full_workflow, turn
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def test_a_new_workflow_is_titled_after_its_first_message_once(open_atelier: Opener) -> None:

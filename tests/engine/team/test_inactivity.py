@@ -20,7 +20,7 @@ from atelier_desk.engine.runs.live_runs import LiveRuns
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import TOOLS, Cast, Stuck, ask_user, begin, call, lead, spawn, team_rows
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 TIMEOUT, CHECK = limits.INACTIVITY_S, limits.CHILD_CHECK_S
 

@@ -30,7 +30,7 @@ from tests.engine.team.conftest import (
     team_rows,
     worker,
 )
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def ends_once(atelier: Atelier, workflow_id: str) -> None:

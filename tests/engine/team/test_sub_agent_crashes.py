@@ -32,7 +32,7 @@ from tests.engine.team.conftest import (
     team_rows,
     worker,
 )
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 def busy(recoverable: bool = True) -> ProviderError:

@@ -31,8 +31,8 @@ from atelier_desk.policy.agent_rights import Rights
 from atelier_desk.tools.base import ChildRequest, ToolCategory
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from atelier_desk.tools.registry.sections import PLANNING
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import Script, agent
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import Script, agent
 
 REGISTRY = create_default_tool_registry()
 NAMES = tuple(

@@ -11,8 +11,8 @@ from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.journal.event_bus import EventBus
 from atelier_desk.engine.team.sub_agent_progress import EVERY_S, ProgressReporter
-from tests.support.manual_clock import ManualClock
-from tests.support.run_events import Script, agent
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.run_events import Script, agent
 
 
 class Stage:

@@ -15,9 +15,9 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.anthropic.parser import MessageParser
 from atelier_desk.llm.errors import ErrorLocation
+from tests.helpers.servers.anthropic import FakeAnthropic, event
+from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.stream_requests import JSON, ask, joined
-from tests.support.servers.anthropic import FakeAnthropic, event
-from tests.support.servers.scripted_http_server import Call, Reply
 
 
 def parsed(*pieces: bytes) -> Any:

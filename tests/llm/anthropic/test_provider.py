@@ -10,6 +10,9 @@ import pytest
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.anthropic import FakeAnthropic, error_body, model_entry
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.llm.conversation_shapes import SHAPES, conversation
 from tests.llm.stream_requests import (
     ADD,
@@ -25,9 +28,6 @@ from tests.llm.stream_requests import (
     said,
     send,
 )
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.anthropic import FakeAnthropic, error_body, model_entry
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 KEY = "sk-ant-test-key-1"
 MODEL = "claude-sonnet-5"

@@ -15,8 +15,8 @@ from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.knowledge.embedder_factory import create_embedder
 from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.llm.secrets import KeyVault
+from tests.helpers.manual_clock import ManualClock
 from tests.knowledge.missing_embedding_server import no_server
-from tests.support.manual_clock import ManualClock
 
 FAKE = Path(__file__).with_name("fake_sentence_transformers.py")
 HANGS = (

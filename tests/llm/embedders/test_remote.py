@@ -12,12 +12,12 @@ from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.llm.embedders.remote import RemoteEmbedder
 from atelier_desk.llm.secrets import KeyVault
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Failure
-from tests.support.servers.text_vectors import vector_of
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Failure
+from tests.helpers.servers.text_vectors import vector_of
 
 
 async def embedder(

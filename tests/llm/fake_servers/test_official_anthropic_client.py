@@ -9,9 +9,9 @@ import anthropic
 import pytest
 from anthropic.types.message_create_params import MessageCreateParamsBase, MessageCreateParamsStreaming
 
-from tests.support.servers.anthropic import FakeAnthropic, error_body, model_entry
-from tests.support.servers.anthropic_rules import FIELDS, SAMPLING
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.servers.anthropic import FakeAnthropic, error_body, model_entry
+from tests.helpers.servers.anthropic_rules import FIELDS, SAMPLING
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 
 USER: list[Any] = [{"role": "user", "content": [{"type": "text", "text": "Hello"}]}]
 TOOL: Any = {

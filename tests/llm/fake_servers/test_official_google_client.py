@@ -9,9 +9,9 @@ import pytest
 from google import genai
 from google.genai import errors, types
 
-from tests.support.servers.google import FakeGoogle, error_body, model_entry
-from tests.support.servers.google_rules import DECLARATION, FIELDS, GENERATION, PART, THINKING
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.servers.google import FakeGoogle, error_body, model_entry
+from tests.helpers.servers.google_rules import DECLARATION, FIELDS, GENERATION, PART, THINKING
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 
 MODEL = "gemini-3.5-flash"
 TOOL = types.Tool(

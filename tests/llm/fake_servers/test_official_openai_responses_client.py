@@ -10,9 +10,9 @@ import pytest
 from openai.types.responses.response_create_params import ResponseCreateParamsBase, ResponseCreateParamsStreaming
 from openai.types.shared_params import Reasoning
 
-from tests.support.servers.openai_responses import FakeResponses, error_body
-from tests.support.servers.openai_responses_rules import FIELDS, REASONING
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.servers.openai_responses import FakeResponses, error_body
+from tests.helpers.servers.openai_responses_rules import FIELDS, REASONING
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 
 USER: Any = {"role": "user", "content": "Hello"}
 TOOL: Any = {

@@ -13,11 +13,11 @@ import openai
 import pytest
 from mistralai.client.errors import SDKError
 
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
-from tests.support.servers.text_vectors import vector_of
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.servers.text_vectors import vector_of
 
 USER: list[Any] = [{"role": "user", "content": "Hello"}]
 TOOL: dict[str, Any] = {

@@ -16,9 +16,9 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import FinishReason, ReplyDone
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.google.parser import ContentParser
+from tests.helpers.servers.google import FakeGoogle, event
+from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.stream_requests import JSON, ask, joined
-from tests.support.servers.google import FakeGoogle, event
-from tests.support.servers.scripted_http_server import Call, Reply
 
 
 def parsed(*pieces: bytes) -> Any:

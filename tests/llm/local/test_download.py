@@ -13,9 +13,9 @@ from atelier_desk.domain.errors import NotFoundError, ProviderError
 from atelier_desk.llm.local.catalogue import CatalogueEntry
 from atelier_desk.llm.local.download import Downloads, DownloadState, DownloadStatus
 from atelier_desk.llm.local.model_files import ModelStore
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.proxies import FakeProxy
 from tests.llm.local.conftest import gguf_bytes
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.proxies import FakeProxy
 
 DATA = gguf_bytes(weights=300_000)
 Seen = namedtuple("Seen", "path range")

@@ -25,8 +25,8 @@ from atelier_desk.domain.model_messages import (
 from atelier_desk.llm.local.model_files import STARTER, ModelStore
 from atelier_desk.llm.local.provider import LocalProvider
 from atelier_desk.llm.local.server_lifecycle import ServerConfig
+from tests.helpers.manual_clock import ManualClock
 from tests.llm.local.conftest import gguf_bytes
-from tests.support.manual_clock import ManualClock
 
 
 class FakeServer:

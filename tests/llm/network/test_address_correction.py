@@ -6,11 +6,11 @@ import pytest
 
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.network.address_correction import EndpointAddress, candidates
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Failure, FakeServer, Reply, Request, Response
 from tests.llm.stream_requests import answer, provider, send
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Failure, FakeServer, Reply, Request, Response
 
 KEY = "secret-key-1"
 

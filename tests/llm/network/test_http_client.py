@@ -18,10 +18,10 @@ from atelier_desk.llm.network import http_client
 from atelier_desk.llm.network.http_client import HttpClient, Timeouts
 from atelier_desk.llm.network.proxy_and_certificates import checked_base_url, is_loopback
 from atelier_desk.llm.network.retry import RetryPolicy
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Failure, Reply
 from tests.llm.stream_requests import ask, collect, provider, send
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Failure, Reply
 
 SENTINEL = "sk-sentinel-4f9a1c77e2d04b"
 

@@ -6,10 +6,10 @@ import asyncio
 from typing import Any
 
 from atelier_desk.llm.network.local_server_detection import detect
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import FakeServer, Request, Response
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import FakeServer, Request, Response
 
 
 async def found(*servers: FakeServer, clock: ManualClock) -> list[tuple[str, str]]:

@@ -10,8 +10,8 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.llm.network.proxy_routing import routed_transport
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.proxies import FakeProxy
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.proxies import FakeProxy
 
 both = pytest.mark.parametrize("library", [httpx, httpx2])
 

@@ -11,10 +11,10 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import RetryDelta, TextDelta
 from atelier_desk.llm.errors import ErrorLocation, provider_error
 from atelier_desk.llm.network.retry import RetryPolicy, call_with_retries, retryable
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Failure, Reply
 from tests.llm.stream_requests import ask, collect, joined, provider, retries, run, send
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Failure, Reply
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from atelier_desk.llm.network.watchdog import Stalled, Watchdog
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def test_the_watchdog_passes_on_a_real_cancellation(clock: ManualClock) -> None:

@@ -10,6 +10,9 @@ import pytest
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
 from atelier_desk.domain.model_messages import ChatMessage, FinishReason, ImagePart, Role, Usage
 from atelier_desk.domain.opaque_provider_data import ProviderData
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.openai_responses import FakeResponses, error_body
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
 from tests.llm.conversation_shapes import SHAPES, conversation
 from tests.llm.stream_requests import (
     ADD,
@@ -25,9 +28,6 @@ from tests.llm.stream_requests import (
     said,
     send,
 )
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.openai_responses import FakeResponses, error_body
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
 
 KEY = "sk-test-key-1"
 MODEL = "gpt-5.5"
@@ -288,7 +288,7 @@ async def test_an_unverified_organization_gets_neither_streams_nor_summaries(
 async def test_a_refused_field_is_omitted_and_remembered(
     responses_server: FakeResponses, chat: Any, message: str, named: Any, field: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tests.support.servers.openai_responses.check", lambda body, issued: None)
+    monkeypatch.setattr("tests.helpers.servers.openai_responses.check", lambda body, issued: None)
     responses_server.script(refusing(message, named), Reply(text="ok"), Reply(text="ok"))
     for _ in range(2):
         await send(chat, model="other", effort="low", response_schema={"type": "object", "properties": {}})

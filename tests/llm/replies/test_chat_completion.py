@@ -14,9 +14,9 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatReply, ReplyDone, TextDelta, ToolCallDelta
 from atelier_desk.llm.errors import ErrorLocation
 from atelier_desk.llm.replies.chat_completion import ChatCompletionParser
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Reply
 from tests.llm.stream_requests import JSON, arguments, ask, joined
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Reply
 
 EVENTS = b"".join(
     FakeOpenAI.event(FakeOpenAI(), json.dumps(chunk, ensure_ascii=False))

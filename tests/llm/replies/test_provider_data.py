@@ -21,13 +21,13 @@ from atelier_desk.llm.message_order import arrange
 from atelier_desk.llm.replies.provider_data import needs_provider_data, storable
 from atelier_desk.llm.replies.reasoning_parts import ReasoningParts
 from atelier_desk.llm.secrets import remember
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.servers.mistral import FakeMistral
+from tests.helpers.servers.ollama import FakeOllama
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Failure, Reply
+from tests.helpers.servers.signed_replies import SIGNING, SigningServer
 from tests.llm.stream_requests import ADD, JSON, answer, called, provider, reply_of, result, send
-from tests.support.manual_clock import ManualClock
-from tests.support.servers.mistral import FakeMistral
-from tests.support.servers.ollama import FakeOllama
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Failure, Reply
-from tests.support.servers.signed_replies import SIGNING, SigningServer
 
 
 @pytest.fixture(params=sorted(SIGNING))

@@ -32,10 +32,10 @@ from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
 from atelier_desk.storage.data_folder.lock import FolderLock
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
+from tests.helpers.manual_clock import ManualClock
 from tests.storage.child_programs import run
 from tests.storage.copies.killed_restores import check_killed_restore, fill
 from tests.storage.damaged_databases import closed_database, cut, flip, only
-from tests.support.manual_clock import ManualClock
 
 
 @pytest.fixture(scope="module")

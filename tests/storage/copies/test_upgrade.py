@@ -24,9 +24,9 @@ from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.row_mapping import Table, record
 from atelier_desk.storage.store import Statement, Store
+from tests.helpers.manual_clock import ManualClock
 from tests.storage.child_programs import content, run
 from tests.storage.samples.unpack_sample import Rows, rows_of, unpack, versions
-from tests.support.manual_clock import ManualClock
 
 NEXT = migration_registry.latest() + 1
 """The version after the newest one."""

@@ -20,7 +20,7 @@ from atelier_desk.storage.search.full_text_index import SearchIndex
 from atelier_desk.storage.search.index_changes import Change
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def say(repos: Repositories, workflow_id: str, text: str, seq: int = 1) -> str:

@@ -12,7 +12,7 @@ from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.memory import Memory, MemoryScope, MemoryType
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 def fact(content: str, workflow: Workflow | None = None, **fields: object) -> Memory:

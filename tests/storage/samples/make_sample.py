@@ -21,9 +21,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from tests.helpers.servers.openai import FakeOpenAI
+from tests.helpers.servers.scripted_http_server import Call, Reply, Step
 from tests.storage.samples.unpack_sample import SAMPLES, read_rows
-from tests.support.servers.openai import FakeOpenAI
-from tests.support.servers.scripted_http_server import Call, Reply, Step
 
 PIXEL = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010806000000"

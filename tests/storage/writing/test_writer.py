@@ -16,7 +16,7 @@ from atelier_desk.storage.row_mapping import record
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.commit_statements import insert_all
 from atelier_desk.storage.writing.writer import Statement, Writer, rename
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 class Recorder:

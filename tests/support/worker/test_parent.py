@@ -17,7 +17,7 @@ from atelier_desk.support.worker.environment import environment
 from atelier_desk.support.worker.errors import CannotStart, Ended, Failed, WorkerError
 from atelier_desk.support.worker.frames import Reply
 from atelier_desk.support.worker.parent import Worker, ask_in_thread, ask_once
-from tests.support.tool_files import gone, until
+from tests.helpers.tool_files import gone, until
 
 HEAD = """
 import os, signal, subprocess, sys, time

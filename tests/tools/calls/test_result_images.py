@@ -9,7 +9,7 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import PicturePart, TextPart
 from atelier_desk.tools.base import Input, Tool, ToolContext, ToolResult
 from atelier_desk.tools.registry.registry import ToolRegistry
-from tests.support.sample_images import broken_inside, picture, png
+from tests.helpers.sample_images import broken_inside, picture, png
 
 
 class Draw(Tool):

@@ -11,7 +11,7 @@ from atelier_desk.domain.task import Task, TaskStatus
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.base import ToolResult
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 from tests.tools.conftest import Calls, MakeCalls
 
 TODO = "TodoTool"

@@ -17,7 +17,7 @@ from atelier_desk.tools.files import document_text
 from atelier_desk.tools.files.document_text import NO_TEXT
 from atelier_desk.workspace.documents import pdf
 from atelier_desk.workspace.path_resolution import WorkspacePath
-from tests.support.sample_documents import ALL, word
+from tests.helpers.sample_documents import ALL, word
 from tests.tools.conftest import Calls
 from tests.tools.files.document_samples import document
 from tests.workspace.documents.document_texts import SAID

@@ -9,7 +9,7 @@ import pytest
 
 from atelier_desk.domain.result_parts import PicturePart
 from atelier_desk.tools.base import ToolResult
-from tests.support.sample_images import broken_inside, png
+from tests.helpers.sample_images import broken_inside, png
 from tests.tools.conftest import Calls
 
 

@@ -23,8 +23,8 @@ from atelier_desk.web.media_generation import MediaGenerator
 from atelier_desk.web.page_fetcher import Web
 from atelier_desk.workspace.checkpoints.undoable_file_operations import FILE
 from atelier_desk.workspace.diffs import digest
-from tests.support.manual_clock import ManualClock
-from tests.support.sample_images import png
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.sample_images import png
 from tests.tools.conftest import Calls
 
 PNG = png()

@@ -12,8 +12,8 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.tools.memory.memory_tool_inputs import READ_DEFAULT
 from atelier_desk.tools.registry.tool_services import ToolServices
-from tests.support.manual_clock import ManualClock
-from tests.support.memory_fixtures import WordEmbedder
+from tests.helpers.manual_clock import ManualClock
+from tests.helpers.memory_fixtures import WordEmbedder
 from tests.tools.conftest import Calls, MakeCalls
 
 MEMORY = "MemoryTool"

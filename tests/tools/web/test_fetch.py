@@ -14,7 +14,7 @@ from atelier_desk.tools.registry.registry import ToolRegistry
 from atelier_desk.tools.registry.tool_services import ToolServices
 from atelier_desk.web import page_fetcher
 from atelier_desk.web.page_fetcher import Web
-from tests.support.fake_websites import Reply, Sites, html, parsed_here, sites
+from tests.helpers.fake_websites import Reply, Sites, html, parsed_here, sites
 from tests.tools.conftest import Calls, MakeCalls
 from tests.web.conftest import Hasty
 

@@ -12,7 +12,7 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.tools.base import ToolResult
 from atelier_desk.web import search
 from atelier_desk.web.search import Searcher
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 from tests.tools.conftest import Calls, MakeCalls
 
 ROWS: list[dict[str, Any]] = [{"title": "A", "href": "https://a.org/", "body": "an excerpt", "date": "2026-05-01"}]

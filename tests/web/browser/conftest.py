@@ -1,4 +1,4 @@
-"""A fake browser for tests, see ``tests.support.fake_browser``."""
+"""A fake browser for tests, see ``tests.helpers.fake_browser``."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 from atelier_desk.domain.settings import WebSettings
 from atelier_desk.web.browser import rendering
 from atelier_desk.web.page_fetcher import Web
-from tests.support import fake_browser
-from tests.support.fake_websites import Reply, Sites
+from tests.helpers import fake_browser
+from tests.helpers.fake_websites import Reply, Sites
 
 
 class Fake:

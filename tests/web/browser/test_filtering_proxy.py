@@ -11,7 +11,7 @@ from atelier_desk.web.address import read
 from atelier_desk.web.browser import filtering_proxy
 from atelier_desk.web.browser.filtering_proxy import Gate
 from atelier_desk.web.checked_connections import Dialer
-from tests.support.fake_websites import PUBLIC, Reply, Sites
+from tests.helpers.fake_websites import PUBLIC, Reply, Sites
 from tests.web.address_spellings import NAMES, SPELLINGS
 from tests.web.conftest import served as served
 

@@ -16,7 +16,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.web.browser import rendering
 from atelier_desk.web.browser.browser_discovery import find
 from atelier_desk.web.page_fetcher import Web
-from tests.support.fake_websites import Reply, Sites, html
+from tests.helpers.fake_websites import Reply, Sites, html
 from tests.web.browser.conftest import Fake
 from tests.web.sample_page_text import LONG, no
 

@@ -18,8 +18,8 @@ from atelier_desk.support.worker.errors import Refused
 from atelier_desk.tools.files.document_text import extracted
 from atelier_desk.workspace.documents import extraction_process, xml_archive
 from atelier_desk.workspace.documents.extraction_process import answer
-from tests.support import sample_documents
-from tests.support.sample_documents import ALL, archived, parts_of
+from tests.helpers import sample_documents
+from tests.helpers.sample_documents import ALL, archived, parts_of
 
 MADE = {name: make() for name, make in ALL.items()}
 ARCHIVES = [name for name, data in MADE.items() if data.startswith(b"PK")]

@@ -12,8 +12,8 @@ from atelier_desk.domain.document_formats import ENDINGS, kind_of
 from atelier_desk.support.worker.errors import Refused
 from atelier_desk.workspace.documents import markdown_output
 from atelier_desk.workspace.documents.extraction_process import READERS, answer
-from tests.support import sample_documents
-from tests.support.sample_documents import ALL
+from tests.helpers import sample_documents
+from tests.helpers.sample_documents import ALL
 from tests.workspace.documents.document_texts import SAID
 
 

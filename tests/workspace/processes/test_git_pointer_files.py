@@ -12,7 +12,7 @@ from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.workspace import denied_files, repository_inspection
 from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.processes import git_pointer_files
-from tests.support.git_repositories import commit, git
+from tests.helpers.git_repositories import commit, git
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="needs git"),

@@ -29,7 +29,7 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 def card_of(qtbot: QtBot, call: Call, asked: tuple[QuestionRow, ...] = ()) -> ToolCard:

@@ -12,7 +12,7 @@ from atelier_desk.domain.provider import ModelInfo
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 THINKER = ModelInfo(
     provider="p",

@@ -14,7 +14,7 @@ from atelier_desk.desktop.chat.compose.attachment_chips import Item, opened
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
 from atelier_desk.desktop.chat.compose.message_field import LONG
 from atelier_desk.engine.attachments.reading import text_file
-from tests.support.sample_images import png
+from tests.helpers.sample_images import png
 
 
 @pytest.fixture

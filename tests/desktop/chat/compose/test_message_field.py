@@ -9,7 +9,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.message_field import MessageField
 from atelier_desk.desktop.theme import theme
-from tests.support.pixel_colours import colours
+from tests.helpers.pixel_colours import colours
 
 UP, DOWN = Qt.Key.Key_Up, Qt.Key.Key_Down
 

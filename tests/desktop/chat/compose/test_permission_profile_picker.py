@@ -14,7 +14,7 @@ from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Choices
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.presentation.permission_profiles import ALL
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 ADA = Agent(id="ada", config=AgentConfig(name="Ada", provider="p", model="m"))
 

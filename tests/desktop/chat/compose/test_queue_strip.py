@@ -14,7 +14,7 @@ from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import UserMessage
 from atelier_desk.domain.stream.payloads import Waiting
 from atelier_desk.domain.workflow import RunMode
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 TWO = (
     Waiting(message_id="a", content="first"),

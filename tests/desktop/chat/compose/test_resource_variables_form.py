@@ -11,7 +11,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.mentions.mention_source import Mention
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 MENTION = Mention(
     "mcp", "git\0repo://{owner}/{path}{?rev}", "File", "git · repo://…", needs=("owner", "path", "rev"), may=("rev",)

@@ -17,8 +17,8 @@ from atelier_desk.domain.prompt import Prompt
 from atelier_desk.engine.services.skills import ListedSkill
 from atelier_desk.workspace.skills.skill_discovery import FoundSkill
 from atelier_desk.workspace.skills.skill_file import Text
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.list_texts import titles
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.list_texts import titles
 
 
 def row(name: str, text: Text) -> ListedSkill:

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QImage
 
 from atelier_desk.desktop.chat.markdown import mermaid
 from atelier_desk.desktop.chat.markdown.draw_process import draw
-from tests.support.pixel_colours import colours
+from tests.helpers.pixel_colours import colours
 
 pytest.importorskip("mmdr", reason="there is no wheel for this system")
 

@@ -21,8 +21,8 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.panel_harness import PanelHarness
-from tests.support.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
-from tests.support.pixel_colours import colours
+from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
+from tests.helpers.pixel_colours import colours
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 CALL = Presentation(

@@ -17,7 +17,7 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from tests.desktop.chat.panel_harness import PanelHarness
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 LINES = "\n".join(f"line {number}" for number in range(60))
 

@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.support import i18n
 from tests.desktop.chat.panel_harness import PanelHarness
-from tests.support.fake_bridge import settle
+from tests.helpers.fake_bridge import settle
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from atelier_desk.domain.workflow import Message, MessageRole
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.transcript_entries import Entry, entry_from
 from atelier_desk.presentation.unreadable_values import unreadable
-from tests.support.malformed_messages import NOTHING, NOTICES, POISON
+from tests.helpers.malformed_messages import NOTHING, NOTICES, POISON
 
 
 def stored(role: MessageRole, details: dict[str, Any], kind: str = "") -> Entry:

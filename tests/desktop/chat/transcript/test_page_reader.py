@@ -14,7 +14,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.presentation.rows.transcript import Transcript
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 def message_event(seq: int, content: str, run_id: str = "r1", depth: int = 0) -> StreamEvent:

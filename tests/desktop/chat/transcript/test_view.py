@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry
-from tests.support.chat_view import shown_view, turn
+from tests.helpers.chat_view import shown_view, turn
 
 
 def entries(count: int, start: int = 0) -> list[Entry]:

@@ -14,7 +14,7 @@ from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.panes.activity.sample_run_events import one_run
 from tests.desktop.team.sample_team_events import started, tree
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
 

@@ -16,8 +16,8 @@ from tests.desktop.panes.activity.conftest import live, quiet, titles
 from tests.desktop.panes.activity.sample_run_events import event
 from tests.desktop.team.sample_team_events import START, child
 from tests.desktop.team.sample_team_events import event as team_event
-from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.fake_bridge import FakeAtelier, settle
+from tests.helpers.mouse_pointer import aim, leave
 
 
 def asked(atelier: FakeAtelier) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from atelier_desk.domain.background_command import RunningCommand
 from atelier_desk.domain.errors import NotFoundError
 from tests.desktop.panes.activity.sample_run_events import one_run
 from tests.e2e.harness import rendered
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 def running(output: str = "") -> RunningCommand:

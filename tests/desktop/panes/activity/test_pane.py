@@ -19,8 +19,8 @@ from atelier_desk.support import i18n
 from tests.desktop.panes.activity.conftest import live, quiet, titles
 from tests.desktop.panes.activity.sample_run_events import event, one_run
 from tests.desktop.team.sample_team_events import event as team_event
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.mouse_pointer import aim, leave
 
 
 async def test_past_events_are_loaded_and_live_ones_appended(pane: ActivityPane, qtbot: QtBot) -> None:

@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtWidgets import QListWidget, QWidget
 
 from atelier_desk.desktop.panes.context.pane import ContextPane
-from tests.support import sample_team_history
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers import sample_team_history
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture

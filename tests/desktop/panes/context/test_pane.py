@@ -21,8 +21,8 @@ from atelier_desk.engine.services.request.sent_request_data import PartSize
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
 from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
-from tests.support import sample_team_history
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers import sample_team_history
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 __all__ = ["atelier", "pane"]
 

@@ -15,8 +15,8 @@ from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.model_messages import ChatMessage, Role, ToolCall
 from atelier_desk.engine.services.request.sent_request_data import SentItem
 from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
-from tests.support import sample_team_history
-from tests.support.fake_bridge import FakeAtelier, settle
+from tests.helpers import sample_team_history
+from tests.helpers.fake_bridge import FakeAtelier, settle
 
 __all__ = ["atelier", "pane"]
 

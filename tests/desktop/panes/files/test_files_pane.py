@@ -24,7 +24,7 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import Leftover
 from atelier_desk.workspace.checkpoints.tainted_file_marks import ALL_CONTENTS, TaintMark
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)

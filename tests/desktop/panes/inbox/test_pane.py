@@ -24,8 +24,8 @@ from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
 from tests.desktop.questions.approval_fixtures import LINEAGE, ApprovalEngine, asks, emit_event
 from tests.desktop.questions.conftest import START, ask
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.mouse_pointer import aim, leave
 
 
 async def test_it_counts_lists_opens_and_skips(

@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.memory.pane import MemoryPane
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 OLD = Memory(id="old", type=MemoryType.KNOWLEDGE, content="The port is 8443", source="user")
 SAME = Memory(id="same", type=MemoryType.KNOWLEDGE, content="The port is 8443.", source="user")

@@ -17,8 +17,8 @@ from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.mouse_pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 from atelier_desk.desktop.panes.memory.list import facts
 from atelier_desk.desktop.panes.memory.pane import MemoryPane
 from atelier_desk.domain.memory import Memory, MemoryType
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 Show = Callable[[QWidget], Any]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)

@@ -16,8 +16,8 @@ from atelier_desk.desktop.panes.tasks.list import TaskRole
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.task import Task, TaskStatus
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
-from tests.support.mouse_pointer import aim, leave
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.mouse_pointer import aim, leave
 
 Show = Callable[[QWidget], Any]
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atelier_desk.desktop.panes.timeline.axis import TimeAxis, axis_of, sub_rows
-from tests.support.sample_team_history import START, at, span, timeline
+from tests.helpers.sample_team_history import START, at, span, timeline
 
 
 def test_an_hour_without_work_is_drawn_short() -> None:

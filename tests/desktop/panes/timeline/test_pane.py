@@ -23,8 +23,8 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n
 from tests.desktop.team.sample_team_events import START
-from tests.support import sample_team_history
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers import sample_team_history
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 @pytest.fixture

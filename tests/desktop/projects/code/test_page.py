@@ -13,8 +13,8 @@ from atelier_desk.desktop.projects.code import page as code_page
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import NotFoundError, UsageError
-from tests.support.fake_bridge import FakeAtelier, settle
-from tests.support.sample_project import ENTITIES, STORE, TEXTS, Projects
+from tests.helpers.fake_bridge import FakeAtelier, settle
+from tests.helpers.sample_project import ENTITIES, STORE, TEXTS, Projects
 
 SAVE = ENTITIES[3]
 

@@ -13,7 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.view import GraphView
 from atelier_desk.desktop.theme import theme
-from tests.support.sample_project import ENTITIES, RELATIONS
+from tests.helpers.sample_project import ENTITIES, RELATIONS
 
 PLACES = {
     "f1": (0, 0),

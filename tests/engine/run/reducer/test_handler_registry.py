@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 from atelier_desk.engine.run.reducer.handler_registry import evolve
-from tests.support.run_events import Script, reply
+from tests.helpers.run_events import Script, reply
 
 
 def test_it_equals_replace_and_leaves_the_old_state_unchanged() -> None:

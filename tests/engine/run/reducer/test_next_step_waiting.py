@@ -32,7 +32,7 @@ from atelier_desk.engine.run.reducer.state import CallInput, RunState
 from atelier_desk.engine.run.request.context_fitting import model_key
 from tests.engine.run.planned_sub_agents import after, end, planned
 from tests.engine.run.reducer.sample_question import question
-from tests.support.run_events import Script, call, finished, reply, started
+from tests.helpers.run_events import Script, call, finished, reply, started
 
 
 def told(state: RunState) -> str:

@@ -50,7 +50,7 @@ from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX
 from atelier_desk.engine.run.reducer.state import Ending, inherited_context
 from atelier_desk.engine.run.request.compaction import shortened
 from tests.engine.run.reducer.sample_question import question
-from tests.support.run_events import Script, advance, agent, call, finished, interpret, reply, started
+from tests.helpers.run_events import Script, advance, agent, call, finished, interpret, reply, started
 
 
 def kinds(script: Script) -> list[str]:

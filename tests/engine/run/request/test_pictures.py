@@ -21,7 +21,7 @@ from atelier_desk.media import picture_preparation
 from atelier_desk.storage.data_folder.artefacts import Artefacts
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.support.threads import in_tool_thread
-from tests.support.sample_images import broken_inside, picture, png
+from tests.helpers.sample_images import broken_inside, picture, png
 
 
 def part(data: bytes, name: str = "a.png") -> ImagePart:

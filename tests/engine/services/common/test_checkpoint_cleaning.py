@@ -19,7 +19,7 @@ from atelier_desk.engine.services.data_folder_and_backups import restore_backup
 from atelier_desk.workspace.checkpoints.undoable_file_operations import Author
 from atelier_desk.workspace.path_resolution import place
 from tests.engine.conftest import Opener
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 DAY = 24 * 3600.0
 TODAY = datetime(2026, 11, 23, 12, tzinfo=UTC)

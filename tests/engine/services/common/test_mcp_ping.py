@@ -6,7 +6,7 @@ from typing import Any
 
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.engine.services.common.mcp_ping import CHECK_S, USED_S, McpPing
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 class Server:

@@ -13,7 +13,7 @@ from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.memory import Memory
 from tests.engine.conftest import Opener, WordEmbedder
 from tests.engine.services.other_embedder import OtherEmbedder
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 
 async def test_duplicates_are_merged_and_separated_again(open_atelier: Opener) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-from tests.support.manual_clock import ManualClock
+from tests.helpers.manual_clock import ManualClock
 
 UNRESPONSIVE = "User appears unresponsive (3 consecutive timeouts). Question rejected. Retry in {n} seconds."
 

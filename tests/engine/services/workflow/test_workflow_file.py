@@ -13,7 +13,7 @@ from atelier_desk.engine.services.workflow.importing import parse
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile, to_json, to_markdown
 from atelier_desk.presentation.unreadable_values import unreadable
-from tests.support.malformed_messages import NOTICES, POISON
+from tests.helpers.malformed_messages import NOTICES, POISON
 
 
 def entry(role: MessageRole, details: dict[str, Any], *, content: str = "", kind: str = "") -> TranscriptEntry:

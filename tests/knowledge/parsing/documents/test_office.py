@@ -6,7 +6,7 @@ import pytest
 
 from atelier_desk.knowledge.parsing.documents import office
 from atelier_desk.knowledge.parsing.parse import ParseError, parse
-from tests.support.sample_documents import ALL
+from tests.helpers.sample_documents import ALL
 
 
 def test_headings_become_sections_and_links_are_stored() -> None:

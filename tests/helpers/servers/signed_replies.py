@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from tests.support.servers.openai import FakeOpenAI, chunk_of
-from tests.support.servers.scripted_http_server import Reply, Request, Response, split
+from tests.helpers.servers.openai import FakeOpenAI, chunk_of
+from tests.helpers.servers.scripted_http_server import Reply, Request, Response, split
 
 
 class SigningServer(FakeOpenAI):

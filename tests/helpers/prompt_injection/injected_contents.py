@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from tests.support.prompt_injection.attacked_machine import World
-from tests.support.prompt_injection.obedient_model import Calls
+from tests.helpers.prompt_injection.attacked_machine import World
+from tests.helpers.prompt_injection.obedient_model import Calls
 
 Call = tuple[str, dict[str, Any]]
 

@@ -8,7 +8,7 @@ from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
-from tests.support.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 class Program:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.servers.openai import FakeOpenAI, arguments_text
-from tests.support.servers.openai_responses_rules import Issued, Refused, check, limits_of
-from tests.support.servers.scripted_http_server import Reply, Request, Response, dump, split
+from tests.helpers.servers.openai import FakeOpenAI, arguments_text
+from tests.helpers.servers.openai_responses_rules import Issued, Refused, check, limits_of
+from tests.helpers.servers.scripted_http_server import Reply, Request, Response, dump, split
 
 
 class FakeResponses(FakeOpenAI):

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs
 
-from tests.support.servers.anthropic_rules import Issued, Refused, check, limits_of
-from tests.support.servers.scripted_http_server import Call, FakeServer, Reply, Request, Response, dump, split
+from tests.helpers.servers.anthropic_rules import Issued, Refused, check, limits_of
+from tests.helpers.servers.scripted_http_server import Call, FakeServer, Reply, Request, Response, dump, split
 
 STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
 KEYS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")

@@ -22,9 +22,9 @@ from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.tools.base import Effect, ToolCategory
 from atelier_desk.tools.custom import tool
-from tests.support.prompt_injection.attacked_machine import SECRET, World
-from tests.support.prompt_injection.injected_contents import Content, errands, goals
-from tests.support.prompt_injection.obedient_model import Obedient
+from tests.helpers.prompt_injection.attacked_machine import SECRET, World
+from tests.helpers.prompt_injection.injected_contents import Content, errands, goals
+from tests.helpers.prompt_injection.obedient_model import Obedient
 
 PROFILES = (ApprovalMode.PLAN, ApprovalMode.SELECTIVE, ApprovalMode.EDIT)
 PATIENCE = 60.0

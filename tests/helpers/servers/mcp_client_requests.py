@@ -1,6 +1,6 @@
 """A server made with the SDK that sends requests during its calls, in every protocol revision.
 
-``python -m tests.support.servers.mcp_client_requests [FILE]`` serves it over standard input; the answers it receives
+``python -m tests.helpers.servers.mcp_client_requests [FILE]`` serves it over standard input; the answers it receives
 are
 appended to FILE. Its state travels in its requests, so that another process of it can continue.
 """

@@ -27,7 +27,7 @@ from atelier_desk.engine.services.team.display_data import (
 )
 from atelier_desk.engine.services.team.replay import Snapshot
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from tests.support.fake_bridge import FakeAtelier
+from tests.helpers.fake_bridge import FakeAtelier
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
 WORKFLOW = Workflow(id="w1", name="First", head_run_id="root")

@@ -14,8 +14,8 @@ from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
-from tests.support.database_templates import PlaceDatabase
-from tests.support.manual_clock import ManualClock
+from tests.helpers.database_templates import PlaceDatabase
+from tests.helpers.manual_clock import ManualClock
 
 DIMENSION = 8
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from PySide6.QtWidgets import QAbstractScrollArea, QDockWidget, QWidget
 
-from tests.support.accessibility import path
-from tests.support.layout_problems import CONTROLS
+from tests.helpers.accessibility import path
+from tests.helpers.layout_problems import CONTROLS
 
 Places = dict[str, tuple[int, int, int, int]]
 """By path of each control: x, y, width and height inside its parent."""

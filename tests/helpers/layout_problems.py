@@ -31,7 +31,7 @@ from PySide6.QtWidgets import (
 )
 
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel
-from tests.support.accessibility import path
+from tests.helpers.accessibility import path
 
 SLACK = 1
 """Pixels of rounding error."""

@@ -1,6 +1,6 @@
 """The program as the client under test of the protocol's conformance suite.
 
-Run as ``python -m tests.support.mcp_conformance_client URL``. It does what a person with an agent does at any
+Run as ``python -m tests.helpers.mcp_conformance_client URL``. It does what a person with an agent does at any
 server: adds it, signs in if required, lists its tools and calls each. ``MCP_CONFORMANCE_CONTEXT`` names the
 registered client and the calls the suite wants instead.
 """

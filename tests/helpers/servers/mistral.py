@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from tests.support.servers.openai import FakeOpenAI, arguments_text, chunk_of, whole
-from tests.support.servers.required_thinking import Thoughts
-from tests.support.servers.scripted_http_server import Failure, Reply, Request, Response, split
+from tests.helpers.servers.openai import FakeOpenAI, arguments_text, chunk_of, whole
+from tests.helpers.servers.required_thinking import Thoughts
+from tests.helpers.servers.scripted_http_server import Failure, Reply, Request, Response, split
 
 # ChatCompletionRequest of the mistralai SDK 3.7.
 FIELDS = frozenset(

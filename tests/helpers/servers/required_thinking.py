@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from tests.support.servers.scripted_http_server import Reply
+from tests.helpers.servers.scripted_http_server import Reply
 
 
 class Thoughts:
