@@ -7,12 +7,14 @@ import os
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
+from shiboken6 import isValid
 
 from atelier_desk.desktop.questions import approval_controller
 from atelier_desk.desktop.theme import theme
@@ -36,11 +38,20 @@ def _dressed(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     theme().set_mode("light")
     theme().set_scale(100)
     i18n.set_language("en")
+    timers: WeakSet[Debouncer] = WeakSet()
+    init = Debouncer.__init__
+
+    def noted(timer: Debouncer, *given: Any, **named: Any) -> None:
+        init(timer, *given, **named)
+        timers.add(timer)
+
+    monkeypatch.setattr(Debouncer, "__init__", noted)
     yield
     i18n.set_language("en")
-    for window in QApplication.topLevelWidgets():
-        for timer in window.findChildren(Debouncer):
+    for timer in timers:
+        if isValid(timer):
             timer.stop()  # it would find no event loop any more
+    for window in QApplication.topLevelWidgets():
         window.deleteLater()  # each that is left makes every later change of the theme slower
 
 

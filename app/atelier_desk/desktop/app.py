@@ -245,6 +245,7 @@ class Program(QObject):
         await self.bridge.engine.data.follow_folder()
         await self.bridge.engine.resume_pending()
         await self._clear_left()
+        await asyncio.to_thread(self.crash.load)
 
     @staticmethod
     async def _clear_left() -> None:

@@ -176,3 +176,14 @@ async def test_docks_made_after_a_change_of_language_and_text_size_have_both(qtb
         await settle(30)
     assert window.rail.docks["tasks"].windowTitle() == early.rail.docks["tasks"].windowTitle() == "Tâches"
     assert seen(window) == seen(early)
+
+
+async def test_in_a_narrow_window_the_drawer_opens_with_all_its_panes(qtbot: QtBot) -> None:
+    window = made(qtbot, size=(1000, 800))
+    window.prepare()
+    await settle(30)
+    window.rail.show_pane("activity")
+    await settle(30)
+    side = {name for name in window.rail.docks if window.rail.drawer.at_side(name)}
+    assert {name for name in side if not window.rail.docks[name].isHidden()} == side
+    assert len(side) > 1

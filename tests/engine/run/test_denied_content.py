@@ -207,26 +207,33 @@ def _plain(event: StreamEvent) -> str:
 
 
 @pytest.mark.parametrize(
-    ("approval", "mounts", "part"),
-    [("auto", True, None), ("plan", True, 0), ("selective", True, 1), ("edit", True, 2), ("auto", False, 0)],
+    ("approval", "mounts", "rows"),
+    [
+        ("auto", True, slice(None)),
+        ("plan", True, slice(0, None, 9)),
+        ("selective", True, slice(1, None, 9)),
+        ("edit", True, slice(2, None, 9)),
+        ("auto", False, slice(0, None, 3)),
+    ],
+    ids=["auto", "plan", "selective", "edit", "without mounts"],
 )
 async def test_denied_content_is_never_reached(
-    open_atelier: Opener, place: Place, approval: str, mounts: bool, part: int | None, monkeypatch: pytest.MonkeyPatch
+    open_atelier: Opener, place: Place, approval: str, mounts: bool, rows: slice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The complete table under the freest profile, each ninth row under each other, and where the system has no
-    mounts: which rows are denied does not depend on them, only what waits for approval.
+    """The complete table under the freest profile, each ninth row under each other, each third where the system has no
+    mounts: there only the judgement of the call protects.
     """
     if not mounts:
         monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: False)
     calls = attempts(place)
     assert len(calls) >= 400
-    calls = calls if part is None else [call for at, call in enumerate(calls) if at % 9 == part]
+    whole, calls = len(calls), calls[rows]
     told = await results(open_atelier, place, approval, calls)
     wrong = [each[:600] for each in told if seen(_without_arguments(each))]
     assert not wrong, "\n".join(wrong)
     ended = sum('"tool_end"' in each for each in told) + sum('"validation_response"' in each for each in told)
     assert ended >= len(calls)
-    if part is None:
+    if len(calls) == whole:
         for name in (".env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
             assert CANARY in (place.workspace / name).read_text(), name
 

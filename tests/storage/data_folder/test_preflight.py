@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 import time
@@ -97,3 +99,19 @@ def test_room_is_reserved_and_not_filled(tmp_path: Path) -> None:
     before = written()
     preflight.probe(tmp_path)
     assert written() - before < 100_000
+
+
+@pytest.mark.parametrize("code", [errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL])
+def test_where_no_room_can_be_reserved_it_is_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int) -> None:
+    def refused(*_: object) -> None:
+        raise OSError(code, "not supported")
+
+    monkeypatch.setattr(os, "posix_fallocate", refused, raising=False)
+    written: list[int] = []
+    monkeypatch.setattr(preflight, "bytes", lambda count: written.append(count) or b"", raising=False)
+    preflight.probe(tmp_path)
+    assert written == [preflight.PROBE_BYTES]
+    monkeypatch.setattr(os, "posix_fallocate", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(StorageError) as full:
+        preflight.probe(tmp_path)
+    assert full.value.code == "disk_full"

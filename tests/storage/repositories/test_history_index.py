@@ -259,6 +259,52 @@ async def test_commits_close_together_are_one_index_write_and_a_search_does_not_
     assert written == [15, 3]
 
 
+async def test_what_is_deleted_leaves_the_index_soon(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history_index, "GATHER_S", 3600)
+    monkeypatch.setattr(history_index, "GATHER_REMOVED_S", 0)
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="a"))
+        await say(repos, workflow.id, "zebra said")
+        assert await found(repos, "zebra") == ["message"]
+        await repos.workflows.purge(workflow.id)
+        assert repos.history._worker is not None
+        async with asyncio.timeout(20):
+            await repos.history._worker
+
+
+async def test_an_index_that_could_not_be_written_during_a_catch_up_is_not_current(
+    datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with await Store.open(datadir.database, clock=clock, fsync=False) as store:
+        repos = Repositories(store, datadir)
+        workflow = await repos.workflows.create(Workflow(name="a"))
+        await say(repos, workflow.id, "zebra said")
+        index, read_again, apply = repos.history, repos.history._read_again, SearchIndex.apply
+        failing = False
+
+        def full(search: SearchIndex, changes: Sequence[Change], state: dict[str, str] | None = None) -> None:
+            if failing:
+                raise StorageError("full")
+            apply(search, changes, state)
+
+        async def meanwhile() -> None:
+            nonlocal failing
+            await read_again()
+            await say(repos, workflow.id, "a heron", 2)
+            failing = True
+            await index._index_changes()
+            failing = False
+            monkeypatch.setattr(index, "_read_again", read_again)
+
+        monkeypatch.setattr(SearchIndex, "apply", full)
+        monkeypatch.setattr(index, "_read_again", meanwhile)
+        await found(repos, "heron")
+        assert await found(repos, "heron") == ["message"]
+
+
 async def test_many_changes_are_indexed_without_waiting_for_more(
     datadir: DataDir, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

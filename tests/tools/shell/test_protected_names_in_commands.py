@@ -247,7 +247,7 @@ async def test_restore_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     assert change is not None
     assert change.undoable
     (bench.root / "AGENTS.md").write_text("of a person\n")
-    with pytest.raises(Exception, match="now something else"):
+    with pytest.raises(Exception, match="Something else is now"):
         held_file_decisions.accept(files, "w", second.id)
     assert (bench.root / "AGENTS.md").read_text() == "of a person\n"
     assert [held.path for held in WorkspaceFiles(bench.outside / "checkpoints").held.of("w")] == ["AGENTS.md"]
@@ -258,7 +258,7 @@ async def test_restore_and_discard(bench: Bench, files: WorkspaceFiles) -> None:
     await bench.run("bash make.sh")
     await bench.run("rm -r notes && ln -s . notes")
     (third,) = files.held.of("w")
-    with pytest.raises(Exception, match="now something else") as refused:
+    with pytest.raises(Exception, match="Something else is now") as refused:
         held_file_decisions.accept(files, "w", third.id)
     assert (refused.value.params["path"], (bench.root / "AGENTS.md").exists()) == ("notes", False)  # type: ignore[attr-defined]
     (bench.root / "notes").unlink()

@@ -186,6 +186,7 @@ class Rail(QWidget):
         assert layout is not None
         layout.setEnabled(False)  # hidden docks get no size; for others a narrow window would be widened
         self.lay_out()
+        self.drawer.names = set(self._usual)
         for dock in self.docks.values():
             dock.hide()
         layout.setEnabled(True)

@@ -40,11 +40,16 @@ class CrashHandler:
                 self._fault_file = (self._logs / "native-crash.txt").open("w", encoding="utf-8")
                 faulthandler.enable(self._fault_file)
 
-    def report(self, error: BaseException, where: str = "") -> None:
-        """Write the report and show it."""
+    @staticmethod
+    def load() -> Callable[[BaseException, str], str]:
+        """Return what writes a report's text; loaded early, while files can be opened."""
         from atelier_desk.desktop.system.crash_report import report_text
 
-        text = report_text(error, where)
+        return report_text
+
+    def report(self, error: BaseException, where: str = "") -> None:
+        """Write the report and show it."""
+        text = self.load()(error, where)
         logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
         self._show(text, self._write(text))
 

@@ -74,9 +74,9 @@ Follow = Callable[[RunState], Sequence[EventBody]]
 MOST_FOLLOWING = 8
 """Maximum repetitions per commit: a faulty run that always adds something must not hold the lock forever."""
 PAGE = 1000
+"""Events read at once."""
 TEAM_TOTALS = 4
 """Totals of earlier root runs that stay in memory for each workflow."""
-"""Events read at once."""
 
 
 def no_fault(point: str) -> None:

@@ -7,6 +7,7 @@ both are checked first.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from pathlib import Path
@@ -143,11 +144,7 @@ def probe(directory: Path) -> None:
     try:
         check(directory)
         with file.open("wb") as probe:
-            written = PROBE_BYTES
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(probe.fileno(), 0, PROBE_BYTES)
-                written = PROBE_WRITTEN_BYTES
-            probe.write(bytes(written))
+            probe.write(bytes(PROBE_WRITTEN_BYTES if _reserved(probe.fileno()) else PROBE_BYTES))
             probe.flush()
             os.fsync(probe.fileno())
             with contextlib.ExitStack() as spare:
@@ -158,3 +155,16 @@ def probe(directory: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             file.unlink(missing_ok=True)
+
+
+def _reserved(file: int) -> bool:
+    """Reserve ``PROBE_BYTES`` for an open file; False where neither system nor file system can."""
+    if not hasattr(os, "posix_fallocate"):
+        return False
+    try:
+        os.posix_fallocate(file, 0, PROBE_BYTES)
+    except OSError as error:
+        if error.errno in (errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            return False
+        raise
+    return True

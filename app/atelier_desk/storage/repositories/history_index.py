@@ -75,6 +75,8 @@ GATHER_S = 30.0
 Each write costs some 25 pages of the file, whatever is in it: 59 kB for a run written alone, 18 kB each for 20 runs
 written together, 10 kB for 100.
 """
+GATHER_REMOVED_S = 2.0
+"""The same for what is deleted: its words are not to stay in the file for long."""
 GATHER_MAX = 1_000
 """Number of changes that wait no longer: some 70 runs, which a search then has to add in some 0.2 s."""
 _SAME_TIME = 1_000
@@ -144,6 +146,7 @@ class HistoryRepository:
         self._queue: list[Change] = []
         self._opened_at = store.commits
         self._current = False
+        self._lost = False  # some commit of a catching up is not in the index
         self._changed: set[tuple[str, str]] = set()
         self._worker: asyncio.Task[None] | None = None
         self._now = asyncio.Event()
@@ -153,6 +156,7 @@ class HistoryRepository:
     def committed(self, changes: Sequence[Change] | None) -> None:
         """Called by the store after each commit; None if it is unknown whether the commit was kept."""
         if changes is None:
+            self._lost = True
             self._current = False
             self._opened_at = -1
             return
@@ -165,6 +169,8 @@ class HistoryRepository:
             self._start_worker()
         if len(self._queue) >= GATHER_MAX:
             self._now.set()
+        elif any(isinstance(each, RemovedDocument | WorkflowRemoved) for each in changes):
+            asyncio.get_running_loop().call_later(GATHER_REMOVED_S, self._now.set)
 
     def _start_worker(self) -> None:
         self._now.clear()
@@ -188,6 +194,7 @@ class HistoryRepository:
             if self._current:
                 return
             self._changed.clear()  # what is committed from here on is newer than what is read below
+            self._lost = False
             state = await self._in_turn(lambda index: index.state())
             made = await self._database_made()
             if state.get(DATABASE, made) != made:
@@ -198,9 +205,9 @@ class HistoryRepository:
                 if deleted != state.get(DELETED_USAGE, "0"):
                     await self._leave_out_runs()
                     await self._in_turn(lambda index: index.apply((), {DELETED_USAGE: deleted}))
-            if REMOVED in state:
+            if REMOVED in await self._in_turn(lambda index: index.state()):
                 await self._in_turn(lambda index: index.wipe())
-            self._current = True
+            self._current = not self._lost
             self._changed.clear()
             await self._in_turn(lambda index: index.apply((), {DATABASE: made}))
             await self._note_commit()
@@ -371,6 +378,7 @@ class HistoryRepository:
         try:
             await self._in_turn(partial(SearchIndex.apply, changes=changes))
         except StorageError as error:
+            self._lost = True
             self._current = False
             self._opened_at = -1
             _log.warning("the search index is behind: %s", error)
@@ -381,7 +389,7 @@ class HistoryRepository:
         """Record that the index includes the newest commit."""
         await self._index_changes()
         number = str(self._store.commits)
-        if self._current and not self._queue:
+        if self._current and not self._queue and (self._worker is None or self._worker.done()):
             try:
                 await self._in_turn(lambda index: index.apply((), {COMMIT: number}))
             except StorageError as error:

@@ -124,6 +124,22 @@ async def test_a_cancelled_or_failed_load_loses_no_streaming_text(reads: Reads) 
     assert texts(reads.pages.current) == ["one", "two", "Words."]
 
 
+async def test_a_run_that_ends_after_a_failed_load_is_announced(reads: Reads) -> None:
+    reads.gate.set()
+    reads.engine.answers["workflows.transcript"] = RuntimeError("no")
+    with pytest.raises(RuntimeError):
+        await reads.pages.open("w1")
+    announced: list[str] = []
+    reads.pages.run_changed.connect(lambda: announced.append(reads.pages.running("w1")))
+    reads.happen(StreamEvent(seq=3, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
+    reads.happen(
+        StreamEvent(
+            seq=4, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_COMPLETE, data={"status": "completed"}
+        )
+    )
+    assert announced[-1] == ""
+
+
 async def test_a_run_that_ends_while_its_workflow_loads_has_ended(reads: Reads) -> None:
     reads.happen(StreamEvent(seq=1, workflow_id="w1", run_id="r1", chunk_type=ChunkType.WORKFLOW_START))
     opening = asyncio.ensure_future(reads.pages.open("w1"))

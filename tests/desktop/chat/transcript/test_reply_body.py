@@ -113,7 +113,7 @@ def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
     drawn = [len(body.parts[0].toPlainText())]  # type: ignore[union-attr]
     assert drawn[0] < 2 * MOST
     shown = lambda: sum(part.toPlainText().count("One line") for part in body.parts if isinstance(part, ProseBlock))  # noqa: E731
-    qtbot.waitUntil(lambda: shown() == 400)
+    qtbot.waitUntil(lambda: shown() == 400, timeout=30_000)
 
 
 def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,7 +226,9 @@ class TranscriptPages(QObject):
         else:
             transcript = self._live.setdefault(workflow_id, Transcript(workflow_id))
             transcript.apply(event)
-            if not transcript.live_run and not in_view:
+            if in_view:
+                self.run_changed.emit()
+            elif not transcript.live_run:
                 self._live.pop(workflow_id, None)
 
     def _on_agents(self, event: StreamEvent) -> None:
