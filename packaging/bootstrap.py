@@ -55,7 +55,7 @@ UNUSABLE_PIP_SETTINGS = {
     "target": "it installs outside the virtual environment",
 }
 FAILURES = (
-    ("No space left|Errno 28|quota exceeded", "The disk is full. Free some space and start again."),
+    ("No space left|Errno 28|quota exceeded", "The disk is full. Free up some space and start again."),
     (
         "ProxyError|Cannot connect to proxy|Tunnel connection failed",
         "The proxy did not answer, or refused the connection. Check HTTPS_PROXY, and `proxy` in `pip config list`.",

@@ -150,7 +150,7 @@ def test_a_placeholder_in_a_file_is_not_stored_as_a_value(
     entry = {"command": command, "args": arguments, "env": {"API_KEY": "${API_KEY}"}}
     file.write_text(json.dumps({"mcpServers": {"plain": entry}}))
     shown = cli("mcp", "import", str(file))
-    assert "needs API_KEY" in shown.out
+    assert "  needs API_KEY\n" in shown.out, "it has no description"
     assert "Variables that are not set on this computer: API_KEY" in shown.err
     refused = cli("mcp", "import", str(file), "--add")
     assert (refused.status, "--value API_KEY=" in refused.err) == (2, True), refused.err
@@ -159,7 +159,7 @@ def test_a_placeholder_in_a_file_is_not_stored_as_a_value(
     assert added.status == 0, added.err
     assert (added.json[0]["config"]["env"], added.json[0]["missing_secrets"]) == ({"API_KEY": ""}, [])
     monkeypatch.setenv("API_KEY", "set-now")
-    assert "asks for" not in cli("mcp", "import", str(file)).out
+    assert "needs API_KEY" not in cli("mcp", "import", str(file)).out
 
 
 def test_a_bundle_is_shown_added_and_started(cli: Cli, tmp_path: Path) -> None:

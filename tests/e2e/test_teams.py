@@ -64,7 +64,7 @@ def test_a_working_team_is_shown(open_app: OpenApp, server: ModelServer) -> None
     app.until(lambda: "1 of 3 done" in rendered(card), "the batch tells how far it is")
     app.until(lambda: "Measure the wall" in rendered(lane(app, "Bea")), "Measure the wall")
     app.until(lambda: "running" in rendered(lane(app, "Bea")), "Bea works")
-    app.until(lambda: "0 of 1 sub-agent done" in rendered(lane(app, "Cid")), "0 of 1 sub-agent done")
+    app.until(lambda: "0 of 1 sub-agents done" in rendered(lane(app, "Cid")), "0 of 1 sub-agents done")
     app.until(lambda: row(app, "Ada").accessibleName().startswith("Ada, waiting for sub-agents"), "the tree follows")
     app.until(lambda: row(app, "Cid").accessibleName().startswith("Cid, waiting for sub-agents"), "the tree follows")
     app.until(lambda: row(app, "Eve").accessibleName().startswith("Eve, running"), "the tree follows")

@@ -29,3 +29,13 @@ def test_a_stopped_program_is_reported_with_the_reason_in_words(why: str, reason
         == f"Le programme du serveur MCP files a été arrêté\N{NO-BREAK SPACE}: {reason}. "
         + "Dernière sortie\N{NO-BREAK SPACE}: almost there"
     )
+
+
+@pytest.mark.parametrize("why", ["memory", "noise", ""])
+def test_the_error_of_a_program_without_output_says_nothing_of_output(why: str) -> None:
+    ended = Ended()
+    ended.why, ended.status = why, 1
+    error = died("files", ended)
+    assert "files" in str(error)
+    assert str(error).endswith(".")
+    assert "Last output" not in str(error)

@@ -67,7 +67,14 @@ def test_every_message_is_different_and_explains_what_to_do() -> None:
     )
     sentences = [getattr(database_errors, name) for name in names]
     assert len(set(sentences)) == len(sentences)
-    advices = ("--data-dir", "backup restore", "Free some space", "Update Atelier", "try again", "start Atelier again")
+    advices = (
+        "--data-dir",
+        "backup restore",
+        "Free up some space",
+        "Update Atelier",
+        "try again",
+        "start Atelier again",
+    )
     for sentence in sentences:
         assert any(advice in sentence for advice in advices)
 

@@ -45,6 +45,13 @@ def test_counts_of_tokens_are_short() -> None:
     assert number_format.tokens(1_240_000) == "1,2\u202fM"
 
 
+def test_the_rest_of_a_text_is_counted_in_singular_and_plural() -> None:
+    assert [number_format.more_characters(count) for count in (1, 2000)] == [
+        "… 1 more character",
+        "… 2,000 more characters",
+    ]
+
+
 def test_sizes_are_in_the_reader_s_language() -> None:
     counts = (0, 1, 2, 1023, 1024, 1536, 1024 * 1024 - 1, 12 * 1024**2, 5 * 1024**3, 3000 * 1024**4)
 

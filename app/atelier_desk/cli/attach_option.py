@@ -34,7 +34,9 @@ async def attached_files(
             continue
         found.append(await atelier.attachments.read(path_of(out, name_on_disk(name)), folders))
         if found[-1].secret:
-            out.note(_("{name} may contain secrets. It is sent to the model's server.", name=found[-1].name), "warn")
+            out.note(
+                _("{name} may contain secrets and will be sent to the model's server.", name=found[-1].name), "warn"
+            )
         if found[-1].left_out:
             names = ", ".join(found[-1].left_out)
             out.note(

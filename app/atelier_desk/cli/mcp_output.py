@@ -8,6 +8,7 @@ from dataclasses import fields
 from atelier_desk.cli.command_result import Note, Shown
 from atelier_desk.engine.services.common.mcp_status import McpHealth, McpStatus
 from atelier_desk.mcp.config_import.found_server import FoundServer
+from atelier_desk.presentation import mcp_server_text
 from atelier_desk.support import number_format
 from atelier_desk.support.i18n import _, ngettext
 
@@ -31,7 +32,7 @@ def found_text(where: str, each: FoundServer) -> Iterator[Shown]:
         if name not in asked:
             yield f"  {name} = {text or hidden}"
     for ask in each.open:
-        yield _("  needs {name}: {text}", name=ask.name, text=ask.told or "-")
+        yield f"  {mcp_server_text.needed_value(ask.name, ask.told)}"
     for warning in each.warnings:
         yield Note(f"  {warning.localized(_)}", "warn")
 

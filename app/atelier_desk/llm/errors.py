@@ -65,6 +65,10 @@ TEMPLATES: dict[str, str] = {
         "{variable} does not name a proxy that can be used: {proxy}. "
         "Set it to http://host:port or socks5://host:port, clear it, or put {host} into NO_PROXY."
     ),
+    "proxy_value_system": N_(
+        "The proxy of the system settings cannot be used: {proxy}. "
+        "Set it to http://host:port or socks5://host:port, remove it, or put {host} into NO_PROXY."
+    ),
     "certificate": N_(
         "The certificate of {host} is not trusted ({detail}). If your own certificate authority signed it, "
         "set its CA file in the provider's settings under Advanced, or with --ca-file FILE."
@@ -85,6 +89,7 @@ TEMPLATES: dict[str, str] = {
         "{variable} points to the certificates in {file}, which cannot be used ({detail}). Correct the "
         "variable, or clear it."
     ),
+    "system_certificates": N_("The certificates of the system cannot be used ({detail})."),
     "redirect": N_("{provider} redirects requests for {url} to {location}. Enter that address instead."),
     "web_page": N_(
         "{provider} answers with a web page at {url}: this is not the address of a model server. Check the address."

@@ -178,17 +178,27 @@ def not_started(server: str, command: str, detail: McpError) -> McpError:
 
 
 def died(server: str, ended: Ended) -> McpError:
-    """The error for a program that ended, with its last output."""
-    detail = _short(ended.last_words.splitlines()[-1]) if ended.last_words else "-"
+    """The error for a program that ended, with its last output if there was any."""
     if ended.why == "noise":
-        message = N_("The program of the MCP server {server} does not speak the protocol: {detail}")
-        return McpError(message, code="noise", server=server, detail=detail)
-    if ended.why:
-        message = N_("The program of the MCP server {server} was stopped: {why}. Last output: {detail}")
+        message = N_("The program of the MCP server {server} does not speak the protocol.")
+        problem = McpError(message, code="noise", server=server)
+    elif ended.why:
+        message = N_("The program of the MCP server {server} was stopped: {why}.")
         why = McpError(_STOPPED[ended.why]) if ended.why in _STOPPED else ended.why
-        return McpError(message, code="died", recoverable=True, server=server, why=why, detail=detail)
-    message = N_("The program of the MCP server {server} ended by itself (exit status {status}): {detail}")
-    return McpError(message, code="died", recoverable=True, server=server, status=ended.status, detail=detail)
+        problem = McpError(message, code="died", recoverable=True, server=server, why=why)
+    else:
+        message = N_("The program of the MCP server {server} ended by itself (exit status {status}).")
+        problem = McpError(message, code="died", recoverable=True, server=server, status=ended.status)
+    if not ended.last_words:
+        return problem
+    return McpError(
+        N_("{problem} Last output: {detail}"),
+        code=problem.code,
+        recoverable=problem.recoverable,
+        server=server,
+        problem=problem,
+        detail=_short(ended.last_words.splitlines()[-1]),
+    )
 
 
 def resting(server: str, seconds: float, reason: McpError | None) -> McpError:

@@ -43,7 +43,7 @@ def month_text(month: MonthUsage) -> str:
     )
     unpriced = month.limit and month.unpriced
     allowed = (
-        _("Requests without a known price are allowed this month and do not count towards the limit.")
+        _("Requests without a known price are allowed this month and do not count toward the limit.")
         if unpriced
         else ""
     )

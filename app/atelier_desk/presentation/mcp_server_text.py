@@ -78,3 +78,8 @@ def rejected_text(kind: str, name: str, why: str) -> str:
     named, unnamed = REJECTED[kind]
     why = why_text(why)
     return _(named, name=name, why=why) if name else _(unnamed, why=why)
+
+
+def needed_value(name: str, description: str) -> str:
+    """A value that an imported server needs; its description may be empty."""
+    return _("needs {name}: {text}", name=name, text=description) if description else _("needs {name}", name=name)

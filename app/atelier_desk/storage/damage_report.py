@@ -17,10 +17,12 @@ WHERE: dict[tuple[str, str], str] = {
     ("run_event", MISSING): N_("Workflow {workflow}, run {run}: event {seq} is missing."),
     ("message", MISSING): N_("Workflow {workflow}, run {run}: the message {row} is missing."),
     ("tool_execution", MISSING): N_("Workflow {workflow}, run {run}: the tool call {row} is missing."),
-    ("run", CHANGED): N_("Workflow {workflow}: the row of run {run} is damaged."),
-    ("run", MISSING): N_("Workflow {workflow}: the row of run {run} is missing."),
-    ("workflow", CHANGED): N_("Workflow {workflow}: its row is damaged."),
-    ("workflow", MISSING): N_("Workflow {workflow}: its row is missing, but other rows of this workflow exist."),
+    ("run", CHANGED): N_("Workflow {workflow}: the database entry of run {run} is damaged."),
+    ("run", MISSING): N_("Workflow {workflow}: the database entry of run {run} is missing."),
+    ("workflow", CHANGED): N_("Workflow {workflow}: its database entry is damaged."),
+    ("workflow", MISSING): N_(
+        "Workflow {workflow}: its database entry is missing, but other entries of this workflow exist."
+    ),
     ("setting", CHANGED): N_("The setting {row} is damaged."),
 }
 """What an error says of a damaged row, by table and problem; a ``Table`` adds its own."""
@@ -44,22 +46,22 @@ DAMAGED = N_(
     "workflows export WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
 DAMAGED_ROWS = N_(
-    "{count} rows are missing or damaged. {damage} Nothing was changed. Everything else in the workflow "
+    "{count} database entries are missing or damaged. {damage} Nothing was changed. Everything else in the workflow "
     "can be read and exported: atelier workflows export WORKFLOW. To recover everything, restore a "
     "backup: atelier backup restore FILE"
 )
 
 LEFT_OUT = N_(
-    "These rows and what came after them in their run were left out, because the data folder is "
+    "These entries and what came after them in their run were left out, because the data folder is "
     "damaged at that point. To recover them, restore a backup: atelier backup restore FILE"
 )
 """Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(
-    "These rows were damaged before the backup was made, so they are also damaged in the backup. Keep "
+    "These entries were damaged before the backup was made, so they are also damaged in the backup. Keep "
     "your older backups: one made before the damage contains them intact."
 )
 """Follows the list of damaged rows of a backup."""
-IN_EXPORT = N_("These rows are in the export as they are now. A backup made before the damage contains them intact.")
+IN_EXPORT = N_("These entries are in the export as they are now. A backup made before the damage contains them intact.")
 """Follows the list of damaged rows of a complete export."""
 
 

@@ -36,7 +36,7 @@ MISSING_MANIFEST = N_(
 )
 DAMAGED = N_("The database in {path} is damaged ({detail}). Restore a backup with: atelier backup restore FILE")
 UNREADABLE_ROW = N_(
-    "A row of the database in {path} cannot be read ({detail}): it is damaged. To find out which one, "
+    "An entry of the database in {path} cannot be read ({detail}): it is damaged. To find out which one, "
     "run: atelier doctor --deep. Everything else can be read and exported: atelier workflows export "
     "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
 )
@@ -46,11 +46,11 @@ LOST_WRITES = N_(
 )
 DISK_FULL = N_(
     "The disk that holds {path} is full ({free_mb} MB free, {needed_mb} MB needed). Nothing that was saved is lost. "
-    "Free some space, for example by moving old backups to another disk, then try again."
+    "Free up some space, for example by moving old backups to another disk, then try again."
 )
 NO_FILES_LEFT = N_(
     "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although "
-    "{free_mb} MB are free. "
+    "{free_mb} MB is free. "
     "Delete files you no longer need, however small, and try again."
 )
 MEMORY_LIMIT = N_(
@@ -71,7 +71,7 @@ BAD_PATH = N_(
     "The database cannot be stored in {path}: the path contains a question mark. Choose another folder with --data-dir."
 )
 TOO_MANY_FILES = N_(
-    "Too many files are open, so the database in {path} could not continue. Nothing that was saved is "
+    "Too many files are open, so the database in {path} stopped working. Nothing that was saved is "
     "lost. Close other programs or raise the limit of open files (ulimit -n), then try again."
 )
 INPUT_OUTPUT = N_(
@@ -98,7 +98,7 @@ MOVED = N_(
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it could confirm this. Do not repeat the change.")
 RECORD_EXISTS = N_(
-    "The file contains a row with the identifier {id} ({what}), which already belongs to another "
+    "The file contains an entry with the identifier {id} ({what}), which already belongs to another "
     "workflow. Nothing was changed. Import the file as a copy, with: --on-conflict rename"
 )
 QUERY = N_("The database refused a request: {detail}")

@@ -101,7 +101,7 @@ REPORTS: Table[Report] = Table(
     "report",
     Report,
     links={"workflow_id": "workflow"},
-    hashed=N_("Workflow {workflow}: the row of the report {row} is damaged."),
+    hashed=N_("Workflow {workflow}: the database entry of the report {row} is damaged."),
 )
 RULES: Table[PermissionRule] = Table(
     "permission_rule",

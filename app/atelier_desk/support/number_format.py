@@ -100,6 +100,11 @@ def size(count: int) -> str:
     return f"{number(amount, 1, trim=True)}{NARROW}{_(SIZES[unit])}"
 
 
+def more_characters(count: int) -> str:
+    """How much of a text is not shown: "… 10,000 more characters"."""
+    return ngettext("… {count} more character", "… {count} more characters", count, count=number(count))
+
+
 @_or_unknown
 def cost(dollars: float) -> str:
     """US dollars, ``$1.25`` or ``1,25 $``: two decimals, four below one cent."""

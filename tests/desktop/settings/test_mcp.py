@@ -243,7 +243,7 @@ async def test_a_bundle_is_previewed_and_unpacked_only_on_save(
     dialog = page.dialog
     dialog.file_requested.emit(str(file))
     await settle()
-    assert "asks for CONFIG_TOKEN: Token" in dialog.preview.text()
+    assert "needs CONFIG_TOKEN: Token" in dialog.preview.text()
     find("mcp-import-take").click()
     await settle()
     assert find("mcp-name").text() == "packed"

@@ -353,7 +353,7 @@ async def test_diagnostics_show_checks_versions_and_log_and_copy_them(
     )
 
     atelier.checks = [
-        Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free some space.")
+        Check(name="disk", title="Disk space", status="warn", message="0.5 GB are free.", fix="Free up some space.")
     ]
     window.show_page("diagnostics")
     await settle()

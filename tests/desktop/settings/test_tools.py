@@ -120,7 +120,7 @@ async def test_states_explain_the_problem(page: Any, find: Find, atelier: Engine
     atelier.set("own_tools", "list", files)
     bridge.changed.emit("tool", "a.py")
     await settle()
-    assert "keep working until Atelier is restarted: old" in texts(find("own-tool-a.py"))
+    assert "these tools of the confirmed version keep working: old" in texts(find("own-tool-a.py"))
     assert "Review it again" in texts(find("own-tool-b.py"))
     assert "No module named x." in texts(find("own-tool-c.py"))
     find("own-tool-review-c.py").click()

@@ -236,7 +236,7 @@ async def test_scrolling_to_the_end_loads_more_results_until_the_last(
         column.sidebar.list.end_reached.emit()
         await settle()
     assert [len(each) for each in found] == [1 + 60, 1 + 160, 1 + 200 + 1, 1 + 200 + 1]
-    assert found[-1][-1] == "More results: refine your search"
+    assert found[-1][-1] == "There are more results. Refine your search."
 
 
 async def test_the_list_continues_after_a_thousand(column: Column) -> None:

@@ -182,7 +182,7 @@ async def test_every_row_and_report_is_read_and_damage_named(open_atelier: Opene
         assert "2 reports" in found["reports"].message
         rows = sum((await atelier.store.counts()).values())
         assert (rows, rows) in told
-        assert f"{rows} rows" in found["database"].message
+        assert f"{rows} database entries" in found["database"].message
         path = await atelier.reports.path(workflow.id, "changed")
         path.write_text("texT")
         found = by_name(await checks(atelier))

@@ -232,18 +232,20 @@ async def test_a_result_given_by_the_finishing_tool_is_the_answer(
 
 
 async def test_a_temporary_atelier_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
     monkeypatch.setattr("tempfile.tempdir", None)
     model = ScriptedModel(["Hello."])
     async with Atelier.open(temporary=True, model_factory=lambda config: model, embedder=WordEmbedder()) as atelier:
         root = atelier.datadir.root
-        assert root.is_relative_to(tmp_path)
+        assert root.is_relative_to(folder)
         assert root.stat().st_mode & 0o777 == 0o700
         answer = await atelier.ask("Hi", agent=AgentConfig(name="Once", provider="p", model="m"))
         assert answer.text == "Hello."
         assert await atelier.repos.runs.get(answer.run_id)
         assert not atelier.vault.persistent
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
     with pytest.raises(RuntimeError, match="mine"):
         async with Atelier.open(temporary=True, embedder=WordEmbedder()):
             raise RuntimeError("mine")

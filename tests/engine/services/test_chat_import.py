@@ -16,7 +16,7 @@ from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.model_messages import Role
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.services.workflow import chat_export_reader
+from atelier_desk.engine.services.workflow import chat_export_parsing, chat_export_reader
 from atelier_desk.engine.services.workflow.chat_export_reader import is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import workflow_id
 from atelier_desk.llm.scripted_model import ScriptedModel
@@ -155,6 +155,16 @@ async def test_what_a_person_deleted_or_continued_is_unchanged(atelier: Atelier,
     assert [each.deleted for each in (await atelier.chats.preview(file)).chats if each.key == "chatgpt:c2"] == [True]
     assert (await atelier.chats.import_(file, ["chatgpt:c2"])).extended == (other,)
     assert (await atelier.workflows.get(other)).deleted_at is None
+
+
+async def test_a_cut_message_says_how_much_is_missing(
+    atelier: Atelier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chat_export_parsing, "TEXT_MOST", len("A colour"))
+    await atelier.chats.import_(write(tmp_path / "export.json", [open_webui()]))
+    assert ("user", "A colour\n\n[Truncated: 1 more character in the imported file]") in await shown(
+        atelier, "openwebui:w1"
+    )
 
 
 async def test_only_chosen_chats_are_imported(atelier: Atelier, tmp_path: Path) -> None:

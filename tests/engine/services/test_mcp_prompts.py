@@ -124,7 +124,7 @@ async def test_waiting_for_a_prompt_can_be_cancelled(open_atelier: Opener, plain
         while not sending.done() and (await atelier.mcp.get("plain")).state is not McpState.STARTING:
             await asyncio.sleep(0)
         await atelier.mcp.content.stop_waiting()
-        with pytest.raises(McpError, match="You stopped waiting for the MCP server plain"):
+        with pytest.raises(McpError, match="Cancelled: the MCP server plain had not answered yet"):
             await sending
         server.say(mode="")
         run_id = await atelier.runs.send(workflow.id, "/plain:poem sea", agent=FREE)

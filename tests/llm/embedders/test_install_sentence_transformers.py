@@ -104,7 +104,7 @@ async def test_a_pip_failure_is_reported_with_advice(
 @pytest.mark.parametrize(
     ("printed", "said"),
     [
-        ("OSError: [Errno 28] No space left on device", "Free some space"),
+        ("OSError: [Errno 28] No space left on device", "Free up some space"),
         ("ProxyError('Cannot connect to proxy.')", "HTTPS_PROXY"),
         ("SSLError: CERTIFICATE_VERIFY_FAILED", "global.cert"),
         ("HTTP error 403 Client Error: Forbidden", "login"),
@@ -151,7 +151,7 @@ async def test_a_full_disk_is_reported_before_anything_is_downloaded(
     index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(install_sentence_transformers, "DISK_MB", 10**9)
-    with pytest.raises(UsageError, match="Free some space"):
+    with pytest.raises(UsageError, match="Free up some space"):
         await install_sentence_transformers.install(lambda _line: None)
 
 

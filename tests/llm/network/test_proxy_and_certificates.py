@@ -18,7 +18,7 @@ import trustme
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderHealth
 from atelier_desk.llm.errors import ErrorLocation
-from atelier_desk.llm.network.proxy_and_certificates import find_proxy, transport_error
+from atelier_desk.llm.network.proxy_and_certificates import find_proxy, transport_error, unusable_certificates
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.openai import FakeOpenAI
 from tests.helpers.servers.proxies import FakeProxy
@@ -103,6 +103,14 @@ async def test_an_invalid_proxy_is_named_with_its_variable(
     with pytest.raises(ProviderError) as caught:
         await send(chat)
     assert (caught.value.code, caught.value.recoverable) == ("proxy", False)
+
+
+async def test_an_invalid_proxy_of_the_system_settings_is_named(
+    clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("urllib.request.getproxies", lambda: {"http": "foo:bar"})
+    health = await verdict(FAR, clock)
+    assert health.message.startswith("The proxy of the system settings cannot be used: foo:bar. ")
 
 
 async def test_a_proxy_that_does_not_answer_is_named(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +207,11 @@ async def test_a_private_certificate_authority_on_loopback(
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "missing.pem"))
     # the provider's setting takes precedence over the variable
     assert (await verdict(tls_server.url, clock, ca_file=str(file))).ok
+
+
+def test_unusable_certificates_of_the_system_are_named() -> None:
+    error = unusable_certificates(ErrorLocation("Lab"), FileNotFoundError(errno.ENOENT, "No such file or directory"))
+    assert str(error) == "The certificates of the system cannot be used (No such file or directory)."
 
 
 async def test_a_certificate_for_another_host_is_refused(

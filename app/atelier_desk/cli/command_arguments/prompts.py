@@ -20,7 +20,7 @@ def register(add: AddCommands) -> None:
         command.add_argument("name")
     added.add_argument("--text", metavar="TEXT", required=True, help=_(TEXT))
     edit.add_argument("--text", metavar="TEXT", help=_(TEXT))
-    edit.add_argument("--rename", metavar="NAME", help=_("another name"))
+    edit.add_argument("--rename", metavar="NAME", help=_("the new name of the prompt"))
     for command in (added, edit):
         command.add_argument("--description", metavar="TEXT", help=_("a one-line description"))
     imported = group.command(

@@ -25,8 +25,19 @@ def add_agent_options(parser: Parser) -> None:
     who.add_argument(
         "--tools", metavar="A,B", type=names, help=_("the tools that the agent may use; an empty list for none")
     )
-    who.add_argument("--tool-mode", choices=TOOL_MODES, help=_("tool loading"))
-    who.add_argument("--tool-dialect", choices=DIALECTS, help=_("tool-call format"))
+    who.add_argument(
+        "--tool-mode",
+        choices=TOOL_MODES,
+        help=_("how the model is given its tools: direct (all at once), sections (by section) or invoke (as a list)"),
+    )
+    who.add_argument(
+        "--tool-dialect",
+        choices=DIALECTS,
+        help=_(
+            "how the model writes tool calls: auto (what suits the model), native (native function calling), xml (as "
+            "text) or guided (for very small models)"
+        ),
+    )
     add_profile_option(who)
     who.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop at this cost"))
     who.add_argument("--max-tokens", metavar="N", type=number(int, least=1), help=_("stop at this many tokens"))

@@ -26,7 +26,7 @@ def register(add: AddCommands) -> None:
     command.add_argument(
         "--allow-unpriced",
         action=BooleanOptionalAction,
-        help=_("until the end of the month, allow requests without a known price (the limit cannot count them)"),
+        help=_("until the end of the month, allow requests without a known price (they do not count toward the limit)"),
     )
     command.add_argument(
         "--csv", metavar="FILE", help=_("write all figures as CSV to a file; - writes to standard output")

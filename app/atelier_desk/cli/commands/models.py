@@ -100,6 +100,6 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = (
         _("{model} is now used by: {agents}.", model=arguments.model, agents=", ".join(changed))
         if changed
-        else _("The model is already in use.")
+        else _("This model is already the one in use.")
     )
     return Result({"agents": changed}, message)

@@ -87,7 +87,10 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
         arguments.kind, arguments.base_url = arguments.kind or preset.kind, arguments.base_url or preset.url
         if not arguments.base_url:
             raise UsageError(
-                N_("{name} has no fixed address. Give that of your endpoint, for example: --base-url {example}"),
+                N_(
+                    "{name} has no fixed address. Specify the address of your endpoint, for example: "
+                    "--base-url {example}"
+                ),
                 name=preset.title,
                 example=preset.example,
             )

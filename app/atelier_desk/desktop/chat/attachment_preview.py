@@ -13,7 +13,7 @@ from atelier_desk.desktop.widgets import control, fill, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import number
+from atelier_desk.support.number_format import more_characters
 from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 200_000
@@ -76,6 +76,6 @@ class Preview(QDialog):
         field = TextField(self)
         field.setObjectName("preview-text")
         field.setReadOnly(True)
-        more = "\n" + _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""
+        more = "\n" + more_characters(len(text) - SHOWN) if len(text) > SHOWN else ""
         field.setPlainText(text[:SHOWN] + more)
         return field

@@ -31,7 +31,7 @@ ADVICE = {
     "older_schema": N_("Your data can still be opened with the version that wrote it."),
     "missing_manifest": N_("Nothing was changed. Restore the folder from a copy, or restore a backup."),
     "damaged": N_("Nothing was changed. Backups are in the “backups” folder inside your data folder."),
-    "disk_full": N_("Free some space, then try again. Nothing was lost."),
+    "disk_full": N_("Free up some space, then try again. Nothing was lost."),
     "file_too_large": N_("Raise the file size limit, then try again. Nothing was lost."),
     "read_only": N_("Make the folder writable, or start Atelier with --data-dir and another folder."),
 }

@@ -13,6 +13,7 @@ from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_l
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label
 from atelier_desk.desktop.widgets.line_wrapping import TextField
+from atelier_desk.presentation import mcp_server_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -106,7 +107,7 @@ class McpImportDialog(QDialog):
             lines.append(visible(each.config.place))
             asked, given = {ask.name for ask in each.open}, {**each.config.env, **each.config.headers}
             lines += [f"{name} = {visible(text) or hidden}" for name, text in given.items() if name not in asked]
-            lines += [_("asks for {name}: {text}", name=ask.name, text=ask.told or "-") for ask in each.open]
+            lines += [mcp_server_text.needed_value(ask.name, ask.told) for ask in each.open]
             lines += [f"⚠ {warning.localized(_)}" for warning in each.warnings]
         elif each is not None and each.problem is not None:
             lines.append(each.problem.localized(_))

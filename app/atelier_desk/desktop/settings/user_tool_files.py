@@ -39,8 +39,8 @@ def outcome(file: OwnToolFile) -> str:
             return file.reason
         case "changed" if tools:
             return _(
-                "Changed since you confirmed it. The tools of the confirmed version keep working until Atelier "
-                "is restarted: {tools}",
+                "Changed since you confirmed it. Until Atelier is restarted, these tools of the confirmed version "
+                "keep working: {tools}",
                 tools=tools,
             )
         case "changed":

@@ -147,7 +147,7 @@ def rows_of(shown: ListState, today: date) -> list[Row]:
 def _found_rows(found: SearchMatch) -> list[Row]:
     rows = _under(_("Workflows"), found.titles)
     rows += ([Row(heading=_("Messages"))] if found.messages else []) + [Row(hit=each) for each in found.messages]
-    return [*rows, Row(heading=_("More results: refine your search"))] if found.cut else rows
+    return [*rows, Row(heading=_("There are more results. Refine your search."))] if found.cut else rows
 
 
 def _under(heading: str, workflows: Iterable[Workflow]) -> list[Row]:

@@ -163,7 +163,7 @@ async def _configuration(atelier: Opened) -> Check:
     restricts = any(each.table in RESTRICTING for each in found)
     said = (
         _(
-            "{rows} No agent starts until this is resolved: the damaged rows may contain restrictions.",
+            "{rows} No agent starts until this is resolved: the damaged entries may contain restrictions.",
             rows=named,
         )
         if restricts
@@ -187,8 +187,8 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
             title=title,
             status="fail",
             message=ngettext(
-                "{n} row is missing or damaged: {rows}",
-                "{n} rows are missing or damaged: {rows}",
+                "{n} database entry is missing or damaged: {rows}",
+                "{n} database entries are missing or damaged: {rows}",
                 len(found),
                 rows=named,
             ),
@@ -203,9 +203,9 @@ async def _database(atelier: Opened, progress: Callable[[int, int], None] | None
         before = rows
         rows += await count_by_reading(reading.run, table, lambda read: told(before + read, total))  # noqa: B023
     facts = {"version": atelier.store.version, "rows": rows}
-    message = _("Schema {version}, {rows} rows, all readable.", **facts)
+    message = _("Schema {version}, {rows} database entries, all readable.", **facts)
     if deep:
-        message = _("Schema {version}, {rows} rows, all readable; the history is intact.", **facts)
+        message = _("Schema {version}, {rows} database entries, all readable; the history is intact.", **facts)
     lost = atelier.store.lost_commits
     if lost:
         return Check(
@@ -303,7 +303,10 @@ async def _own_tools(atelier: Opened) -> Check:
         name="own_tools",
         title=title,
         status="warn",
-        message=_("Changed or damaged since they were confirmed, so not loaded: {files}.", files=", ".join(changed)),
+        message=_(
+            "These files were changed or damaged after you confirmed them and are not loaded: {files}.",
+            files=", ".join(changed),
+        ),
         fix=_("Review these files again, then run: atelier tools own confirm FILE"),
     )
 

@@ -218,7 +218,11 @@ def disk_space(folder: Path) -> Check:
         return Check(name="disk", title=title, status="fail", message=words, fix=fix)
     if free < NO_DISK:
         return Check(
-            name="disk", title=title, status="fail", message=message, fix=_("Free some space: saving is about to fail.")
+            name="disk",
+            title=title,
+            status="fail",
+            message=message,
+            fix=_("Free up some space: saving is about to fail."),
         )
     if free < LOW_DISK:
         return Check(

@@ -36,7 +36,7 @@ DISK_MB = 3 * DOWNLOAD_MB
 STOP_TIMEOUT_S = 10.0
 _PACKAGE_FOLDER = Path(__file__).resolve().parents[2]
 _FAILURES = (
-    ("No space left|Errno 28|quota exceeded", N_("The disk is full. Free some space and install again.")),
+    ("No space left|Errno 28|quota exceeded", N_("The disk is full. Free up some space, then try again.")),
     (
         "ProxyError|Cannot connect to proxy|Tunnel connection failed",
         N_("The proxy did not answer, or refused the connection. Check HTTPS_PROXY."),
@@ -155,8 +155,8 @@ async def install(told: Callable[[str], None]) -> None:
     if free < DISK_MB:
         raise UsageError(
             N_(
-                "The installation takes about {needed} MB of disk space, but only {free} MB are free. Free some "
-                "space and install again."
+                "The installation takes about {needed} MB of disk space, but only {free} MB is available. Free up "
+                "some space, then try again."
             ),
             code="disk_full",
             needed=DISK_MB,

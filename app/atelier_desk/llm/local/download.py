@@ -289,7 +289,10 @@ class Downloads:
         needed = entry.size_bytes - received + SPARE_BYTES
         if free < needed:
             raise ProviderError(
-                N_("There is not enough disk space for {label}: {needed} MB are needed and {free} MB are free."),
+                N_(
+                    "There is not enough disk space for {label}: {needed} MB is needed, but only {free} MB is "
+                    "available."
+                ),
                 code="disk_full",
                 label=entry.label,
                 needed=-(-needed // 1_000_000),

@@ -183,7 +183,7 @@ def find_proxy(where: ErrorLocation, base_url: str) -> ProxyUse | None:
         usable = False
     if not usable:
         use = ProxyUse("", re.sub(r"[^/]*@", "", value), variable)
-        raise _proxy_error(where, use, say="proxy_value", recoverable=False, host=parts.hostname)
+        raise _unusable_proxy(where, use, parts.hostname)
     for secret in (split.username, split.password):
         remember(secret or "")
     return ProxyUse(url, shown.rstrip("/"), variable)
@@ -215,9 +215,7 @@ def make_client(
         )
     except (httpx.InvalidURL, ValueError):
         assert proxy is not None
-        raise _proxy_error(
-            where, proxy, say="proxy_value", recoverable=False, host=urlsplit(base_url).hostname
-        ) from None
+        raise _unusable_proxy(where, proxy, urlsplit(base_url).hostname) from None
     client = httpx.AsyncClient(
         verify=tls,
         proxy=through,
@@ -309,6 +307,11 @@ def proxy_refusal(where: ErrorLocation, proxy: ProxyUse, status: int) -> Provide
     return _proxy_error(where, proxy, f"HTTP {status}: user name and password", recoverable=False)
 
 
+def _unusable_proxy(where: ErrorLocation, proxy: ProxyUse, host: str | None) -> ProviderError:
+    say = "proxy_value" if proxy.variable else "proxy_value_system"
+    return _proxy_error(where, proxy, say=say, recoverable=False, host=host)
+
+
 def _proxy_error(
     where: ErrorLocation, proxy: ProxyUse, detail: str = "", *, recoverable: bool = True, **named: Any
 ) -> ProviderError:
@@ -359,11 +362,11 @@ def _unreadable(where: ErrorLocation, file: str, detail: str, say: str, **named:
 
 
 def unusable_certificates(where: ErrorLocation, error: Exception) -> ProviderError:
-    """Return the error for unreadable authorities from a variable, for a connection without its own CA file."""
-    variable = next(
-        (name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if os.environ.get(name)), _("the system settings")
-    )
-    return _unreadable(where, os.environ.get(variable, ""), _reason(error), "ca_variable_alone", variable=variable)
+    """Return the error for unreadable authorities, from a variable or the system, without a CA file of its own."""
+    for variable in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        if file := os.environ.get(variable):
+            return _unreadable(where, file, _reason(error), "ca_variable_alone", variable=variable)
+    return _unreadable(where, "", _reason(error), "system_certificates")
 
 
 def _reason(error: BaseException) -> str:

@@ -88,7 +88,7 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
     platforms = mapping(manifest.get("compatibility")).get("platforms")
     notes: list[AtelierError] = []
     if isinstance(platforms, list) and platforms and sys.platform not in platforms:
-        notes.append(UsageError(N_("It only supports {platforms}."), platforms=", ".join(map(str, platforms))))
+        notes.append(UsageError(N_("This server only supports {platforms}."), platforms=", ".join(map(str, platforms))))
     return build(
         text_of(manifest.get("name") or "") or Path(file).stem, "mcpb", text_of(manifest.get("description") or ""),
         asks=asks.values(), warnings=notes, transport="stdio", command=filled(text_of(config.get("command") or "")),

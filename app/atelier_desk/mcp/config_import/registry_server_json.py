@@ -65,7 +65,10 @@ def _package(name: str, told: str, package: Mapping[str, object]) -> FoundServer
     if isinstance(transport, Mapping) and text_of(transport.get("type") or "stdio") != "stdio":
         notes.append(
             UsageError(
-                N_("It answers at its address only once it has been started: you may have to start it yourself.")
+                N_(
+                    "This server is reached through a URL, which works only while the server is running. You may have "
+                    "to start the server yourself."
+                )
             )
         )
     return build(
@@ -92,7 +95,9 @@ def _remote(name: str, told: str, remote: Mapping[str, object]) -> FoundServer:
         notes.append(UsageError(N_("Part of its address must be filled in: {url}"), url=url))
     if text_of(remote.get("type") or "") == "sse":
         notes.append(
-            UsageError(N_("It uses an older transport (SSE). Atelier will try its address with streamable HTTP."))
+            UsageError(
+                N_("This server uses an older transport (SSE). Atelier will try its address with streamable HTTP.")
+            )
         )
     return build(
         name, "server.json", told, asks=values.asks, warnings=notes, transport="http", url=url, headers=headers

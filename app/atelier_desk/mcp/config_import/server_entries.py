@@ -40,18 +40,21 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     warnings: list[AtelierError] = []
     if kind == "sse" or ("url" in said and "httpUrl" not in said and source in ("Gemini", "Qwen")):
         warnings.append(
-            UsageError(N_("It uses an older transport (SSE). Atelier will try its address with streamable HTTP."))
+            UsageError(
+                N_("This server uses an older transport (SSE). Atelier will try its address with streamable HTTP.")
+            )
         )
     if kind in ("ws", "websocket"):
         return FoundServer(
-            name, problem=UsageError(N_("It uses {kind}, which is not a transport of the protocol."), kind=kind)
+            name,
+            problem=UsageError(N_("This server uses {kind}, which is not a transport of the protocol."), kind=kind),
         )
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
-        warnings.append(UsageError(N_("Its type {kind} is unknown and was ignored."), kind=shorten(kind, 40)))
+        warnings.append(UsageError(N_("The server's type {kind} is unknown and was ignored."), kind=shorten(kind, 40)))
     if only := _only(said):
         warnings.append(
             UsageError(
-                N_("It allows only these tools: {names}. Disable the others after the server's first start."),
+                N_("This server allows only these tools: {names}. Disable the others after the server's first start."),
                 names=shorten(only, 200),
             )
         )
@@ -97,7 +100,9 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     folder = text_of(said.get("cwd") or said.get("workingDirectory") or "")
     if "${workspaceFolder}" in " ".join((*arguments, folder, words)):
         warnings.append(
-            UsageError(N_("It uses ${workspaceFolder}, the folder open in the other program. Enter a folder instead."))
+            UsageError(
+                N_("This server uses ${workspaceFolder}, the folder open in the other program. Enter a folder instead.")
+            )
         )
     env |= asked.variables
     return build(

@@ -26,7 +26,7 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     assert (card.bar.value(), card.bar.maximum()) == (0, 2)
     bea, cid = card.lanes
     assert bea.head.accessibleName().startswith("Bea, waiting for sub-agents")
-    assert "0 of 1 sub-agent done" in bea._doing.text()
+    assert "0 of 1 sub-agents done" in bea._doing.text()
     assert cid._title.text() == "Write the tests"
     team.changes["cid"] = {"status": "completed"}
     await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))

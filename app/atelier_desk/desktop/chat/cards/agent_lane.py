@@ -228,4 +228,4 @@ def _below(members: list[Member]) -> str:
     if not members:
         return ""
     done = sum(member.over for member in members)
-    return ngettext("{done} of {n} sub-agent done", "{done} of {n} sub-agents done", len(members), done=done)
+    return ngettext("{done} of {n} sub-agents done", "{done} of {n} sub-agents done", len(members), done=done)

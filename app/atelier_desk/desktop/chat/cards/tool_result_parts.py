@@ -30,7 +30,7 @@ from atelier_desk.domain.result_parts import (
     TextPart,
 )
 from atelier_desk.support.i18n import N_, _
-from atelier_desk.support.number_format import number, size
+from atelier_desk.support.number_format import more_characters, number, size
 from atelier_desk.support.visible_and_shortened_text import visible
 
 SHOWN = 20_000
@@ -173,7 +173,7 @@ class PartView(QWidget):
             spans: tuple[ansi.Span, ...] = ()
             if language == ansi.LANGUAGE:
                 (text, spans), language = ansi.read(text), ""
-            more = "\n" + _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""
+            more = "\n" + more_characters(len(text) - SHOWN) if len(text) > SHOWN else ""
             card = self.body = CodeCard(text[:SHOWN] + more, language, self, spans=spans)
             card.freeze()
             card.height_changed.connect(self.height_changed)

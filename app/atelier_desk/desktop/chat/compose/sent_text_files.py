@@ -11,7 +11,7 @@ from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind, control
 from atelier_desk.support.i18n import N_, _, ngettext
-from atelier_desk.support.number_format import number
+from atelier_desk.support.number_format import more_characters, number
 
 _GAP = 4
 SHOWN = 20_000
@@ -61,7 +61,7 @@ class AttachedFiles(QWidget):
         self._text.setVisible(self._open is not None)
         if self._open is not None:
             text = self._files[self._open]["text"]
-            more = _("… {count} more characters", count=number(len(text) - SHOWN)) if len(text) > SHOWN else ""
+            more = more_characters(len(text) - SHOWN) if len(text) > SHOWN else ""
             self._text.show_plain("\n".join(part for part in (text[:SHOWN].rstrip(), more) if part))
 
     def natural_width(self, most: int) -> int:

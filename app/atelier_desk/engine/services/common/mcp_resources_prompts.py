@@ -149,7 +149,7 @@ class McpContent:
             if waiter is not None and waiter.cancelling():
                 raise
             raise McpError(
-                N_("You stopped waiting for the MCP server {server}."), code="cancelled", server=name
+                N_("Cancelled: the MCP server {server} had not answered yet."), code="cancelled", server=name
             ) from None
 
     async def stop_waiting(self) -> None:

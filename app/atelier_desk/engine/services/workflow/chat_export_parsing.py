@@ -16,7 +16,7 @@ from typing import Any
 
 from atelier_desk.domain.imported_chat import Chat, ChatMessageNode
 from atelier_desk.engine.services.workflow.chat_to_turns import in_order, linked
-from atelier_desk.support.i18n import _
+from atelier_desk.support.i18n import _, ngettext
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 
 TEXT_MOST = 1_000_000
@@ -277,9 +277,12 @@ def _with_parent(node: ChatMessageNode, parent: str) -> ChatMessageNode:
 def _cut(text: str) -> str:
     if len(text) <= TEXT_MOST:
         return text
-    return (
-        text[:TEXT_MOST] + "\n\n" + _("[Truncated: {n} more characters in the imported file]", n=len(text) - TEXT_MOST)
+    note = ngettext(
+        "[Truncated: {n} more character in the imported file]",
+        "[Truncated: {n} more characters in the imported file]",
+        len(text) - TEXT_MOST,
     )
+    return f"{text[:TEXT_MOST]}\n\n{note}"
 
 
 def _time(value: Any) -> datetime | None:
