@@ -101,6 +101,19 @@ async def test_text_grows_with_the_plus_key_with_and_without_shift(program: Prog
     assert "Larger text" in refusal(QKeySequence("Ctrl+="), window.actions_, "new-workflow")
 
 
+async def test_the_first_steps_can_be_read_larger(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    program.window.show_first_steps()
+    steps = program.window._first_steps
+    assert steps is not None
+    qtbot.waitUntil(steps.isActiveWindow)
+    sizes = len(program.engine.calls("settings.update"))
+    qtbot.keyClick(steps, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    await settle()
+    assert program.engine.calls("settings.update")[sizes:] == [((), {"font_scale": 110})]
+    steps.reject()
+
+
 async def test_tool_tips_with_shortcuts_follow_their_changes(program: Program) -> None:
     await program.start(workflow="w1")
     window = program.window
