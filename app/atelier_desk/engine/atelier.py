@@ -31,7 +31,6 @@ from atelier_desk.domain.workflow import RunMode
 from atelier_desk.engine.importing import imported_data_restrictions
 from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 from atelier_desk.engine.journal.event_bus import EventBus
-from atelier_desk.engine.runs.effective_agent import responder
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES, service_class
 from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
@@ -262,6 +261,8 @@ class Atelier(LazyParts):
     ) -> tuple[AgentConfig, str]:
         """Return who answers, with these additional tools."""
         if config is None:
+            from atelier_desk.engine.runs.effective_agent import responder
+
             who = await responder(self.environment, await self.repos.workflows.get(workflow_id), agent_id)
             config, agent_id = who.agent, who.agent_id
         names = self.given_tools.give(workflow_id, tools)

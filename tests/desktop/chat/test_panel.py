@@ -10,6 +10,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.chat import message_commands
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
@@ -479,3 +480,16 @@ async def test_a_card_opened_at_the_end_stays_under_the_pointer(qtbot: QtBot, ha
     await settle()
     assert height() == before
     assert view.following, "at the end again"
+
+
+async def test_a_reply_is_exported_under_the_current_name_of_its_workflow(
+    harness: PanelHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    exported: list[str] = []
+    monkeypatch.setattr(message_commands, "ask_export", lambda *given: exported.append(given[3]))
+    await harness.open()
+    harness.workflow = harness.workflow.model_copy(update={"name": "Tides"})
+    harness.bridge.changed.emit("workflow", "w1")
+    await settle()
+    harness.panel.commands.export(harness.panel.view.entries[1])
+    assert (harness.panel.header.title.text(), exported) == ("Tides", ["Tides"])

@@ -10,6 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.main_window.action_registry import refusal
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
 from tests.helpers.fake_bridge import settle
 from tests.helpers.main_window import Program
@@ -84,6 +85,33 @@ async def test_shortcuts_of_the_whole_program_work_in_its_other_windows(program:
     assert closing == [True]
     for other in others:
         other.close()
+
+
+async def test_text_grows_with_the_plus_key_with_and_without_shift(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    window = program.window
+    window.activateWindow()
+    qtbot.waitUntil(window.isActiveWindow)
+    for key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+        sizes = len(program.engine.calls("settings.update"))
+        qtbot.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
+        await settle()
+        assert len(program.engine.calls("settings.update")) == sizes + 1, key.name
+    assert window.actions_["larger-text"].shortcut() == QKeySequence("Ctrl++"), "the one that is shown"
+    assert "Larger text" in refusal(QKeySequence("Ctrl+="), window.actions_, "new-workflow")
+
+
+async def test_the_first_steps_can_be_read_larger(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    program.window.show_first_steps()
+    steps = program.window._first_steps
+    assert steps is not None
+    qtbot.waitUntil(steps.isActiveWindow)
+    sizes = len(program.engine.calls("settings.update"))
+    qtbot.keyClick(steps, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    await settle()
+    assert program.engine.calls("settings.update")[sizes:] == [((), {"font_scale": 110})]
+    steps.reject()
 
 
 async def test_tool_tips_with_shortcuts_follow_their_changes(program: Program) -> None:

@@ -224,8 +224,12 @@ async def test_a_word_is_found_at_its_start_before_anywhere(window: SettingsWind
     await search(window, qtbot, "limit")
     assert "usage-limit" in [place.objectName() for _name, row in window._found for place in inside(row.widget)]
     assert "safe-commands" not in [row.widget.objectName() for _name, row in window._found]
-    await search(window, qtbot, "elimiter")
-    assert "safe-commands" in [row.widget.objectName() for _name, row in window._found], "where nothing starts so"
+    await search(window, qtbot, "month")
+    assert "usage-limit" in [place.objectName() for _name, row in window._found for place in inside(row.widget)]
+    assert "safe-commands" not in [row.widget.objectName() for _name, row in window._found]
+    for option in ("--month-sort", "month-sort", "elimiter"):
+        await search(window, qtbot, option)
+        assert "safe-commands" in [row.widget.objectName() for _name, row in window._found], "where nothing starts so"
 
 
 def inside(widget: QWidget) -> list[QWidget]:

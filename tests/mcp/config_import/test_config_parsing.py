@@ -113,6 +113,10 @@ def test_addresses_and_their_keys(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (ids.config.client_id, ids.config.scopes) == ("me", "a b")
 
 
+def test_a_name_with_accents_stays_readable() -> None:
+    assert one(json.dumps({"mcpServers": {"Marées d’été": ENTRY}})).name == "Marees-d-ete"
+
+
 def test_inputs_that_a_file_declares_are_asked_for() -> None:
     said = {
         "inputs": [

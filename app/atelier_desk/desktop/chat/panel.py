@@ -431,6 +431,7 @@ class ChatPanel(QWidget):
     async def _refresh_workflow(self, workflow_id: str) -> None:
         workflow = await self.bridge.engine.workflows.get(workflow_id)
         if workflow_id == self.workflow_id:
+            self.pages.refresh_from(workflow)
             self.header.set_title(workflow.name)
             self.choices.refresh_from(workflow)
             self.folders.refresh_from(workflow)

@@ -102,7 +102,7 @@ class ActionRegistry(QObject):
         made.setObjectName(f"action-{spec.name}")
         made.setCheckable(spec.checkable)
         made.setShortcutContext(Qt.ShortcutContext.WindowShortcut)
-        made.setShortcut(self._chosen.get(spec.name, spec.shortcut))
+        made.setShortcuts(_keys(self._chosen.get(spec.name, spec.shortcut)))
         made.triggered.connect(lambda on: self._do(spec, (lambda: run(on)) if spec.checkable else run))
         # Complete before this line: the window's event filters see every later change of the action.
         self._window.addAction(made)
@@ -138,13 +138,13 @@ class ActionRegistry(QObject):
             return
         self._chosen = dict(chosen)
         for spec, made in self:
-            made.setShortcut(chosen.get(spec.name, spec.shortcut))
+            made.setShortcuts(_keys(chosen.get(spec.name, spec.shortcut)))
         self.shortcuts_changed.emit()
 
     def holder(self, keys: QKeySequence, name: str) -> ActionSpec | None:
         """The action with these keys, other than the one called ``name``."""
         return next(
-            (spec for spec, made in self if spec.name != name and not keys.isEmpty() and made.shortcut() == keys), None
+            (spec for spec, made in self if spec.name != name and not keys.isEmpty() and keys in made.shortcuts()), None
         )
 
     def __getitem__(self, name: str) -> QAction:
@@ -164,6 +164,12 @@ class ActionRegistry(QObject):
         for spec, made in self:  # icons are drawn when a menu is first shown, not while the program starts
             if spec.icon:
                 made.setIcon(theme().icon(spec.icon))
+
+
+def _keys(text: str) -> list[QKeySequence]:
+    """The key sequences of a shortcut: + is also accepted without Shift, as most keyboards have it on the = key."""
+    texts = [text, f"{text[:-1]}="] if text.endswith("++") else [text]
+    return [QKeySequence(each) for each in texts if each]
 
 
 def registry_of(widget: QWidget) -> ActionRegistry | None:

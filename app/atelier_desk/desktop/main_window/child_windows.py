@@ -9,6 +9,8 @@ from atelier_desk.desktop.main_window.window_interface import WindowParts
 from atelier_desk.desktop.theme.icons import app_icon
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from PySide6.QtWidgets import QWidget
 
     from atelier_desk.desktop.chat.quick_ask import QuickAsk
@@ -21,15 +23,14 @@ if TYPE_CHECKING:
     from atelier_desk.domain.workflow import Workflow
 
 
+TEXT_SIZE = ("larger-text", "smaller-text", "normal-text")
 ANYWHERE = (
     "quit",
     "settings",
     "projects",
     "quick-ask",
     "user-guide",
-    "larger-text",
-    "smaller-text",
-    "normal-text",
+    *TEXT_SIZE,
 )
 """Actions of the whole program, whose shortcuts work in all its windows."""
 
@@ -61,9 +62,9 @@ class ChildWindows(WindowParts):
         self._settings_window.activateWindow()
         return self._settings_window
 
-    def _share_actions(self, window: QWidget) -> None:
+    def _share_actions(self, window: QWidget, names: Iterable[str] = ANYWHERE) -> None:
         """Let shortcuts of the whole program work in another window, too, with the keys that the user chose."""
-        window.addActions([self.actions_[name] for name in ANYWHERE])
+        window.addActions([self.actions_[name] for name in names])
 
     def show_settings(self, page: str) -> None:
         """Open the settings at a page."""
@@ -93,6 +94,7 @@ class ChildWindows(WindowParts):
             return
         if self._first_steps is None:
             self._first_steps = FirstStart(self.bridge, self)
+            self._share_actions(self._first_steps, TEXT_SIZE)
             self._first_steps.started.connect(self.chat.open_workflow)
             self._first_steps.finished.connect(lambda *_: self.hold(False))
         self.hold(first)

@@ -45,13 +45,14 @@ Index = list[tuple[Found, list[str]]]
 def matches_of(words: str) -> tuple[Matches, ...]:
     """The ways texts can match, best first: the phrase or all words at starts of words, then anywhere.
 
-    Without the first two, "limit" would lead to the option ``--delimiter`` of a safe command.
+    Without the first two, "limit" would lead to the option ``--delimiter`` of a safe command; a word does not start
+    after two hyphens, or "month" would lead to its option ``--month-sort``.
     """
     phrase = plain(words)
     each = phrase.split()
 
     def starts(*wanted: str) -> Matches:
-        patterns = [re.compile(rf"(?<![^\W_]){re.escape(one)}") for one in wanted]
+        patterns = [re.compile(rf"(?<![^\W_])(?<!--){re.escape(one)}") for one in wanted]
         return lambda text: all(pattern.search(text) for pattern in patterns)
 
     return (

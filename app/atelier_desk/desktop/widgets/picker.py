@@ -30,7 +30,7 @@ from atelier_desk.support.visible_and_shortened_text import visible
 
 SEARCH_FROM = 8
 """With fewer items the search field appears only when the user types."""
-_WIDEST, _NARROWEST = 540, 220
+_WIDEST, _NARROWEST = 640, 220
 _HIGHEST = 420
 _LETTERS = 5
 """Minimum number of letters of its text on the button."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -86,8 +87,9 @@ class FoundServer:
 
 
 def name_of(text: str) -> str:
-    """Make a valid server name from any text."""
+    """Make a valid server name from any text; letters lose their accents."""
     last = text.rstrip("/").rpartition("/")[2] or text
+    last = "".join(c for c in unicodedata.normalize("NFKD", last) if not unicodedata.combining(c))
     cleaned = _NOT_IN_NAMES.sub("-", last).strip("-")[:32].strip("-")
     return cleaned or "server"
 

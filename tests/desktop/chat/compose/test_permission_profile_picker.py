@@ -5,15 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QRect, Qt
 from PySide6.QtWidgets import QComboBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.permission_profile_picker import ProfilePicker, profile_choices
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import list_rows, row_paint
 from atelier_desk.domain.agent import Agent, AgentConfig, ApprovalMode, Choices
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.presentation.permission_profiles import ALL
+from atelier_desk.support import i18n
+from atelier_desk.support.i18n import _
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 ADA = Agent(id="ada", config=AgentConfig(name="Ada", provider="p", model="m"))
@@ -92,3 +97,27 @@ async def test_there_is_one_control_for_it(shown: Shown) -> None:
 def test_every_stored_profile_can_be_chosen() -> None:
     assert {each.mode for each in ALL} == set(ApprovalMode)
     assert [each.key for each in profile_choices()] == ["plan", "ask", "ask-all", "edit", "free"]
+
+
+@pytest.mark.parametrize(("language", "scale"), [("en", 100), ("en", 150), ("fr", 100), ("fr", 150)])
+async def test_what_a_profile_allows_is_shown_in_full(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch, language: str, scale: int
+) -> None:
+    """At 1024 pixels too: the menu is at most 960 wide at 150 %."""
+    drawn: list[str] = []
+
+    def paint(painter: Any, place: QRect, text: str, shape: row_paint.Face, role: str, *rest: Any, **more: Any) -> None:
+        drawn.append(shape.metrics.elidedText(text, Qt.TextElideMode.ElideRight, place.width()))
+
+    i18n.set_language(language)
+    theme().set_scale(scale)
+    await shown.show(None)
+    monkeypatch.setattr(list_rows, "paint_text", paint)
+    shown.picker.open()
+    menu = shown.picker.menu_open
+    assert menu is not None
+    assert menu.width() <= 1024 - 16
+    menu.grab()
+    menu.close()
+    assert [text for text in drawn if text.endswith("…")] == []
+    assert {_(each.allows) for each in ALL} <= set(drawn)

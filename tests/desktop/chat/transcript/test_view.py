@@ -13,6 +13,8 @@ from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry
 from tests.helpers.chat_view import shown_view, turn
+from tests.helpers.mouse_pointer import aim
+from tests.helpers.mouse_pointer import leave as leave_view
 
 
 def entries(count: int, start: int = 0) -> list[Entry]:
@@ -174,6 +176,31 @@ def test_items_are_dropped_from_the_end_and_the_others_keep_their_widgets(view: 
     turn()
     assert list(view.entries) == []
     assert view.live_widgets() == 0
+
+
+def test_what_disappears_at_the_end_moves_nothing_under_the_pointer(view: ChatView) -> None:
+    everything = [*entries(30), Entry("last", "user", run_id="r", content="Gone soon")]
+    view.set_entries(everything)
+    turn()
+    bar = view.verticalScrollBar()
+
+    def top() -> int:
+        return view.widget_of(everything[29]).y()  # type: ignore[union-attr]
+
+    before = top()
+    aim(view)
+    view.remove(everything[30])
+    turn()
+    assert (top(), view.following, bar.value()) == (before, True, bar.maximum())
+    view.append(everything[30])
+    turn()
+    assert (top(), bar.value()) == (before, bar.maximum()), "what comes next uses the room"
+    view.remove(everything[30])
+    turn()
+    leave_view(view)
+    view.scroll_to_end()
+    turn()
+    assert top() > before, "no room stays when the pointer has left"
 
 
 @pytest.mark.parametrize("leave", ["another conversation", "none", "an earlier turn"])

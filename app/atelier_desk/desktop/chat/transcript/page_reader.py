@@ -59,6 +59,7 @@ class TranscriptPages(QObject):
 
     Attributes:
         current: None until a workflow was opened.
+        workflow: as last stored; None until it was opened.
         complete: the first message is loaded.
         stream: what the events of this workflow mean.
 
@@ -135,6 +136,11 @@ class TranscriptPages(QObject):
         self.current, self.workflow = transcript, opened.workflow
         self._live = {key: each for key, each in self._live.items() if each.live_run or key == workflow_id}
         self.opened.emit(opened.workflow)
+
+    def refresh_from(self, workflow: Workflow) -> None:
+        """Keep what was stored of the workflow in view since it was opened, such as its name and folders."""
+        if self.workflow is not None:
+            self.workflow = workflow
 
     async def reload(self) -> None:
         """Reload the workflow in view, after its branch or language changed."""

@@ -25,6 +25,8 @@ _FRAME = 10
 _END = 24
 _MORE_ABOVE = 1200
 """Pixels from the top at which an older page is requested."""
+_HELD = 72
+"""Pixels at 100 %: a card of this height can disappear at the end without moving what is under the pointer."""
 
 
 class EntryWidget(QWidget):
@@ -97,6 +99,8 @@ class ChatView(QAbstractScrollArea):
         self._widgets: dict[Entry, EntryWidget] = {}
         self._dirty: set[Entry] = set()
         self._measured_width = 0
+        self._placed: tuple[int, int] | None = None
+        self._blank = 0
         self._needle = ""
         self._busy = False
         self.following = True
@@ -141,6 +145,7 @@ class ChatView(QAbstractScrollArea):
         self._index = {entry: i for i, entry in enumerate(self._entries)}
         self._heights = Heights([estimate(entry) for entry in self._entries])
         self._drop(removed)
+        self._placed = None
         self._set_following(True)
         self._place()
 
@@ -260,7 +265,7 @@ class ChatView(QAbstractScrollArea):
     @property
     def _end(self) -> int:
         """Pixels below the last item."""
-        return _END + (0 if self._thinking.isHidden() else self._thinking.sizeHint().height())
+        return _END + self._blank + (0 if self._thinking.isHidden() else self._thinking.sizeHint().height())
 
     def _position(self, entry: Entry) -> int:
         return self._index[entry] + self._shift
@@ -289,8 +294,15 @@ class ChatView(QAbstractScrollArea):
                 self._dirty.update(self._widgets)
             view_height = self.viewport().height()
             bar = self.verticalScrollBar()
+            anchor = self._heights.find(bar.value())
+            within = bar.value() - self._heights.offset(anchor)
+            hold = self._placed == (width, view_height) and self.viewport().underMouse()
+            self._placed, self._blank = (width, view_height), 0
             if self.following:
-                top = self._measure_from_end(width, view_height)
+                top = max(0, self._measure_from_end(width, view_height))
+                held = self._heights.offset(anchor) + within
+                if hold and top < held <= top + theme().px(_HELD):
+                    self._blank, top = held - top, held
             else:
                 top = self._measure_from_anchor(bar.value(), width, view_height)
             bar.setPageStep(view_height)
@@ -385,7 +397,7 @@ class ChatView(QAbstractScrollArea):
     def _on_value(self, value: int) -> None:
         if self._busy:
             return
-        self._set_following(value >= self._range_end() - 4)
+        self._set_following(value >= self._range_end() - self._blank - 4)
         self._place()
 
     def _set_following(self, on: bool) -> None:
