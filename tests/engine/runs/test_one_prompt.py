@@ -249,7 +249,7 @@ async def test_a_temporary_atelier_leaves_nothing_behind(monkeypatch: pytest.Mon
     with pytest.raises(RuntimeError, match="mine"):
         async with Atelier.open(temporary=True, embedder=WordEmbedder()):
             raise RuntimeError("mine")
-    assert list(tmp_path.iterdir()) == []
+    assert list(folder.iterdir()) == []
     with pytest.raises(UsageError, match="data_dir"):
         async with Atelier.open(tmp_path / "x", temporary=True):
             pass
