@@ -40,7 +40,7 @@ def test_a_server_from_adding_to_removing(cli: Cli, plain: Make) -> None:
     assert "offers 1 tool" in cli("mcp", "restart", "plain").out
     server.say(tools=[{**ECHO, "description": "Says it twice."}, tool("more")])
     tested = cli("mcp", "test", "plain")
-    assert "changed since you approved it: more, echo" in tested.err
+    assert "changed since you approved them: more, echo" in tested.err
     shown = cli("mcp", "tools", "plain")
     assert "changed: every call needs approval" in shown.out
     assert "Previous description of echo: Says it again." in shown.err

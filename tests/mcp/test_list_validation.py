@@ -35,7 +35,7 @@ TOOLS: dict[str, tuple[Any, str]] = {
     ),
     "only as a task": (
         {"name": "odd", "inputSchema": SCHEMA, "execution": {"taskSupport": "required"}},
-        "only as a protocol task",
+        "only as an MCP task",
     ),
     "a text": ("odd", "the entry does not follow"),
     "no name": ({"inputSchema": SCHEMA}, "name is missing"),

@@ -120,7 +120,7 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
         yield Note(
             _(
-                "{name} changed since you approved it: {names}. Review with: atelier mcp tools {name}",
+                "The tools of {name} have changed since you approved them: {names}. Review them with: atelier mcp tools {name}",
                 name=row.name,
                 names=names,
             ),

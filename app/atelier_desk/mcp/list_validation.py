@@ -109,7 +109,7 @@ class Entries:
             return "another tool of this server has the same name"
         self._tools.add(name)
         if (said.get("execution") or {}).get("taskSupport") == "required":
-            return "it runs only as a protocol task, which Atelier does not support"
+            return "it runs only as an MCP task, which Atelier does not support"
         invalid = find_invalid_x_mcp_header(said["inputSchema"]) if version in MODERN_PROTOCOL_VERSIONS else None
         return f"a parameter cannot be sent as a header ({invalid})" if invalid else ""
 

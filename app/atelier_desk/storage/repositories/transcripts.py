@@ -196,8 +196,7 @@ async def _one_by_one(
 
 def _damaged_message(row: Row) -> Message:
     text = _(
-        "A message cannot be shown here because it is damaged in the data folder. If its event is intact, a "
-        "replay of the workflow still has its text."
+        "A message cannot be shown here because its stored record is damaged. A replay of the workflow may still show its text."
     )
     return Message(
         id=row["id"].id,
@@ -213,7 +212,7 @@ def _damaged_message(row: Row) -> Message:
 
 def _damaged_call(row: Row) -> ToolExecution:
     text = _(
-        "This tool call is damaged in the data folder. If its event is intact, a replay of the workflow still has it."
+        "The stored record of this tool call is damaged. A replay of the workflow may still show the call."
     )
     run_id, _colon, call_id = str(row["id"].id).partition(":")
     return ToolExecution(
