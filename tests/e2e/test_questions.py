@@ -109,7 +109,7 @@ def test_later_answers_nothing_and_the_inbox_reopens_the_question(open_app: Open
     app.press("user-question-modal", Qt.Key.Key_Escape)
     app.until_hidden("user-question-modal")
     app.until(lambda: rendered(app.find("pending-count")) == "1", "one question waits")
-    app.until_text("question-inbox", "later")
+    app.until_text("question-inbox", "postponed")
     [question] = app.engine(lambda a: a.questions.pending())
     assert question.status is QuestionStatus.PENDING
     app.click(f"inbox-open-{question.id}")
