@@ -72,7 +72,7 @@ def recorded(sources: Path) -> Path:
         environ = {
             **os.environ,
             "ATELIER_RECORDED": str(folder),
-            "PYTHONPATH": f"{ROOT / 'tests' / 'support'}{os.pathsep}{sdk}",
+            "PYTHONPATH": f"{ROOT / 'tests' / 'helpers'}{os.pathsep}{sdk}",
         }
         plugins = ("-p", "sdk_test_stream_recorder", "-p", "no:cacheprovider")
         options = (*plugins, "--noconftest", "--continue-on-collection-errors")
