@@ -120,7 +120,8 @@ def waits_of(row: McpStatus) -> Iterator[Shown]:
         names = ", ".join((*waiting.new, *waiting.changed, *waiting.gone))
         yield Note(
             _(
-                "The tools of {name} have changed since you approved them: {names}. Review them with: atelier mcp tools {name}",
+                "The tools of {name} have changed since you approved them: {names}. Review them with: "
+                "atelier mcp tools {name}",
                 name=row.name,
                 names=names,
             ),

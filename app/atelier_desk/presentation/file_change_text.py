@@ -92,7 +92,9 @@ def leftover_name(leftover: Leftover) -> str:
             changes = ngettext("{n} change", "{n} changes", leftover.changes)
             return _("Unknown workflow {id} ({changes})", id=leftover.key, changes=changes)
         case "unnamed":
-            return _("Copies of deleted files that belong to no recorded change ({id})", id=leftover.key.rpartition("/")[2])
+            return _(
+                "Copies of deleted files that belong to no recorded change ({id})", id=leftover.key.rpartition("/")[2]
+            )
         case "contents":
             return _("File contents possibly needed by unreadable records")
         case "cut_off":

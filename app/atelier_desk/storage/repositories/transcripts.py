@@ -196,7 +196,8 @@ async def _one_by_one(
 
 def _damaged_message(row: Row) -> Message:
     text = _(
-        "A message cannot be shown here because its stored record is damaged. A replay of the workflow may still show its text."
+        "A message cannot be shown here because its stored record is damaged. A replay of the workflow may still "
+        "show its text."
     )
     return Message(
         id=row["id"].id,
@@ -211,9 +212,7 @@ def _damaged_message(row: Row) -> Message:
 
 
 def _damaged_call(row: Row) -> ToolExecution:
-    text = _(
-        "The stored record of this tool call is damaged. A replay of the workflow may still show the call."
-    )
+    text = _("The stored record of this tool call is damaged. A replay of the workflow may still show the call.")
     run_id, _colon, call_id = str(row["id"].id).partition(":")
     return ToolExecution(
         id=row["id"].id,

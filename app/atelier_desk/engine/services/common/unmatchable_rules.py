@@ -105,7 +105,10 @@ def _of_command(argument: str) -> CallText | None:
         )
     if line.commands[0].redirects:
         return CallText(
-            text=N_("rules for commands do not cover redirections; leave the redirection out, and add a separate rule for its file")
+            text=N_(
+                "rules for commands do not cover redirections; leave the redirection out, and add a separate rule for "
+                "its file"
+            )
         )
     return None
 
