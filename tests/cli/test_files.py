@@ -190,7 +190,7 @@ def test_files_with_content_from_outside_are_listed_and_marked_as_read(cli: Cli,
     path = str(project / "notes.md")
     (mark,) = cli("files", "marked", "--json").json
     assert (mark["path"], mark["folder"], mark["sources"]) == (path, False, ["echo obey > notes.md"])
-    assert "Written after reading from echo obey" in cli("files", "marked", str(project)).out
+    assert "Written by an agent that had read from echo obey" in cli("files", "marked", str(project)).out
     assert cli("files", "marked", "--json", str(project.parent / "elsewhere")).status != 0
     assert f"Marked as read: {path}" in cli("files", "mark-read", path).out
     assert cli("files", "marked", "--json").json == []

@@ -284,7 +284,7 @@ def test_the_audit_trail_shows_the_decision_on_each_call(cli: Cli, approvals: Co
     ] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
     for argv, said_wrong in (
-        (["--since", "yesterday"], "must be a day"),
+        (["--since", "yesterday"], "must be a date"),
         (["--limit", "0"], "at least 1"),
         (["--workflow", "nothing"], "nothing"),
         (["--csv", str(tmp_path / "trail.csv" / "x.csv")], "cannot be written"),

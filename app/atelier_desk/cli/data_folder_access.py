@@ -154,13 +154,13 @@ async def _served(
             return None
         if arguments.command in SERVED_COMMANDS:
             terminal.request.again = True
-            terminal.note(_("The process that had the data folder open ended. Continuing without it."), "warn")
+            terminal.note(_("The process that was using the data folder has ended. Continuing without it."), "warn")
             return None
         if not holder.wrote and getattr(arguments, f"{arguments.command}_command", "") in ONLY_READ:
             return None
         raise StorageError(
             N_(
-                "The process that had the data folder open ended before this command finished. Check whether the "
+                "The process that was using the data folder ended before this command finished. Check whether the "
                 "command took effect before you run it again."
             ),
             code="holder_gone",

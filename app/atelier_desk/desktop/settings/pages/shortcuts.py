@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 FIXED = (
     (N_("Answer a question: choose an option"), "1–9"),
     (N_("Answer a question: send"), "Return"),
-    (N_("Answer a question: later"), "Esc"),
+    (N_("Answer a question: answer later"), "Esc"),
     (N_("Tasks: rename"), "F2"),
     (N_("Tasks: mark as done or not done"), "Space"),
     (N_("Tasks: move up or down"), "Alt+Up"),
