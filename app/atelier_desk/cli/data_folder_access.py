@@ -123,7 +123,7 @@ async def _here_or_there(
             return FAILED
         if not reported and time.monotonic() - since > HOLDER_NOTE_S:
             reported = True
-            terminal.note(_("Waiting for the process that has the data folder open…"))
+            terminal.note(_("Waiting for the process that is using the data folder…"))
         await _until_holder(root, known)
 
 

@@ -20,10 +20,10 @@ NEWER_SCHEMA = N_(
     "knows formats up to {known}). Update Atelier, or choose another folder with --data-dir."
 )
 OLDER_SCHEMA = N_(
-    "The data in {path} was written by an early version of Atelier (its format is {found}; this program "
-    "reads formats from {oldest} on). Nothing was changed. Open it with the version of Atelier that "
-    "wrote it and export it there (Settings → Data → Export everything). Then start this program with a "
-    "new folder (--data-dir) and import the export (Settings → Data and diagnostics → Import an export)."
+    "The data in {path} was written by an early version of Atelier (its format is {found}; this version reads only "
+    "format {oldest} and later). Nothing was changed. Open it with the version of Atelier that wrote it and export "
+    "it there (Settings → Data → Export everything). Then start this version with a new folder (--data-dir) and "
+    "import the export (Settings → Data and diagnostics → Import exported data)."
 )
 CANNOT_MIGRATE = N_(
     "The data in {path} (format {found}) could not be converted to format {known} ({detail}). Nothing was changed. "
@@ -49,7 +49,7 @@ DISK_FULL = N_(
 )
 NO_FILES_LEFT = N_(
     "The disk that holds {path} has no room for more files (its inodes are used up: {free_files} left), although "
-    "{free_mb} MB is free. Delete files you no longer need, however small, and try again."
+    "{free_mb} MB is free. Delete files you no longer need, even small ones, and try again."
 )
 MEMORY_LIMIT = N_(
     "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to {needed_mb} MB, "

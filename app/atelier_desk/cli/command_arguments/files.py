@@ -33,7 +33,7 @@ def register(add: AddCommands) -> None:
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only the files in these folders"))
     read = group.command(
         "mark-read",
-        _("mark files from `files marked` as read, one by one or a whole folder"),
+        _("mark files from `atelier files marked` as read, one by one or a whole folder"),
     )
     read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
     group.command("kept", _("show the size of the undo data"))

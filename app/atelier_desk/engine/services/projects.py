@@ -243,7 +243,8 @@ class ProjectService:
             known.append(below)
         elif len(known) == len(project.readable):
             raise UsageError(
-                N_("{path} has no permission to be indexed, so there is nothing to revoke."), path=below or project.root
+                N_("No permission to index {path} was given, so there is nothing to revoke."),
+                path=below or project.root,
             )
         async with self._ingestions.aside(project):  # later indexing respects this
             await self._remove_below(project_id, below)

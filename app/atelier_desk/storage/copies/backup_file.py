@@ -54,7 +54,7 @@ OLDER_BACKUP = N_(
     "The backup {path} was made by an early version of Atelier (its format is {found}; this version reads only "
     "format {oldest} and later). Nothing was changed. Restore it with the version of Atelier that made it and "
     "export the data there (Settings → Data → Export everything). Then start this version with a new folder "
-    "(--data-dir) and import the export (Settings → Data and diagnostics → Import an export)."
+    "(--data-dir) and import the export (Settings → Data and diagnostics → Import exported data)."
 )
 UNSEALED = N_("its content does not match its checksum")
 MISMATCH = N_("The backup {path} does not match the database ({detail}) and was deleted. Try again.")

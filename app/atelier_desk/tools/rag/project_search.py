@@ -234,7 +234,7 @@ class SearchInput(Input):
 class SemanticSearch(RagTool):
     name: ClassVar[str] = "semantic_search"
     title: ClassVar[str] = N_("Search project")
-    purpose: ClassVar[str] = N_("Finds code and texts by meaning")
+    purpose: ClassVar[str] = N_("Finds code and texts by keywords and meaning")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
     input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(

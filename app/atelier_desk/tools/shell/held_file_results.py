@@ -30,8 +30,8 @@ _NOTES = {
 _TITLES = (
     ("not_restored", N_("Not restored: check these before you use git here")),
     ("gone", N_("Deleted or replaced; cannot be restored")),
-    ("held", N_("Held: git would run these files outside the sandbox")),
-    ("put_back", N_("Restored: git would have run these files outside the sandbox")),
+    ("held", N_("Held for review: with these files, git could run programs outside the sandbox")),
+    ("put_back", N_("Restored: with these changes, git could have run programs outside the sandbox")),
 )
 _PROTECTED_NOTES = {
     "held": "These files are obeyed by agents or run by programs, so they were moved out of the workspace until "
