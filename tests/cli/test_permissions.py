@@ -325,7 +325,7 @@ def test_a_replay_shows_what_todays_rules_would_have_decided(cli: Cli, approvals
     assert "asked (Profile)" in cli("permissions", "replay", workflow, "--all").out
     cli("permissions", "add", "CalculatorTool", "--action", "deny")
     header, row, said = cli("permissions", "replay", workflow).out.splitlines()
-    assert header.split() == ["when", "agent", "call", "then", "today"]
+    assert header.split() == ["when", "agent", "call", "at", "the", "time", "today"]
     assert "asked (Profile)" in row
     assert row.rstrip().endswith("denied (Rule “CalculatorTool”)")
     assert said.endswith("rules: 1")

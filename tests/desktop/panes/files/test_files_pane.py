@@ -208,7 +208,7 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     assert not button(pane, "files-undo-anyway").isVisible()
     pane.undo_open()
     await settle()
-    assert "changed by somebody else" in pane._problem.text()
+    assert "changed by someone else" in pane._problem.text()
     assert pane._problem.isVisible()
     switch_language("fr")
     await settle()
