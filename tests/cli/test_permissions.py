@@ -129,7 +129,7 @@ def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -
         assert said in refused.err, argv
     assert cli("permissions", "list", "--json").json == before
     server = cli("permissions", "add", "mcp__github__search", "--action", "deny")
-    assert (server.status, "There is no server github" in server.err) == (0, True)
+    assert (server.status, "There is no MCP server github" in server.err) == (0, True)
 
 
 def test_the_deciding_rule_is_shown_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
