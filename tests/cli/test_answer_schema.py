@@ -45,7 +45,7 @@ def test_an_answer_that_never_matches_is_reported(cli: Cli, schema: str) -> None
 def test_a_second_attempt_is_reported_to_people(cli: Cli, schema: str) -> None:
     result = cli("run", "count", "--schema", schema, steps=["Three.", FITS])
     assert result.out.endswith(FITS + "\n")
-    assert "Asked to answer again: the answer does not match its schema" in result.err
+    assert "Asked for a new answer: the last one did not match the answer schema" in result.err
 
 
 def test_the_schema_can_come_from_standard_input(cli: Cli) -> None:

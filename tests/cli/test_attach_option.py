@@ -113,7 +113,7 @@ def test_a_folder_is_attached_as_list_and_texts_with_its_workspace_path(cli: Cli
         steps=model,
     )
     assert result.status == 0
-    assert "Left out of src because they look like secrets: server.pem" in result.err
+    assert "Files left out of src because they look like secrets: server.pem" in result.err
     asked = model.requests[0].messages[-1].content
     assert '<attached_folder name="src" path="src">\nmain.py (7 bytes)\nserver.pem (5 bytes)\n[Left out' in asked
     assert "--- main.py ---\nprint()\n</attached_folder>" in asked

@@ -70,7 +70,7 @@ def test_a_long_undo_shows_progress(cli: Cli, project: Path, workflow: str, monk
 def test_an_undo_never_overwrites_changes_of_others(cli: Cli, project: Path, workflow: str) -> None:
     (project / "a.py").write_text("x = 3  # mine\n")
     left = cli("files", "undo", workflow, "--all")
-    assert (left.status, "somebody else" in left.err) == (1, True)
+    assert (left.status, "someone else" in left.err) == (1, True)
     assert (project / "a.py").read_text() == "x = 3  # mine\n"
     assert not (project / "docs").exists(), "the others are undone"
     assert cli("files", "undo", workflow, "--all", "--force").status == 0
@@ -190,7 +190,7 @@ def test_files_with_content_from_outside_are_listed_and_marked_as_read(cli: Cli,
     path = str(project / "notes.md")
     (mark,) = cli("files", "marked", "--json").json
     assert (mark["path"], mark["folder"], mark["sources"]) == (path, False, ["echo obey > notes.md"])
-    assert "Written after reading from echo obey" in cli("files", "marked", str(project)).out
+    assert "Written by an agent that had read from echo obey" in cli("files", "marked", str(project)).out
     assert cli("files", "marked", "--json", str(project.parent / "elsewhere")).status != 0
     assert f"Marked as read: {path}" in cli("files", "mark-read", path).out
     assert cli("files", "marked", "--json").json == []

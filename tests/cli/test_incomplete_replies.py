@@ -107,14 +107,14 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
     assert "3\u202fmin 05\u202fs" in said(ChunkType.TOOL_END, tool="x", success=True, duration_ms=185_123, result=None)
     taken = {"denied": ["read_file(.env)"], "asked": ["run_command(make)"], "folders": ["/work"], "stricter": True}
     assert said(ChunkType.RIGHTS_NARROWED, details=taken) == (
-        "No longer allowed from here on: read_file(.env), run_command(make) without asking, the folder /work, "
-        "calls that the stricter permission level asks about"
+        "Permissions withdrawn from here on: read_file(.env), run_command(make) without asking, the folder /work, "
+        "calls without approval where the stricter permission level requires it"
     )
     set_language("fr")
     try:
         assert (
             said(ChunkType.RIGHTS_NARROWED, details={"folders": ["/work"]})
-            == "Désormais non autorisé\u00a0: le dossier /work"
+            == "Autorisations retirées à partir d’ici\u00a0: le dossier /work"
         )
         assert said(ChunkType.RETRY, **wait) == (
             "Nouvelle tentative auprès du modèle. "

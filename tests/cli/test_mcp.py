@@ -151,7 +151,7 @@ def test_a_placeholder_in_a_file_is_not_stored_as_a_value(
     file.write_text(json.dumps({"mcpServers": {"plain": entry}}))
     shown = cli("mcp", "import", str(file))
     assert "  needs API_KEY\n" in shown.out, "it has no description"
-    assert "Variables that are not set on this computer: API_KEY" in shown.err
+    assert "These variables are not set on this computer: API_KEY" in shown.err
     refused = cli("mcp", "import", str(file), "--add")
     assert (refused.status, "--value API_KEY=" in refused.err) == (2, True), refused.err
     options = {"vault": KeyVault(backend=MemoryKeyring())}

@@ -129,7 +129,7 @@ def test_rules_are_added_with_scope_and_examples_and_errors_reported(cli: Cli) -
         assert said in refused.err, argv
     assert cli("permissions", "list", "--json").json == before
     server = cli("permissions", "add", "mcp__github__search", "--action", "deny")
-    assert (server.status, "There is no server github" in server.err) == (0, True)
+    assert (server.status, "There is no MCP server github" in server.err) == (0, True)
 
 
 def test_the_deciding_rule_is_shown_and_nothing_is_run(cli: Cli, tmp_path: Path) -> None:
@@ -284,7 +284,7 @@ def test_the_audit_trail_shows_the_decision_on_each_call(cli: Cli, approvals: Co
     ] * 2
     assert cli("permissions", "audit", "--csv", "-", "--decision", "denied").out.count("\n") == 2
     for argv, said_wrong in (
-        (["--since", "yesterday"], "must be a day"),
+        (["--since", "yesterday"], "must be a date"),
         (["--limit", "0"], "at least 1"),
         (["--workflow", "nothing"], "nothing"),
         (["--csv", str(tmp_path / "trail.csv" / "x.csv")], "cannot be written"),
@@ -325,7 +325,7 @@ def test_a_replay_shows_what_todays_rules_would_have_decided(cli: Cli, approvals
     assert "asked (Profile)" in cli("permissions", "replay", workflow, "--all").out
     cli("permissions", "add", "CalculatorTool", "--action", "deny")
     header, row, said = cli("permissions", "replay", workflow).out.splitlines()
-    assert header.split() == ["when", "agent", "call", "then", "today"]
+    assert header.split() == ["when", "agent", "call", "at", "the", "time", "today"]
     assert "asked (Profile)" in row
     assert row.rstrip().endswith("denied (Rule “CalculatorTool”)")
     assert said.endswith("rules: 1")

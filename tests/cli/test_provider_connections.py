@@ -52,7 +52,7 @@ def test_add_and_test_give_the_same_message_with_the_servers_address(atelier: Ru
         assert added.err == tested.err
         assert len(tested.err.splitlines()) == 1
         assert f"{server.root}/api/models" in tested.err
-        assert f"A model server answers at {server.url}: use that address." in tested.err
+        assert f"There is a model server at {server.url}: use that address." in tested.err
         as_json = atelier("providers", "test", "lab", "--json")
         assert json.loads(as_json.out)["found_url"] == server.url
         french = atelier("--lang", "fr", "providers", "test", "lab")

@@ -58,7 +58,7 @@ def test_queued_messages_are_listed_edited_removed_and_sent(cli: Cli) -> None:
     assert "To the second." in sent.out
     assert cli("queue", "list", workflow, "--json").json == []
     again = cli("workflows", "regenerate", workflow, steps=["To it again.", "To the first again."])
-    assert again.err.splitlines()[0] == "1 earlier message of this turn is also sent and answered again."
+    assert again.err.splitlines()[0] == "1 earlier message of this turn will also be resent and answered again."
     assert again.out.strip() == "To the first again."
 
 

@@ -44,7 +44,7 @@ def test_skills_are_listed_trusted_and_switched(cli: Cli, home: Path, project: P
         for folder, name in ((home, "notes"), (project, "notes"), (project, "bad"))
     )
     listed = cli("skills", "list", "--workspace", str(project))
-    assert "trust in the folder not decided yet" in listed.out
+    assert "folder not yet trusted" in listed.out
     assert f"atelier skills trust {project}" in listed.err
     assert "no description" in listed.err
     assert states(cli, project) == {theirs: "undecided", bad: "broken", mine: "used"}

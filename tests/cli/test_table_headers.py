@@ -17,7 +17,7 @@ def head(cli: Cli, *argv: str) -> list[str]:
     ("argv", "english", "french"),
     [
         ("usage", "duration", "durée"),
-        ("mcp list", "started in", "démarré en"),
+        ("mcp list", "startup time", "temps de démarrage"),
         ("mcp list", "location", "emplacement"),
         ("projects list", "indexed", "indexé le"),
         ("commands list", "workflow id", "id du workflow"),

@@ -58,7 +58,7 @@ def test_pages_that_need_javascript_get_an_installed_browser_or_none(cli: Cli, t
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
     wrong = cli("web", "scripts", "auto", "--browser", str(tmp_path / "none"))
-    assert (wrong.status, "No browser can be started" in wrong.err) == (2, True)
+    assert (wrong.status, "There is no browser program" in wrong.err) == (2, True)
     assert cli("web", "scripts", "auto", "--browser", str(program), "--json").json["found_browser"] == str(program)
     cli("web", "use", "off")
     assert cli("web", "show", "--json").json["browser"] == str(program), "another setting keeps it"

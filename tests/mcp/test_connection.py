@@ -190,7 +190,7 @@ async def test_an_address_where_nothing_answers_is_reported(clock: ManualClock) 
         McpServer(name="plain", transport="http", url="http://no-such-host.invalid/mcp"), clock
     ) as connection:
         error = await refused(connection.tools())
-        assert (error.code, "no computer has this name" in str(error)) == ("unreachable", True)
+        assert (error.code, "its host was not found" in str(error)) == ("unreachable", True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a killed parent is told to its children on Linux alone")

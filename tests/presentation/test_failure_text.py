@@ -34,7 +34,7 @@ def test_every_failure_code_has_a_message() -> None:
 @pytest.mark.parametrize(
     ("result", "french"),
     [
-        ({"code": "not_found"}, "L’appel désigne quelque chose qui n’existe pas."),
+        ({"code": "not_found"}, "L’élément désigné par l’appel n’existe pas."),
         ({"code": "exit_status", "exit_status": 2}, "La commande s’est terminée avec le code 2."),
         ({"code": "exit_status", "exit_status": 137}, "La commande a été arrêtée par le signal 9."),
         ({"code": "timeout", "duration_ms": 60_400}, "La commande a été arrêtée au bout de 60\u00a0s."),

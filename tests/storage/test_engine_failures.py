@@ -98,7 +98,7 @@ async def test_an_unknown_outcome_is_reported_as_unknown_and_determined_later(
         Failing(store, monkeypatch).kept = kept
         with monkeypatch.context() as patch:
             patch.setattr(preflight, "free_bytes", lambda path: 0)
-            with pytest.raises(StorageError, match="is unknown whether the last change was saved") as unknown:
+            with pytest.raises(StorageError, match="last change may not have been saved") as unknown:
                 await store.write(named("unknown"))
             assert (unknown.value.code, unknown.value.recoverable) == ("io", True)
             with pytest.raises(StorageError) as caught:

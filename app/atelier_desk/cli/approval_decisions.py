@@ -34,7 +34,10 @@ class Decisions(Asker[ApprovalRequest]):
     ``ask`` prompts when somebody is there; ``allow`` and ``deny`` decide the same about every call.
     """
 
-    how = N_("Decide with: atelier approvals approve ID, or reject ID; then continue with: atelier resume {workflow}")
+    how = N_(
+        "To decide: atelier approvals approve ID, or atelier approvals reject ID. Then continue: atelier "
+        "resume {workflow}"
+    )
 
     def __init__(self, atelier: Atelier, out: Output, mode: str = "ask") -> None:
         super().__init__(out, atelier.approvals)

@@ -20,7 +20,7 @@ REASONS = {
     "selective": N_("the profile asks before calls of this kind"),
     "risk_high": N_("high-risk calls always need confirmation"),
     "repaired": N_("the arguments had to be repaired"),
-    "protected": N_("the call changes a file that programs run or that instructs agents"),
+    "protected": N_("the call changes a file that programs run or that contains instructions for agents"),
     "unparsed": N_("the command could not be parsed"),
     "opaque": N_("the call starts other programs or a script, whose effects cannot be checked"),
     "installs": N_("the call installs a package, whose scripts run on this computer"),
@@ -30,12 +30,12 @@ REASONS = {
     ),
     "unconfined": N_("the call would run outside the sandbox or with network access"),
     "repository": N_(
-        "settings of this git repository may run programs or use files elsewhere; an approval is valid until "
-        "they change"
+        "the git settings of this repository may run programs or use files outside it; an approval is valid until "
+        "these settings change"
     ),
-    "denied": N_("the call could access something a rule denies, and this system cannot block that"),
+    "denied": N_("the call could access data that a rule denies, and this system cannot prevent it"),
     "tainted": N_(
-        "the call sends data out or writes outside the workspace, after the team read from untrusted sources"
+        "the call sends data out or writes outside the workspace, and the team has read from untrusted sources"
     ),
 }
 """The rule that asked, by ``ApprovalRequest.reason``."""
@@ -50,7 +50,7 @@ DECIDERS = {"user": N_("by the user"), "timeout": N_("no decision was made in ti
 TIMEOUTS = {
     OnTimeout.REJECT: N_("Rejected if there is no decision within {seconds} s."),
     OnTimeout.APPROVE: N_("Approved if there is no decision within {seconds} s."),
-    OnTimeout.ASK_AGAIN: N_("Asked again if there is no decision within {seconds} s."),
+    OnTimeout.ASK_AGAIN: N_("You will be asked again if you do not decide within {seconds} s."),
 }
 
 

@@ -40,7 +40,7 @@ async def attached_files(
         if found[-1].left_out:
             names = ", ".join(found[-1].left_out)
             out.note(
-                _("Left out of {name} because they look like secrets: {names}", name=found[-1].name, names=names),
+                _("Files left out of {name} because they look like secrets: {names}", name=found[-1].name, names=names),
                 "warn",
             )
         if found[-1].encoding:

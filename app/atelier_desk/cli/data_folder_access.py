@@ -123,7 +123,7 @@ async def _here_or_there(
             return FAILED
         if not reported and time.monotonic() - since > HOLDER_NOTE_S:
             reported = True
-            terminal.note(_("Waiting for the process that has the data folder open…"))
+            terminal.note(_("Waiting for the process that is using the data folder…"))
         await _until_holder(root, known)
 
 
@@ -154,13 +154,13 @@ async def _served(
             return None
         if arguments.command in SERVED_COMMANDS:
             terminal.request.again = True
-            terminal.note(_("The process that had the data folder open ended. Continuing without it."), "warn")
+            terminal.note(_("The process that was using the data folder has ended. Continuing without it."), "warn")
             return None
         if not holder.wrote and getattr(arguments, f"{arguments.command}_command", "") in ONLY_READ:
             return None
         raise StorageError(
             N_(
-                "The process that had the data folder open ended before this command finished. Check whether the "
+                "The process that was using the data folder ended before this command finished. Check whether the "
                 "command took effect before you run it again."
             ),
             code="holder_gone",

@@ -46,7 +46,7 @@ async def _execute(atelier: Atelier, argv: Sequence[str], out: Output) -> int:
         out.note(wrong.text.rstrip("\n"), "error")
         return USAGE
     if arguments.command is None or getattr(arguments, "offline", False):
-        out.note(_("Another process has the data folder open; close it first."), "error")
+        out.note(_("Another process is using the data folder; close it first."), "error")
         return FAILED
     arguments.holder = True
     return await perform(atelier, arguments, out)

@@ -38,7 +38,7 @@ def check_definition(schema: Mapping[str, Any]) -> None:
     except UsageError:
         raise
     except RecursionError:
-        raise UsageError(N_("The schema refers to itself endlessly."), code="schema") from None
+        raise UsageError(N_("The schema contains an infinite reference loop."), code="schema") from None
     except Exception as error:
         # Missing reference targets have no public exception class.
         raise UsageError(

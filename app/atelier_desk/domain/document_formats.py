@@ -38,9 +38,10 @@ NOT_READ: Final = {
     "old_format": N_("{name} is in an older format that is not supported. Save it as {new}, and use the new file."),
     "timeout": N_("{name} could not be read within {seconds} seconds. Split it, or ask for a part of it."),
     "too_large": N_("{name} expands to {size} MB; the maximum is {most} MB. Split it into smaller files."),
-    "no_text": N_("{name} has no text: its pages are images, as in a scan. Use an image of each page."),
+    "no_text": N_("{name} has no text: its pages are images, as in a scan. Use an image of each page instead."),
     "broken": N_(
-        "{name} is damaged or needs too much memory: its text was not read. Open it in its program and save it again."
+        "{name} is damaged or needs too much memory, so its text was not read. Open it in the program that made it "
+        "and save it again."
     ),
 }
 """Messages by failure code. ``too_large`` has ``size`` and ``most`` in MB."""

@@ -62,12 +62,12 @@ TEMPLATES: dict[str, str] = {
         "{provider} did not answer in time through the proxy {proxy}, which is set by {variable} ({detail})."
     ),
     "proxy_value": N_(
-        "{variable} does not name a proxy that can be used: {proxy}. "
-        "Set it to http://host:port or socks5://host:port, clear it, or put {host} into NO_PROXY."
+        "The proxy set by {variable} cannot be used: {proxy}. Set {variable} to http://host:port or "
+        "socks5://host:port, clear it, or put {host} into NO_PROXY."
     ),
     "proxy_value_system": N_(
-        "The proxy of the system settings cannot be used: {proxy}. "
-        "Set it to http://host:port or socks5://host:port, remove it, or put {host} into NO_PROXY."
+        "The proxy in the system settings cannot be used: {proxy}. Set it to http://host:port or "
+        "socks5://host:port, remove it, or add {host} to NO_PROXY."
     ),
     "certificate": N_(
         "The certificate of {host} is not trusted ({detail}). If your own certificate authority signed it, "
@@ -89,7 +89,7 @@ TEMPLATES: dict[str, str] = {
         "{variable} points to the certificates in {file}, which cannot be used ({detail}). Correct the "
         "variable, or clear it."
     ),
-    "system_certificates": N_("The certificates of the system cannot be used ({detail})."),
+    "system_certificates": N_("The system's certificates cannot be used ({detail})."),
     "redirect": N_("{provider} redirects requests for {url} to {location}. Enter that address instead."),
     "web_page": N_(
         "{provider} answers with a web page at {url}: this is not the address of a model server. Check the address."

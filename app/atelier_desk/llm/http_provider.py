@@ -193,9 +193,9 @@ class HttpProvider(ABC):
         found = await find_address(self.client, tried)
         if found is None:
             return health
-        hint = _("A model server answers at {url}: use that address.", url=found.url)
+        hint = _("There is a model server at {url}: use that address.", url=found.url)
         if found.kind != self.kind:
-            hint = _("A model server of another kind ({kind}) answers at {url}.", kind=found.kind, url=found.url)
+            hint = _("The model server at {url} is of a different kind ({kind}).", kind=found.kind, url=found.url)
         update = {"message": f"{health.message} {hint}", "found_url": found.url, "found_kind": found.kind}
         return health.model_copy(update=update)
 

@@ -47,8 +47,8 @@ def refuse_another_maker(key: str, url: str, provider: str) -> None:
     if own and maker and own != maker:
         raise ProviderError(
             N_(
-                "The key of {provider} was issued by {maker}, but {host} belongs to {own}: it was not sent there. "
-                "Set a key from {own} instead."
+                "The key of {provider} was issued by {maker}, but {host} belongs to {own}, so the key was not sent "
+                "there. Set a key from {own} instead."
             ),
             code="auth",
             provider=provider,

@@ -15,7 +15,7 @@ from atelier_desk.llm.registry import any_server_type, find, provider_types
 from atelier_desk.support.i18n import N_
 
 KEY = N_("API key required")
-HERE = N_("On this computer, no key")
+HERE = N_("On this computer, no key needed")
 ADDRESS = N_("Address required, API key optional")
 BOTH = N_("Address and API key required")
 

@@ -29,7 +29,7 @@ SHORTEST_SECRET = 8
 LONGEST_SECRET = 16_384
 
 NOT_WRITTEN = N_(
-    "Keys cannot be saved, so nothing was changed. Free space on the disk, or unlock the keyring; then try again."
+    "Keys cannot be saved, so nothing was changed. Free up disk space or unlock the keyring, then try again."
 )
 
 _log = logging.getLogger(__name__)
@@ -216,7 +216,7 @@ class KeyVault:
         if not value or "\0" in value or len(value) > LONGEST_SECRET:
             raise ProviderError(
                 N_(
-                    "This value cannot be kept as a secret: it is empty, contains a null character or has more "
+                    "This value cannot be stored as a secret: it is empty, contains a null character or has more "
                     "than {most} characters."
                 ),
                 code="auth",
@@ -434,8 +434,7 @@ def _checked_header(value: str, header: str) -> str:
     if not value or not value.isascii() or not value.isprintable() or len(value) > 8192:
         raise ProviderError(
             N_(
-                "This cannot be the value of the header {header}: it must be one line of at most 8192 visible ASCII "
-                "characters and spaces."
+                "The value of the header {header} must be one line of at most 8192 visible ASCII characters and spaces."
             ),
             code="auth",
             header=header,

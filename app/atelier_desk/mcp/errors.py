@@ -81,9 +81,9 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
             )
         if answered is not None and answered.status in _ELSEWHERE:
             message = N_(
-                "The MCP server {server} answered with HTTP {status}: this address does not support streamable HTTP. "
-                "The older SSE transport (addresses that often end in /sse) is not supported. Ask the server's "
-                "provider for the streamable HTTP address, which often ends in /mcp."
+                "The MCP server {server} answered with HTTP {status}: this address does not support streamable "
+                "HTTP. Atelier does not support the older SSE transport, whose addresses often end in /sse. Ask the"
+                " server's provider for the streamable HTTP address, which often ends in /mcp."
             )
             return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
@@ -119,7 +119,7 @@ def _unreachable(error: BaseException) -> str | None:
     seen: BaseException | None = error
     while seen is not None:
         if isinstance(seen, socket.gaierror):
-            return N_("The MCP server {server} cannot be reached: no computer has this name.")
+            return N_("The MCP server {server} cannot be reached: its host was not found.")
         if isinstance(seen, ConnectionRefusedError) or "All connection attempts failed" in str(seen):
             return N_("The MCP server {server} cannot be reached: nothing answers at this address and port.")
         if isinstance(seen, ssl.SSLError):
@@ -187,7 +187,7 @@ def died(server: str, ended: Ended) -> McpError:
         why = McpError(_STOPPED[ended.why]) if ended.why in _STOPPED else ended.why
         problem = McpError(message, code="died", recoverable=True, server=server, why=why)
     else:
-        message = N_("The program of the MCP server {server} ended by itself (exit status {status}).")
+        message = N_("The program of the MCP server {server} exited unexpectedly (exit status {status}).")
         problem = McpError(message, code="died", recoverable=True, server=server, status=ended.status)
     if not ended.last_words:
         return problem

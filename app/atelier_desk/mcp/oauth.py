@@ -231,8 +231,8 @@ class OAuthReach:
             self._own = await self._inside(own)
         if not self._own and (asked.scheme != "https" or await self._inside(asked)):
             message = N_(
-                "The MCP server {server} redirects its sign-in to {address}, which is not a public https server: it "
-                "was not contacted."
+                "The MCP server {server} redirects sign-in to {address}. Atelier did not contact that address: it "
+                "is not a public https server."
             )
             raise McpError(
                 message,

@@ -61,7 +61,9 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
         if name is not None:
             values[name] = value[len(name) + 1 :]
         elif (found := re.match(r"([A-Za-z_][\w-]*)=", value)) or not names:
-            message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+            message = N_(
+                "The prompt {prompt} of the MCP server {server} does not take {given}. Its arguments: {takes}."
+            )
             raise UsageError(
                 message,
                 prompt=prompt.call,
@@ -73,7 +75,7 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
             plain.append(value)
     free = [name for name in names if name not in values]
     if plain and not free:
-        message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. It takes: {takes}.")
+        message = N_("The prompt {prompt} of the MCP server {server} does not take {given}. Its arguments: {takes}.")
         raise UsageError(message, prompt=prompt.call, server=server, given=plain[0][:80], takes=arguments_text(prompt))
     for index, name in enumerate(free[: len(plain)]):
         values[name] = " ".join(plain[index:]) if index == len(free) - 1 else plain[index]
@@ -81,7 +83,7 @@ def given(server: str, prompt: McpPrompt, arguments: str) -> dict[str, str]:
         each.name for each in prompt.arguments if each.required and not values.get(each.name, "").strip()
     )
     if missing:
-        message = N_("The prompt {prompt} of the MCP server {server} needs {missing}. It takes: {takes}.")
+        message = N_("The prompt {prompt} of the MCP server {server} needs {missing}. Its arguments: {takes}.")
         raise UsageError(message, prompt=prompt.call, server=server, missing=missing, takes=arguments_text(prompt))
     return values
 

@@ -195,7 +195,7 @@ def _check(schema: dict[str, Any]) -> None:
     except SchemaError as error:
         raise Unusable(f"its parameters are not a valid JSON Schema ({shorten(error.message, _PROBLEM)})") from None
     except RecursionError:
-        raise Unusable("its parameters refer to themselves endlessly") from None
+        raise Unusable("its parameters contain an infinite reference loop") from None
     except Exception as error:
         # There is no public exception class for dangling references.
         raise Unusable(f"its parameters cannot be used ({shorten(str(error), _PROBLEM)})") from None

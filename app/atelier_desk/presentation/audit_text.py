@@ -35,7 +35,7 @@ REASONS = {
     "outside": N_("Outside the workspace folders"),
     "installs": N_("Installs a package"),
     "altered": N_("Tool changed by its server since you approved it"),
-    "denied": N_("May access something a rule denies"),
+    "denied": N_("Could access data that a rule denies"),
     "unconfined": N_("Outside the sandbox or with network access"),
 }
 """Reasons to ask although a rule or the profile allows a call."""

@@ -34,8 +34,8 @@ def month_text(month: MonthUsage) -> str:
         )
     estimated = (
         _(
-            "{cost} of this is estimated: a reply has not arrived yet, was cut off or lost, or the server reported no "
-            "usage. A lost reply counts at its highest possible cost.",
+            "{cost} of this is estimated, because a reply has not arrived yet, was cut off or was lost, or because "
+            "the server reported no usage. A lost reply is counted at its highest possible cost.",
             cost=cost(month.estimated),
         )
         if round(month.estimated, 4) > 0

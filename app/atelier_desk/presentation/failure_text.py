@@ -19,10 +19,10 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NO_CELL: N_("The notebook has no such cell."),
     FailureCode.BINARY: N_("The file is not text."),
     FailureCode.CONFLICT: N_("This name is already taken."),
-    FailureCode.BARRED: N_("The page leads to a host that a rule forbids."),
+    FailureCode.BARRED: N_("The page redirects to a host that a rule forbids."),
     FailureCode.BROWSER: N_("The browser did not show the page."),
     FailureCode.DAMAGED: N_("The stored copy of the file is damaged."),
-    FailureCode.BROKEN_PAGE: N_("The page is damaged, or needs too much time or memory."),
+    FailureCode.BROKEN_PAGE: N_("The page is damaged, or takes too much time or memory to read."),
     FailureCode.BROKEN: N_("The file is damaged, or needs too much memory."),
     FailureCode.CERTIFICATE: N_("The server's certificate is not trusted."),
     FailureCode.CHANGED: N_("The file has been changed since it was read. Nothing was written."),
@@ -41,13 +41,13 @@ _BY_CODE: dict[str, str] = {
     FailureCode.INTERNAL_ERROR: N_("The tool failed because of an error in its code. See the log for details."),
     FailureCode.INGEST_FAILED: N_("The project was not indexed completely."),
     FailureCode.INTO_ITSELF: N_("A folder cannot be moved into itself."),
-    FailureCode.LANGUAGE: N_("Only French and English text can be read."),
+    FailureCode.LANGUAGE: N_("Text recognition supports only French and English."),
     FailureCode.INVALID: N_("The file does not contain what was expected."),
     FailureCode.INVALID_ARGUMENTS: N_("The arguments are not valid for this tool."),
     FailureCode.MAKING: N_("The service could not generate the file."),
     FailureCode.MEMORY_OFF: N_("Memory is turned off for this workflow."),
     FailureCode.NEEDS_USER: N_(
-        "After reading untrusted content, an agent cannot delete what applies to other workflows; only you can."
+        "After reading untrusted content, an agent cannot delete memories that apply to other workflows; only you can."
     ),
     FailureCode.NO_CHANGE: N_("Nothing would change."),
     FailureCode.NO_MATCH: N_("The text to replace is not in the file."),

@@ -30,7 +30,7 @@ GONE = N_("no longer exists (moved, renamed or deleted)")
 def trust_text(trusted: bool | None) -> str:
     """Decision about a folder's trust and its meaning, untranslated."""
     if trusted is None:
-        return N_("trust not decided yet (its instructions are not read)")
+        return N_("not yet trusted (its instructions are not read)")
     return (
         N_("trusted (agents read its instructions)") if trusted else N_("not trusted (its instructions are not read)")
     )
@@ -96,7 +96,7 @@ def leftover_name(leftover: Leftover) -> str:
                 "Copies of deleted files that belong to no recorded change ({id})", id=leftover.key.rpartition("/")[2]
             )
         case "contents":
-            return _("File contents possibly needed by unreadable records")
+            return _("File contents that unreadable records may need")
         case "cut_off":
             return _("Interrupted change ({path})", path=leftover.key)
         case _:
@@ -165,14 +165,14 @@ def upgrade_text(step: UpgradeStep, percent: int = 0) -> str:
     number = UPGRADE_STEPS.index(step) + 1
     if percent:
         return _(
-            "Updating your data to this version, step {n} of {total}: {what} ({percent}%)…",
+            "Updating your data for this version, step {n} of {total}: {what} ({percent}%)…",
             n=number,
             total=len(UPGRADE_STEPS),
             what=what,
             percent=percent,
         )
     return _(
-        "Updating your data to this version, step {n} of {total}: {what}…",
+        "Updating your data for this version, step {n} of {total}: {what}…",
         n=number,
         total=len(UPGRADE_STEPS),
         what=what,
@@ -187,7 +187,7 @@ def lost_data_text(count: int) -> str:
 
 def mark_text(sources: Sequence[str]) -> str:
     """Note on a file written after reading outside sources."""
-    return _("Written after reading from {sources}", sources=", ".join(sources))
+    return _("Written by an agent that had read from {sources}", sources=", ".join(sources))
 
 
 def undo_text(changes: Iterable[Change]) -> str:

@@ -32,7 +32,7 @@ SECRET = N_(
     "This may be asking for a secret. Do not enter a password or key here: “{server}” would receive it as plain text."
 )
 ANSWER_RECIPIENT = N_("What you send goes to the server “{server}”, not to the model.")
-REPLY_RECIPIENT = N_("The model's answer goes to the server “{server}”. The model sees nothing of this workflow.")
+REPLY_RECIPIENT = N_("The model's answer goes to the server “{server}”. The model cannot see this workflow.")
 NOT_ENCRYPTED = N_("This page is not encrypted: others on the network can read what you enter.")
 _FORMATS = {
     "email": N_("email address"),

@@ -52,7 +52,7 @@ WHY = (
     N_("its definition has {length} characters; the maximum is {most}"),
     N_("its parameters are not an object schema"),
     N_("its parameters expand to more than {most} references"),
-    N_("its parameters refer to themselves endlessly"),
+    N_("its parameters contain an infinite reference loop"),
     N_("its parameters cannot be used ({detail})"),
 )
 """Reasons for rejecting an entry.

@@ -43,7 +43,7 @@ PROFILES = (
         ApprovalMode.EDIT,
         "edit",
         N_("Edit"),
-        N_("Also edits files in your folders and runs harmless commands."),
+        N_("Also edits files in your folders and runs safe commands."),
         "pencil",
     ),
     Profile(

@@ -36,19 +36,19 @@ REASONS = {
     "manual": N_("The profile “Ask every time” asks before every call."),
     "risk_high": N_("High-risk calls always need confirmation."),
     "repaired": N_("The model wrote invalid arguments, which were repaired. Check them before they are used."),
-    "protected": N_("The call changes a file that programs run or that instructs agents."),
+    "protected": N_("The call changes a file that programs run or that contains instructions for agents."),
     "unparsed": N_("The command could not be parsed, so its effect is unknown."),
     "opaque": N_("The call starts other programs or a script, whose effects cannot be checked."),
     "installs": N_("The call installs a package, whose scripts run on this computer."),
     "altered": N_("The MCP server has changed the description of this tool since you approved it. See Settings → MCP."),
     "unconfined": N_("The call would run outside the sandbox or with network access."),
     "repository": N_(
-        "Settings of this git repository may run programs or use files elsewhere. An approval is valid until "
-        "they change."
+        "This git repository's settings may run programs or use files outside it. An approval is valid until the "
+        "settings change."
     ),
-    "denied": N_("The call could access something a rule denies, and this system cannot block that."),
+    "denied": N_("The call could access data that a rule denies, and this system cannot prevent it."),
     "tainted": N_(
-        "The call sends data out or writes outside the workspace, after the team read from untrusted sources."
+        "The call sends data out or writes outside the workspace, and the team has read from untrusted sources."
     ),
     "outside": N_(
         "This location is outside the workspace folders. This tool never works there, whatever the permissions."

@@ -13,8 +13,8 @@ def repeated_text(messages: int) -> str:
     if messages <= 0:
         return ""
     return ngettext(
-        "{n} earlier message of this turn is also sent and answered again.",
-        "{n} earlier messages of this turn are also sent and answered again.",
+        "{n} earlier message of this turn will also be resent and answered again.",
+        "{n} earlier messages of this turn will also be resent and answered again.",
         messages,
     )
 

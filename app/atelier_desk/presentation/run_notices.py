@@ -107,14 +107,13 @@ def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[st
         return _("Loading the model"), _("The model will answer once it is loaded.")
     if reason == TOOLS_REFUSED:
         text = _(
-            "Tool calls are sent as text (XML) from now on; this is remembered for the model. Server "
-            "message: {message}",
+            "From now on, tool calls are sent to this model as text (XML). Server message: {message}",
             message=message,
         )
         return _("The server does not accept tool definitions"), text
     if reason == PICTURES_REFUSED:
         text = _(
-            "Images are replaced by a note; this is remembered for the model. Server message: {message}",
+            "From now on, images sent to this model are replaced by a note. Server message: {message}",
             message=message,
         )
         return _("The model does not support images"), text
@@ -136,7 +135,7 @@ def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[st
 def nudge_text(reason: str, tasks: int) -> str:
     """Return why an agent that had answered continues: the ``reason`` of its nudge, and the number of open tasks."""
     if reason == FIX_ANSWER:
-        return _("Asked to answer again: the answer does not match its schema")
+        return _("Asked for a new answer: the last one did not match the answer schema")
     return ngettext("{n} task is open: the agent continues", "{n} tasks are open: the agent continues", tasks)
 
 
@@ -147,8 +146,8 @@ def narrowed_text(details: Mapping[str, Any]) -> str:
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
     parts += [_("instructions and skills of {path}", path=path) for path in details.get("untrusted") or ()]
     if details.get("stricter"):
-        parts.append(_("calls that the stricter permission level asks about"))
-    return _("No longer allowed from here on: {what}", what=", ".join(parts))
+        parts.append(_("calls without approval where the stricter permission level requires it"))
+    return _("Permissions withdrawn from here on: {what}", what=", ".join(parts))
 
 
 def schema_mismatch_text(problem: str) -> tuple[str, str]:
@@ -166,7 +165,7 @@ SERVER_PROBLEMS = {
     "off": N_("{server}: disabled"),
     "failed": N_("{server}: {detail}"),
     "nothing": N_("{server}: no tools, resources or prompts"),
-    "left_out": N_("{server}: unusable entries ({detail})"),
+    "left_out": N_("{server}: some entries cannot be used ({detail})"),
 }
 """By code of a ``ServerProblem``."""
 

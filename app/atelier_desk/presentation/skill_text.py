@@ -14,7 +14,7 @@ KINDS = {"skill": N_("skill"), "command": N_("command")}
 STATES = {
     "used": N_("used"),
     "off": N_("turned off"),
-    "undecided": N_("trust in the folder not decided yet"),
+    "undecided": N_("folder not yet trusted"),
     "untrusted": N_("folder not trusted"),
     "hidden": N_("hidden"),
     "broken": N_("broken"),
@@ -63,13 +63,13 @@ def remarks(row: ListedSkill) -> list[str]:
         if has_commands(text.body):
             out.append(
                 _(
-                    "Commands in !`…` do not run when the skill is called: agents run them like any other "
-                    "command, as permissions allow."
+                    "Calling the skill does not run its commands in !`…`. Agents run them like any other command, "
+                    "if permissions allow it."
                 )
             )
         if text.paths:
             out.append(
-                _("Intended for files that match {patterns}; agents are told so.", patterns=", ".join(text.paths))
+                _("Intended for files that match {patterns}. Agents are told this.", patterns=", ".join(text.paths))
             )
         if text.compatibility:
             out.append(_("Needs: {what}", what=text.compatibility))

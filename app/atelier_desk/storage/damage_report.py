@@ -52,8 +52,8 @@ DAMAGED_ROWS = N_(
 )
 
 LEFT_OUT = N_(
-    "These entries and what came after them in their run were left out, because the data folder is "
-    "damaged at that point. To recover them, restore a backup: atelier backup restore FILE"
+    "These entries and everything after them in the same run were left out because the data folder is damaged at "
+    "that point. To recover them, restore a backup: atelier backup restore FILE"
 )
 """Follows the list of damaged rows of an export or a copy."""
 IN_BACKUP = N_(

@@ -20,15 +20,14 @@ NEWER_SCHEMA = N_(
     "knows formats up to {known}). Update Atelier, or choose another folder with --data-dir."
 )
 OLDER_SCHEMA = N_(
-    "The data in {path} was written by an early version of Atelier (its format is {found}; this program "
-    "reads formats from {oldest} on). Nothing was changed. Open it with the version of Atelier that "
-    "wrote it and export it there (Settings → Data → Export everything). Then start this program with a "
-    "new folder (--data-dir) and import the export (Settings → Data and diagnostics → Import an export)."
+    "The data in {path} was written by an early version of Atelier (its format is {found}; this version reads only "
+    "format {oldest} and later). Nothing was changed. Open it with the version of Atelier that wrote it and export "
+    "it there (Settings → Data → Export everything). Then start this version with a new folder (--data-dir) and "
+    "import the export (Settings → Data and diagnostics → Import exported data)."
 )
 CANNOT_MIGRATE = N_(
-    "The data in {path} has format {found} and could not be converted to format {known}, which this "
-    "program needs ({detail}). Nothing was changed: open it with the version of Atelier that wrote it, "
-    "or choose another folder with --data-dir."
+    "The data in {path} (format {found}) could not be converted to format {known} ({detail}). Nothing was changed. "
+    "Open the data with the version of Atelier that wrote it, or choose another folder with --data-dir."
 )
 MISSING_MANIFEST = N_(
     "The database in {path} has lost its manifest file, so its content cannot be read. Restore a backup with: "
@@ -36,9 +35,9 @@ MISSING_MANIFEST = N_(
 )
 DAMAGED = N_("The database in {path} is damaged ({detail}). Restore a backup with: atelier backup restore FILE")
 UNREADABLE_ROW = N_(
-    "An entry of the database in {path} cannot be read ({detail}): it is damaged. To find out which one, "
-    "run: atelier doctor --deep. Everything else can be read and exported: atelier workflows export "
-    "WORKFLOW. To recover everything, restore a backup: atelier backup restore FILE"
+    "An entry in the database in {path} is damaged and cannot be read ({detail}). To find out which one, run: "
+    "atelier doctor --deep. Everything else can be read and exported: atelier workflows export WORKFLOW. To recover"
+    " everything, restore a backup: atelier backup restore FILE"
 )
 LOST_WRITES = N_(
     "Part of the database in {path} was damaged, and the last saved changes ({count}) are lost. "
@@ -49,20 +48,18 @@ DISK_FULL = N_(
     "Free up some space, for example by moving old backups to another disk, then try again."
 )
 NO_FILES_LEFT = N_(
-    "The disk that holds {path} can take no more files (its inodes are used up: {free_files} left), although "
-    "{free_mb} MB is free. "
-    "Delete files you no longer need, however small, and try again."
+    "The disk that holds {path} has no room for more files (its inodes are used up: {free_files} left), although "
+    "{free_mb} MB is free. Delete files you no longer need, even small ones, and try again."
 )
 MEMORY_LIMIT = N_(
-    "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to "
-    "{needed_mb} MB, even if it uses little of it. Raise the limit (ulimit -v unlimited), then "
-    "start Atelier again."
+    "The address space limit (ulimit -v) is {limit_mb} MB here, but the database reserves up to {needed_mb} MB, "
+    "although it uses only a small part. Raise the limit (ulimit -v unlimited), then start Atelier again."
 )
 CLOCK = N_("The clock of this computer shows a time before 1970. Set the correct time, then start Atelier again.")
 FILE_TOO_LARGE = N_(
-    "A file of the database in {path} cannot grow any further: it has reached the limit of this user "
-    "(ulimit -f) or of the file system. Nothing that was saved is lost. Raise the limit, or choose a "
-    "folder on another disk with --data-dir."
+    "A database file in {path} cannot grow any further: it has reached the size limit for this user (ulimit -f) or "
+    "for the file system. Nothing that was saved is lost. Raise the limit, or choose a folder on another disk with "
+    "--data-dir."
 )
 READ_ONLY = N_(
     "Atelier is not allowed to write to {path}. Make the folder writable, or choose another with --data-dir."
@@ -75,26 +72,24 @@ TOO_MANY_FILES = N_(
     "lost. Close other programs or raise the limit of open files (ulimit -n), then try again."
 )
 INPUT_OUTPUT = N_(
-    "The disk that holds {path} could not be read or written ({detail}). Nothing that was saved is lost. "
-    "Check the disk, then try again; if the error persists, restore a backup on another disk with: "
-    "atelier backup restore FILE"
+    "The disk that holds {path} could not be read or written ({detail}). Nothing that was saved is lost. Check the "
+    "disk, then try again; if the error persists, restore a backup to another disk with: atelier backup restore "
+    "FILE"
 )
 UNSETTLED = N_(
-    "It is unknown whether the last change was saved: the database in {path} failed during the write and "
-    "could not be reopened ({problem}). Fix the cause, then try again: the saved state is read first."
+    "The last change may not have been saved: the database in {path} failed during the write and could not be "
+    "reopened ({problem}). Fix the cause, then try again; Atelier will first read what was saved."
 )
 BUSY = N_(
     "The database in {path} is busy compacting its tables, which can take minutes when it is large. "
     "Nothing that was saved is lost. Wait, then try again."
 )
 START_AGAIN = N_(
-    "The database in {path} could not be opened again after an error. Nothing that was saved is lost: start Atelier "
-    "again."
+    "The database in {path} could not be reopened after an error. Nothing that was saved is lost. Start Atelier again."
 )
 MOVED = N_(
-    "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Nothing more is "
-    "written, either to it or to what replaced it. Close Atelier, put the folder back, then start "
-    "Atelier again."
+    "The data folder {path} was renamed, replaced or deleted while Atelier was using it. Atelier has stopped "
+    "writing to it and to anything in its place. Close Atelier, put the folder back, then start Atelier again."
 )
 RESULT_LOST = N_("The change is saved, but the database failed before it could confirm this. Do not repeat the change.")
 RECORD_EXISTS = N_(

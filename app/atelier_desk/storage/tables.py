@@ -95,7 +95,7 @@ FRAMES: Table[PromptFrame] = Table(
     PromptFrame,
     links={"workflow_id": "workflow"},
     json_fields={"tools"},
-    hashed=N_("Workflow {workflow}: the instructions and tools {row} that were sent to a model are damaged."),
+    hashed=N_("Workflow {workflow}: the record {row} of instructions and tools sent to a model is damaged."),
 )
 REPORTS: Table[Report] = Table(
     "report",

@@ -176,7 +176,9 @@ def _input_model(title: str, function: Function) -> tuple[type[Input], str]:
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise UsageError(
-                N_("The tool {name} cannot take the parameter {parameter}."), name=title, parameter=str(parameter)
+                N_("The tool {name} has an unsupported kind of parameter: {parameter}."),
+                name=title,
+                parameter=str(parameter),
             )
         if parameter.name not in hints:
             raise UsageError(

@@ -173,7 +173,7 @@ ENGINES: dict[str, SearchEngine] = {
     "searxng": SearchEngine("SearXNG", _searxng),
     "brave": SearchEngine("Brave Search", _brave, "https://api.search.brave.com", keyed=True),
     "tavily": SearchEngine("Tavily", _tavily, "https://api.tavily.com", keyed=True),
-    "off": SearchEngine(N_("None: agents do not search"), _nobody),
+    "off": SearchEngine(N_("None: agents cannot search the web"), _nobody),
 }
 
 

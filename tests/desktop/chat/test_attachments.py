@@ -370,7 +370,7 @@ async def test_a_folder_is_attached_by_button_and_by_name(qtbot: QtBot, open_ate
         dialog.close()
         menu.close()
         await room.attached("keys")
-        assert "Left out of keys because they look like secrets: server.pem" in room.note
+        assert "Files left out of keys because they look like secrets: server.pem" in room.note
         composer.attachments.chips[0].remove.click()
         field = composer.field
         room.panel.activateWindow()

@@ -316,7 +316,7 @@ async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_wit
     for entry in harness.panel.view.entries[::2]:
         harness.panel.commands.edit(entry)
         notes[entry.id] = harness.panel.view.widget_of(entry).findChild(QLabel, "edit-again")
-    words = "1 earlier message of this turn is also sent and answered again."
+    words = "1 earlier message of this turn will also be resent and answered again."
     assert [note.text() for note in notes.values()] == ["", words]
     assert [note.isVisible() for note in notes.values()] == [False, True]
     assert harness.panel.host.resend_text("r1", "m1") == ""

@@ -103,7 +103,7 @@ async def test_for_a_wrong_address_the_right_one_is_suggested(
     find("other-url").setText("http://host/api")
     find("other-url").textEdited.emit("http://host/api")
     atelier.set("providers", "draft_models", ProviderError("No such page.", code="not_found"))
-    message = "No such page. A model server answers at http://host/v1: use that address."
+    message = "No such page. There is a model server at http://host/v1: use that address."
     atelier.set("providers", "test_draft", ProviderHealth(ok=False, message=message))
     find("model-test").click()
     await settle()

@@ -24,7 +24,7 @@ from atelier_desk.tools.registry.default_registry import create_default_tool_reg
         ('{"a": 1} 2', "Line 1, column 10: unexpected text after the end."),
         ("[1]", "The arguments must be an object: names and values between braces."),
         ('{"a": 1, "a": 2}', "The name a appears twice."),
-        ('{"a": NaN}', "NaN is not a number that tools accept."),
+        ('{"a": NaN}', "NaN is not a valid number in JSON."),
     ],
 )
 def test_invalid_arguments_are_reported_with_their_position(text: str, problem: str) -> None:

@@ -401,7 +401,7 @@ async def test_undo_data_is_shown_limited_and_deleted(window: SettingsWindow, fi
     await settle()
     page: Any = window.page("data")
     assert page._stored_row.hint.text() == "12\u202fMB for 40 changes that can be undone, the oldest from 2026-11-01"
-    assert page._place.hint.text().endswith("\n3 attachments and files from tools: 2\u202fkB")
+    assert page._place.hint.text().endswith("\n3 attachments and tool outputs: 2\u202fkB")
     assert find("checkpoint-mb").suffix() == "\u202fMB"
     switch_language("fr")
     assert find("checkpoint-mb").suffix() == "\u202fMo"

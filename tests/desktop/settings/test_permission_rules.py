@@ -121,7 +121,7 @@ async def test_a_rule_is_added_with_examples_and_a_refused_one_stays_in_the_form
     before = {name: find(name).height() for name in ("rule-text", "rule-action", "rule-scope", "rule-match")}
     high = form.height()
     find("form-submit").click()
-    assert "only go down" in find("form-error").text()
+    assert "which is not allowed" in find("form-error").text()
     await settle()
     assert form.height() > high, "it grows with its text"
     assert {name: find(name).height() for name in before} == before
@@ -302,8 +302,8 @@ async def test_the_reason_is_shown_below_a_rule_that_never_matches(
     rule_store: RuleStore, find: Find, window: SettingsWindow
 ) -> None:
     page: Any = window.page("approvals")
-    page.rules.show_rules(rule_store.rules, {}, {"read_file(.env*)": "it names no path"})
-    assert find("rule-never-read_file(.env*)").text() == "Never matches: it names no path"
+    page.rules.show_rules(rule_store.rules, {}, {"read_file(.env*)": "it contains no path"})
+    assert find("rule-never-read_file(.env*)").text() == "Never matches: it contains no path"
     with pytest.raises(AssertionError):
         find("rule-never-section:web_ops")
 

@@ -128,7 +128,7 @@ async def test_a_prompt_is_written_changed_and_duplicated(page: Any, find: Find,
 
 async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any, atelier: Engine) -> None:
     atelier.set(
-        "prompts", "save", ConflictError("There is already a prompt named {name}; names are unique.", name="read")
+        "prompts", "save", ConflictError("There is already a prompt named {name}. Choose another name.", name="read")
     )
     page.name.setText("read")
     page.save.click()

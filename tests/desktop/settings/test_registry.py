@@ -30,7 +30,7 @@ class ExtraPage(RowsPage):
     sections = (
         Section(
             N_("Work"),
-            Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue.")),
+            Number("workflows_running", N_("Parallel workflows"), N_("Workflows beyond this number wait in a queue.")),
             Toggle("approvals.auto_approve_low", N_("Allow low-risk calls without asking")),
         ),
     )

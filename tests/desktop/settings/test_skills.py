@@ -62,7 +62,7 @@ async def test_each_skill_is_shown_with_location_and_state(page: Any, find: Find
     bad = find(f"skill-{HOME}/.agents/skills/bad/SKILL.md")
     assert "broken" in texts(bad)
     assert "no header" in texts(bad)
-    assert "trust in the folder not decided yet" in texts(page)
+    assert "folder not yet trusted" in texts(page)
     assert "agents do not see its skills" in texts(page)
     switch_language("fr")
     await settle()

@@ -341,7 +341,7 @@ async def test_the_footer_shows_that_the_data_folder_was_moved(column: Column) -
     foot.show_connection("ready")
     assert (foot._words.text(), foot._words.toolTip()) == ("Ready", "")
     foot.show_connection("moved")
-    assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Data moved", True)
+    assert (foot._words.text(), "nothing is being saved" in foot._words.toolTip()) == ("Data folder moved", True)
 
 
 async def test_the_footer_shows_whether_agents_work_or_wait_for_a_person(column: Column) -> None:

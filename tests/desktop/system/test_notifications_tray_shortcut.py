@@ -241,7 +241,7 @@ async def test_the_shortcut_is_off_until_enabled_and_then_opens_quick_ask(
     page.findChild(QCheckBox, "quick-key-on").click()  # type: ignore[union-attr]
     await settle()
     assert backend.held == "CTRL+ALT+space"
-    assert words.text() == f"Registered in Windows: {usual()}. Other programs cannot use it."
+    assert words.text() == f"Registered in Windows: {usual()}. Other programs cannot use this shortcut."
     backend.pressed()
     assert harness.window._quick is not None
     assert harness.window._quick.isVisible()

@@ -121,7 +121,7 @@ def test_any_image_header_gives_at_most_a_refusal(whole: bytes, at: int, noise: 
 )
 def test_a_file_named_like_an_image_that_is_none_is_refused(tmp_path: Path, name: str, content: bytes) -> None:
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(UsageError, match="is named like an image"):
+    with pytest.raises(UsageError, match="has the extension of an image"):
         attachments.read(tmp_path / name)
 
 

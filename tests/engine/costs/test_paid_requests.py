@@ -314,7 +314,7 @@ async def test_embeddings_are_counted_by_the_server_across_restarts_and_in_the_u
         )
         assert paid.atelier.month_budget._left() == pytest.approx(1_000.0 - spent)
         [row] = [each for each in await paid.atelier.usage.rows() if each.provider == "Server"]
-        assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Outside workflows", 3, 9)
+        assert (row.workflow, row.total.requests, row.total.usage.tokens_input) == ("Not in a workflow", 3, 9)
         paid.server.script(Failure(401, {"error": {"message": "no"}}))
         made = await embedder(paid)
         with pytest.raises(ProviderError):
@@ -350,7 +350,7 @@ async def test_free_searches_need_no_price(opened: Any, service: str, monkeypatc
             WebSettings.model_validate({"search": service, "address": "https://search.example.org"})
         )
         assert await paid.atelier.web.search("x") == []
-        assert [each.workflow for each in await paid.atelier.usage.rows() if each.workflow == "Outside workflows"] == []
+        assert [each.workflow for each in await paid.atelier.usage.rows() if each.workflow == "Not in a workflow"] == []
 
 
 async def test_searches_are_listed_in_the_usage_under_their_service(opened: Any) -> None:
@@ -362,5 +362,5 @@ async def test_searches_are_listed_in_the_usage_under_their_service(opened: Any)
         assert {each.provider for each in usage} == {"test", "Brave Search", "Meshy"}, "none of it is the run's model's"
         rows = [each for each in usage if each.provider == "Brave Search"]
         assert {(each.workflow, each.total.requests, each.total.cost) for each in rows} == {
-            ("x", 1, FIXED), ("Outside workflows", 2, 2 * FIXED),
+            ("x", 1, FIXED), ("Not in a workflow", 2, 2 * FIXED),
         }  # fmt: skip

@@ -95,7 +95,7 @@ def test_an_agent_of_codex() -> None:
         ApprovalMode.PLAN,
     )
     assert config.tools == HERE.usual
-    assert "names no tools" in notes(found)
+    assert "lists no tools" in notes(found)
 
 
 def test_an_agent_of_cline_and_of_cursor() -> None:

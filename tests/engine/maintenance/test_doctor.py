@@ -85,7 +85,7 @@ async def test_progress_names_each_check(open_atelier: Opener) -> None:
         "Reports",
         "Attachments",
         "Undo data",
-        "Own tools",
+        "Your own tools",
         "Downloaded models",
         "Keyring",
         "Embedder",

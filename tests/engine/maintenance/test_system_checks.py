@@ -55,9 +55,9 @@ LINUX_ONLY = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="na
     [
         (True, True, True, True, "ok", ["see only their own processes"]),
         (True, False, True, True, "ok", ["the names of other programs but cannot reach those"]),
-        (True, True, True, False, "ok", ["Commands that only read could stop your other programs"]),
+        (True, True, True, False, "ok", ["Read-only commands could stop your other programs"]),
         (False, False, True, True, "ok", ["fakeroot and PostgreSQL"]),
-        (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "are restored after a command has run"]),
+        (False, False, False, True, "ok", ["fakeroot and PostgreSQL", "are only restored after a command has run"]),
         (False, False, False, False, "warn", ["fakeroot and PostgreSQL", "can stop your other programs"]),
     ],
 )

@@ -294,7 +294,7 @@ async def test_header_options_of_other_programs_are_applied_or_reported(open_ate
     assert facts.description == "Does styles. (Only for work on files like src/**/*.ts, *.css.)"
     said = remarks(row)
     assert "Ignored fields: context, model, hooks." in said
-    assert any("do not run when the skill is called" in each for each in said)
+    assert any("Calling the skill does not run its commands" in each for each in said)
 
 
 async def test_only_skills_for_people_can_be_called_by_people(open_atelier: Opener, home: Path) -> None:

@@ -61,7 +61,7 @@ async def test_the_right_address_is_found(
         assert health.found_url in ("", right)
         return
     assert (health.ok, health.found_url, health.found_kind) == (False, right, "openai")
-    assert f"A model server answers at {right}" in health.message
+    assert f"There is a model server at {right}" in health.message
     assert f"{openai_server.root}{given}/models" in health.message
 
 

@@ -110,7 +110,7 @@ async def test_an_invalid_proxy_of_the_system_settings_is_named(
 ) -> None:
     monkeypatch.setattr("urllib.request.getproxies", lambda: {"http": "foo:bar"})
     health = await verdict(FAR, clock)
-    assert health.message.startswith("The proxy of the system settings cannot be used: foo:bar. ")
+    assert health.message.startswith("The proxy in the system settings cannot be used: foo:bar. ")
 
 
 async def test_a_proxy_that_does_not_answer_is_named(clock: ManualClock, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,7 +211,7 @@ async def test_a_private_certificate_authority_on_loopback(
 
 def test_unusable_certificates_of_the_system_are_named() -> None:
     error = unusable_certificates(ErrorLocation("Lab"), FileNotFoundError(errno.ENOENT, "No such file or directory"))
-    assert str(error) == "The certificates of the system cannot be used (No such file or directory)."
+    assert str(error) == "The system's certificates cannot be used (No such file or directory)."
 
 
 async def test_a_certificate_for_another_host_is_refused(

@@ -53,7 +53,7 @@ def test_claude_settings() -> None:
     assert found["deny: Frobnicate"] == "Atelier has no corresponding tool"
     assert found["deny: Bash(rm"] == "its parenthesis is not closed"
     assert found["deny: 7"] == "not text"
-    assert "only go down" in found["deny: Read(../x)"]
+    assert "which is not allowed" in found["deny: Read(../x)"]
 
 
 def test_opencode() -> None:
@@ -76,10 +76,10 @@ def test_opencode() -> None:
     assert found["bash *: ask"] == "such calls need approval anyway, even without a rule"
     assert found["bash git *: allow"] == ["allow run_command(git *)"]
     assert found["bash git push *: deny"] == ["deny run_command(git push *)"]
-    assert "a later rule loosens it" in found["read *.env: deny"]
+    assert "a later rule makes an exception" in found["read *.env: deny"]
     assert found["webfetch: deny"] == ["deny fetch_web_page"]
     assert found["doom_loop: ask"] == "Atelier has no corresponding tool"
-    assert found["list"] == "neither allow, ask nor deny"
+    assert found["list"] == "the action is not allow, ask or deny"
     assert became({"permission": "deny"}) == {"*: deny": ["deny *"]}
 
 

@@ -219,8 +219,8 @@ async def check_failure_at(number: int, folder: Path, monkeypatch: pytest.Monkey
     assert caught.value.code == "cannot_migrate"
     said = str(caught.value)
     for words in (
-        f"has format {OLDEST} ",
-        f"to format {migration_registry.latest()},",
+        f"(format {OLDEST}) ",
+        f"to format {migration_registry.latest()} ",
         "no such field",
         "Nothing was changed",
         str(datadir.database),

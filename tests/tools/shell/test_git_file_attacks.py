@@ -153,7 +153,7 @@ async def test_a_new_repository_stays(bench: Bench, tmp_path: Path, monkeypatch:
     assert result.data["held"] == ["a/.git/config"]
     assert "waits for the user" in result.data["note"]
     (part,) = (part for part in result.parts if isinstance(part, TextPart))
-    assert part.title == "Held: git would run it outside the sandbox"
+    assert part.title == "Held for review: with these files, git could run programs outside the sandbox"
     path, file = part.text.split("\n    ")
     assert path == "a/.git/config"
     assert "fsmonitor" in Path(file).read_text()

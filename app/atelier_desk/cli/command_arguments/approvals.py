@@ -18,7 +18,7 @@ def register(add: AddCommands) -> None:
     add_id(show, "id", "approval")
     approve = group.command("approve", _("approve a call, or several waiting calls of one run"))
     add_id(approve, "id", "approval")
-    add_id(approve, "more", "approval", nargs="*", help=_("other calls of the same run, each approved once"))
+    add_id(approve, "more", "approval", nargs="*", help=_("other calls of the same run to approve, each once only"))
     approve.add_argument(
         "--arguments", metavar="JSON", help=_("run the call with these arguments instead; - reads standard input")
     )

@@ -18,7 +18,10 @@ def register(add: AddCommands) -> None:
         "change", nargs="*", help=_("ids of changes (can be abbreviated); without ids, all current changes")
     )
     undo.add_argument("change", nargs="*", help=_("ids of changes (can be abbreviated), or one of the options below"))
-    held = group.command("held", _("list the held files: those that programs created under a protected name"))
+    held = group.command(
+        "held",
+        _("list the held files: files that programs created under protected names and that wait for your decision"),
+    )
     accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
     for command in (held, accept, discard):
@@ -30,12 +33,14 @@ def register(add: AddCommands) -> None:
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only the files in these folders"))
     read = group.command(
         "mark-read",
-        _("mark files written after reading untrusted content as read, one by one or a whole folder"),
+        _("mark files from `atelier files marked` as read, one by one or a whole folder"),
     )
     read.add_argument("path", nargs="+", help=_("a file or folder on this computer"))
     group.command("kept", _("show the size of the undo data"))
-    group.command("clean", _("delete undo data that exceeds the settings checkpoint_days and checkpoint_mb"))
-    group.command("leftovers", _("list undo data that is unreadable or whose workflow is not in this database"))
+    group.command("clean", _("delete undo data beyond the limits set by checkpoint_days and checkpoint_mb"))
+    group.command(
+        "leftovers", _("list undo data that is unreadable or belongs to a workflow that is not in this database")
+    )
     delete = group.command("delete-leftovers", _("permanently delete leftover undo data"))
     delete.add_argument("leftover", nargs="*", help=_("ids as shown by `files leftovers`"))
     flag(delete, "--all", _("all leftover undo data"))

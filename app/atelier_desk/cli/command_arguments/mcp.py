@@ -34,7 +34,7 @@ def register(add: AddCommands) -> None:
         "--approve",
         metavar="TOOL",
         nargs="*",
-        help=_("approve the current version of these tools; without names, of all tools"),
+        help=_("approve the current versions of these tools, or of all tools if no name is given"),
     )
     offered.add_argument("--on", metavar="TOOL", action="append", help=_("enable a tool (repeatable)"))
     offered.add_argument("--off", metavar="TOOL", action="append", help=_("disable a tool (repeatable)"))
@@ -47,7 +47,7 @@ def register(add: AddCommands) -> None:
         "--value",
         metavar="NAME=VALUE",
         action="append",
-        help=_("a value for a part of the address in braces (repeatable)"),
+        help=_("a value for one of the parts in braces (repeatable)"),
     )
     of_one("on", _("enable a server"))
     of_one("off", _("disable a server"))
@@ -76,7 +76,8 @@ def _register_add(group: AddCommands) -> None:
         metavar="NAME=VALUE",
         action="append",
         help=_(
-            "an environment variable of the program; what looks like a secret is stored in the keyring (repeatable)"
+            "an environment variable for the program; values that look like secrets are stored in the keyring "
+            "(repeatable)"
         ),
     )
     added.add_argument(

@@ -18,7 +18,7 @@ def register(group: AddCommands) -> None:
         metavar="FILE|LINK",
         nargs="?",
         help=_(
-            "a file of another program, a server.json, a bundle (.mcpb), a link, or - for standard "
+            "another program's configuration file, a server.json, a bundle (.mcpb), a link, or - for standard "
             "input; if omitted, this computer is searched"
         ),
     )

@@ -25,7 +25,7 @@ def register(add: AddCommands) -> None:
     listing = group.command("list", _("list the memories, newest first"), needs=DATABASE)
     _filters(listing)
     listing.add_argument("--offset", metavar="N", type=number(int, least=0), default=0)
-    search = group.command("search", _("find memories by meaning and words"))
+    search = group.command("search", _("find memories by meaning and keywords"))
     search.add_argument("query", metavar="TEXT")
     _filters(search)
     search.add_argument("--threshold", metavar="X", type=number(float, least=0), help=_("minimum relevance, 0 to 1"))
@@ -37,7 +37,11 @@ def register(add: AddCommands) -> None:
     approve = group.command("keep", _("approve a proposed memory"))
     add_id(approve, "id", "memory")
     flag(approve, "--here", _("only for the workflow that the memory comes from"))
-    flag(approve, "--undo", _("undo the approval; --workflow says where to keep the memory"))
+    flag(
+        approve,
+        "--undo",
+        _("undo the approval; the memory returns to its workflow, or to the one given with --workflow"),
+    )
     add_id(approve, "--workflow", "workflow")
     edit = group.command("edit", _("change a memory"))
     add_id(edit, "id", "memory")
@@ -55,7 +59,7 @@ def register(add: AddCommands) -> None:
     both = group.command("both", _("keep both memories of a pair"))
     add_id(both, "first", "memory")
     add_id(both, "second", "memory")
-    flag(both, "--undo", _("list the two memories as a pair again"))
+    flag(both, "--undo", _("undo this: list the two in `atelier memory pairs` again"))
     pin = group.command("pin", _("pin a memory so that it never expires"))
     add_id(pin, "id", "memory")
     flag(pin, "--off", _("remove the pin"))
@@ -64,7 +68,7 @@ def register(add: AddCommands) -> None:
     switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("if omitted, the current state is shown"))
     delete = group.command("delete", _("delete a memory; it can be restored for {n} days", n=limits.DELETED_DAYS))
     add_id(delete, "id", "memory")
-    flag(delete, "--for-good", _("delete permanently, even if already deleted"))
+    flag(delete, "--for-good", _("delete permanently; also works for memories already deleted"))
     deleted = group.command(
         "deleted", _("list the deleted memories that can be restored, latest first"), needs=DATABASE
     )

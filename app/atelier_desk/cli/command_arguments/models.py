@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     group = add.group("models")
     listing = group.command("list", _("list all models that can be reached"), needs=DATABASE)
-    listing.add_argument("--provider", metavar="P", help=_("only models of this provider"))
+    listing.add_argument("--provider", metavar="P", help=_("only models from this provider"))
 
     group.command(
         "refresh",
@@ -21,7 +21,7 @@ def register(add: AddCommands) -> None:
     )
     use.add_argument("provider")
     use.add_argument("model")
-    edit = group.command("edit", _("edit the data of a model; other values are kept"), needs=DATABASE)
+    edit = group.command("edit", _("edit a model's data; values you do not specify are kept"), needs=DATABASE)
     edit.add_argument("provider")
     edit.add_argument("model")
     edit.add_argument(

@@ -64,7 +64,7 @@ def register(add: AddCommands) -> None:
         "replay", _("show what today's rules would decide for a workflow's calls; nothing is run"), needs=DATABASE
     )
     add_id(again, "workflow", "workflow")
-    flag(again, "--all", _("show every decision, not only those that would differ today"))
+    flag(again, "--all", _("also show the decisions that would be the same today"))
     safe = group.command(
         "commands",
         _("list the commands that run without asking, and their allowed options"),
@@ -98,7 +98,7 @@ def moment(text: str) -> datetime:
         return datetime.fromisoformat(text).astimezone()
     except (ValueError, OverflowError):
         problem = _(
-            "must be a day (2026-11-23), a time (2026-11-23T14:30), or how long ago (7d, 12h), not {text}",
+            "must be a date (2026-11-23), a date and time (2026-11-23T14:30) or an age (7d, 12h), not {text}",
             text=repr(text),
         )
         raise argparse.ArgumentTypeError(problem) from None

@@ -27,7 +27,7 @@ def register(add: AddCommands) -> None:
     ingest.add_argument("--name", metavar="NAME", help=_("name of the new project"))
     flag(ingest, "--force", _("re-index unchanged files too; if the folder no longer has any files, empty its index"))
     _ways(ingest)
-    search = group.command("search", _("search code and texts by words and meaning"))
+    search = group.command("search", _("search code and texts by keywords and meaning"))
     search.add_argument("query", metavar="TEXT")
     several(search, "--project", "NAME", _("only in this project (repeatable)"))
     search.add_argument(
@@ -53,7 +53,7 @@ def register(add: AddCommands) -> None:
         metavar="N",
         type=number(int, least=1),
         default=1,
-        help=_("distance in relations, from 1 to 5 (default: 1)"),
+        help=_("how many relations away to look, from 1 to 5 (default: 1)"),
     )
     limit(explore, 50, _("maximum number of results (default: 50)"))
     show = group.command("show", _("show a project and its contents, or the text of an entity"))
@@ -75,5 +75,5 @@ def register(add: AddCommands) -> None:
 
 
 def _ways(parser: argparse.ArgumentParser) -> None:
-    flag(parser, "--no-vectors", _("search by words only"))
+    flag(parser, "--no-vectors", _("search by keywords only"))
     flag(parser, "--no-watch", _("do not re-index changed files automatically"))

@@ -43,7 +43,7 @@ def register(add: AddCommands) -> None:
     edit.add_argument("name")
     edit.add_argument("--base-url", metavar="U", help=_("the server's address; empty for the default"))
     edit.add_argument(
-        "--api-key-env", metavar="VAR", help=_("the environment variable with the key; empty to remove it")
+        "--api-key-env", metavar="VAR", help=_("the environment variable that holds the key; empty for none")
     )
     connection_options(edit)
     switch = edit.add_mutually_exclusive_group()

@@ -15,7 +15,7 @@ def register(add: AddCommands) -> None:
     add_id(answer, "id", "question")
     answer.add_argument("--options", metavar="A,B", type=names, default=[], help=_("ids, labels or numbers of options"))
     answer.add_argument("--text", metavar="T", default="")
-    several(answer, "--set", "NAME=VALUE", _("a field of a server's form (repeatable)"))
+    several(answer, "--set", "NAME=VALUE", _("a value for a field of the server's form (repeatable)"))
     flag(answer, "--accept", _("accept a server's request; its form, if any, is sent with the default values"))
     flag(answer, "--decline", _("decline a server's request; to cancel it: atelier questions skip"))
     skip = group.command("skip", _("skip a question"))

@@ -9,7 +9,7 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     group = add.group("reports")
     listing = group.command("list", _("list the reports of a workflow"))
-    show = group.command("show", _("show a report; refused if its file was changed"))
+    show = group.command("show", _("show a report; fails if its file was changed"))
     accept = group.command("accept", _("accept a report's file after another program changed it"))
     for command in (listing, show, accept):
         command.add_argument("workflow", help=_("id of the workflow"))

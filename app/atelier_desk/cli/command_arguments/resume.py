@@ -29,7 +29,7 @@ def register(add: AddCommands) -> None:
         action="append",
         default=[],
         dest="raised",
-        help=_("raise the limit an agent reached; limits: {limits} (repeatable)", limits=", ".join(LIMITS)),
+        help=_("raise a limit that an agent reached, one of: {limits} (repeatable)", limits=", ".join(LIMITS)),
     )
     flag(parser, "--finish", _("give a final answer without raising the limit"))
     add_people_options(parser)

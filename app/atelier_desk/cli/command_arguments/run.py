@@ -15,14 +15,14 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     ends = _(
         "Exit status: 0 completed, 1 failed, 2 usage error, 3 abandoned by the agent, 4 limit reached, 5 waiting "
-        "for an answer or an approval, 130 cancelled. If the last reply was cut off, filtered or empty, the exit "
-        "status is also 0; standard error and finish_reason (length, content_filter, empty) in the events message "
-        "and workflow_complete report it."
+        "for an answer or an approval, 130 cancelled. The exit status is also 0 if the last reply was cut off, "
+        "filtered or empty. This is reported on standard error and, in the events “message” and "
+        "“workflow_complete”, as finish_reason (length, content_filter, empty)."
     )
     form = _(
-        "With --schema, the event workflow_complete of --json has the parsed object in the field answer. "
-        "If the reply still does not match after a second try, it is kept unchanged: the field is then "
-        "missing, and standard error or the event misfit says why."
+        "With --schema, the workflow_complete event of --json contains the parsed object in its “answer” field. If "
+        "the reply still does not match after a second try, it is kept unchanged and the field is missing; standard"
+        " error or the misfit event says why."
     )
     parser = add.command("run", epilog=f"{ends} {form}")
     what = parser.add_mutually_exclusive_group(required=True)
@@ -30,7 +30,7 @@ def register(add: AddCommands) -> None:
         "prompt",
         metavar="PROMPT",
         nargs="?",
-        help=_("the prompt; - reads it from standard input; if a prompt is given, standard input is attached"),
+        help=_("the prompt, or - to read it from standard input; with a prompt, standard input is attached"),
     )
     what.add_argument(
         "--prompt",

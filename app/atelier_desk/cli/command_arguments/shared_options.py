@@ -70,10 +70,10 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         type=lambda name: FORMER.get(name, name),
         choices=PROFILES,
         help=_(
-            "what the agent may do without asking (default: the agent's level): plan only reads, ask asks before "
-            "changes, ask-all before every call, edit may also change files in its folders, free asks only about "
-            "protected files, installations, anything outside the sandbox, repaired arguments and commands of "
-            "unknown effect"
+            "what the agent may do without asking (default: the agent's level). plan: it can only read; ask: it "
+            "asks before changes; ask-all: it asks before every call; edit: it may also change files in its "
+            "folders; free: it asks only about protected files, installations, anything outside the sandbox, "
+            "repaired arguments and commands of unknown effect"
         ),
     )
 

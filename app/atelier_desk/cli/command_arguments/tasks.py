@@ -12,13 +12,15 @@ STATUSES = ("pending", "in_progress", "completed", "blocked")
 def register(add: AddCommands) -> None:
     group = add.group("tasks")
     listing = group.command(
-        "list", _("list the tasks of all workflows, most urgent first; completed ones with --status"), needs=DATABASE
+        "list",
+        _("list the open tasks of all workflows, most urgent first; for completed tasks, use --status"),
+        needs=DATABASE,
     )
     add_id(
         listing,
         "--workflow",
         "workflow",
-        help=_("only tasks of this workflow, in the order of its list, including completed ones"),
+        help=_("only this workflow's tasks, including completed ones, in list order"),
     )
     listing.add_argument("--status", choices=STATUSES, help=_("only tasks with this status"))
     limit(listing, 100)

@@ -12,7 +12,7 @@ from atelier_desk.support.i18n import _
 def register(add: AddCommands) -> None:
     group = add.group("tools")
     listing = group.command("list", _("list all tools"), needs=TOOLS)
-    listing.add_argument("--section", metavar="S", help=_("only tools of this section"))
+    listing.add_argument("--section", metavar="S", help=_("only tools in this section"))
     schema = group.command("schema", _("show a tool's definition as models see it"), needs=TOOLS)
     schema.add_argument("name")
     call = group.command("call", _("call a tool as an agent would"), handler="tool_call:call")

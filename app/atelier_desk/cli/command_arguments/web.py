@@ -33,7 +33,7 @@ def register(add: AddCommands) -> None:
     pages.add_argument(
         "how",
         choices=("auto", "off"),
-        help=_("auto uses an installed browser; off reads such pages without JavaScript"),
+        help=_("auto: render pages that need JavaScript in an installed browser; off: read them without JavaScript"),
     )
     pages.add_argument("--browser", metavar="PATH", default="", help=_("the browser's path; detected if omitted"))
     test = group.command("search", _("run a web search"), needs=DATABASE)

@@ -45,8 +45,7 @@ def register(add: AddCommands) -> None:
     )
     add_id(export, "id", "workflow")
     formats = _(
-        "default: the extension of --output, otherwise json, the only format that can be imported; pdf is "
-        "available only in the window"
+        "default: the extension of --output, or json. Only json can be imported; pdf is available only in the window"
     )
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument(
@@ -67,7 +66,7 @@ def register(add: AddCommands) -> None:
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
     delete = group.command("delete", what)
     add_id(delete, "id", "workflow")
-    flag(delete, "--for-good", _("delete permanently, even if already deleted"))
+    flag(delete, "--for-good", _("delete permanently; also works for memories already deleted"))
     deleted = group.command("deleted", _("list deleted workflows that can be restored"), needs=DATABASE)
     limit(deleted, 100)
     restore = group.command("restore", _("restore a deleted workflow"))
@@ -108,11 +107,11 @@ def register(add: AddCommands) -> None:
     again.add_argument("--model", metavar="NAME", default="", help=_("use this model once"))
     delete_branch = group.command(
         "delete-branch",
-        _("delete a branch: a version of a turn and what follows; it can be restored for {n} days", n=days),
+        _("delete a branch (a version of a turn and everything after it); it can be restored for {n} days", n=days),
         handler="messages:delete_branch",
     )
     add_id(delete_branch, "id", "workflow")
-    delete_branch.add_argument("run", help=_("the run that the branch begins with"))
+    delete_branch.add_argument("run", help=_("the first run of the branch"))
     flag(delete_branch, "--undo", _("restore a deleted branch"))
     replay = group.command(
         "replay", _("replay the stored events without calling models or tools"), handler="messages:replay"

@@ -43,7 +43,7 @@ async def gallery(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if arguments.file == arguments.schema == "-":
-        raise UsageError(N_("Standard input can be the agent or the schema, not both."))
+        raise UsageError(N_("Standard input can contain the agent or the schema, not both."))
     if arguments.ready:
         config = await atelier.agents.ready(arguments.ready)
     else:

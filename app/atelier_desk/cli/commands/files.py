@@ -138,7 +138,7 @@ async def _answer(atelier: Atelier, arguments: Namespace, out: Output, *, kept: 
     for name in arguments.file:
         fitting = [each for each in files if each.path == name or each.id.startswith(name) or each.id.endswith(name)]
         if not fitting or (len(fitting) > 1 and any(each.path != name for each in fitting)):
-            raise NotFoundError(N_("There is no held file {id}: it was already kept or discarded."), id=name)
+            raise NotFoundError(N_("There is no held file {id}. It may already have been kept or discarded."), id=name)
         chosen += fitting[-1:]  # the newest of two versions
     failed, done = [], []
     for each in chosen:
@@ -172,7 +172,7 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
-    part = N_("{path} stays marked, because its whole folder is; see: atelier files marked")
+    part = N_("{path} stays marked because its whole folder is marked. To list the marks: atelier files marked")
     return Result(
         {"read": gone, "marked": left},
         (_("Marked as read: {path}", path=path) for path in gone),

@@ -33,7 +33,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     cells = ((row.name, _(STATES[row.state]), str(row.tools), _time(row.latency_ms), row.config.place) for row in rows)
     return Result(
         list(map(described, rows)),
-        Table((_("name"), _("state"), _("tools"), _("started in"), _("location")), cells),
+        Table((_("name"), _("state"), _("tools"), _("startup time"), _("location")), cells),
         map(waits_of, rows),
     )
 
@@ -54,7 +54,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     secrets |= {f"header:{name}": value for name, value in values.items()}
     if arguments.client_secret:
         if not arguments.client_id:
-            raise UsageError(N_("A client secret needs the id of the client: --client-id ID."))
+            raise UsageError(N_("A client secret needs a client ID: --client-id ID."))
         if not atelier.vault.persistent:
             raise UsageError(N_("This computer has no keyring to store the client's secret in."), code="no_keyring")
         secrets["client:secret"] = arguments.client_secret
@@ -143,7 +143,7 @@ async def status(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     )
     return Result(
         list(map(described, rows)),
-        Table((_("name"), _("state"), _("started in"), _("response time"), _("failures"), _("process")), cells),
+        Table((_("name"), _("state"), _("startup time"), _("response time"), _("failures"), _("process")), cells),
         map(waits_of, rows),
         status=FAILED if failed else OK,
     )

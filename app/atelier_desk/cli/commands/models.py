@@ -62,8 +62,8 @@ async def refresh(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     """Refresh limits and prices; Ctrl-C keeps the old list."""
     state = await atelier.models.refresh_list()
     text = ngettext(
-        "The list of hosted models is now from {day}: {n} model from {services} services.",
-        "The list of hosted models is now from {day}: {n} models from {services} services.",
+        "List of hosted models updated ({day}): {n} model from {services} services.",
+        "List of hosted models updated ({day}): {n} models from {services} services.",
         state.models,
         day=state.day.isoformat(),
         services=state.services,
@@ -100,6 +100,6 @@ async def use(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = (
         _("{model} is now used by: {agents}.", model=arguments.model, agents=", ".join(changed))
         if changed
-        else _("This model is already the one in use.")
+        else _("This model is already in use.")
     )
     return Result({"agents": changed}, message)

@@ -74,7 +74,7 @@ async def add(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     status = report(out, _rules(await atelier.permissions.add(rule)))
     if away:
         out.note(
-            _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away),
+            _("There is no MCP server {name} with this tool yet; the rule will apply once there is.", name=away),
             "warn",
         )
     elif reason := _never(await atelier.permissions.unmatchable([rule.text]), rule.text):
@@ -144,13 +144,15 @@ def _compared(found: list[Replayed], every: bool) -> Iterator[Shown]:
                 )
             )
     if rows:
-        yield Table((_("when"), _("agent"), _("call"), _("then"), _("today")), rows)
+        yield Table((_("when"), _("agent"), _("call"), _("at the time"), _("today")), rows)
     different, unknown = sum(one.differs for one in once), sum(one.again is None for one in once)
     yield _("Decisions: {count}; different under today's rules: {different}", count=len(once), different=different)
     if unknown:
-        yield Note(_("Cannot be compared (decided by an older version): {count}", count=unknown))
+        yield Note(_("Decisions by an older version, which cannot be compared: {count}", count=unknown))
     if lost := sum(one.again is not None and not one.same for one in found):
-        yield Note(_("Cannot be reproduced from the recorded events (please report this): {count}", count=lost))
+        yield Note(
+            _("Decisions that cannot be reproduced from the recorded events: {count}. Please report this.", count=lost)
+        )
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

@@ -281,7 +281,7 @@ async def _entity_id(atelier: Atelier, text: str) -> str:
     names = ", ".join(f"{title_word(each)} ({each.id})" for each in named or [hit.entity for hit in found[:5]]) or _(
         "none"
     )
-    raise NotFoundError(N_("No single entity is named {name}. Closest: {names}."), name=text[:80], names=names)
+    raise NotFoundError(N_("{name} does not match exactly one entity. Closest: {names}."), name=text[:80], names=names)
 
 
 def _nothing_at(path: str) -> bool:

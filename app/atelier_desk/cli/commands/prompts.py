@@ -32,7 +32,7 @@ async def list_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def show(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.by_name(arguments.name)
     for source in prompt.tainted:
-        out.note(_("This prompt comes from {source}, and nobody here has reviewed it yet.", source=source), "warn")
+        out.note(_("This prompt comes from {source} and has not been reviewed yet.", source=source), "warn")
     return Result(described(prompt), await atelier.prompts.export_text(prompt.id))
 
 

@@ -66,7 +66,7 @@ async def presets(atelier: Atelier, arguments: Namespace, out: Output) -> Result
     rows = ((each.id, each.title, _(each.needs), each.keys or "-", each.env or "-") for each in found)
     return Result(
         [{name: getattr(each, name) for name in facts} for each in found],
-        Table((_("name"), _("service"), _("needs"), _("keys"), _("default variable")), rows),
+        Table((_("name"), _("service"), _("requirements"), _("keys"), _("default variable")), rows),
     )
 
 

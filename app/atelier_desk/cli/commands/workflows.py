@@ -55,7 +55,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = ((_found(hit), hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits)
     return Result(
         [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits],
-        () if hits else Note(_("No results in messages, tool calls, reports and memories")),
+        () if hits else Note(_("No results in messages, tool calls, reports or memories")),
         Table((_("item"), _("workflow id"), _("workflow"), _("text")), rows),
     )
 
@@ -114,14 +114,17 @@ async def export(atelier: Atelier, arguments: Namespace, out: Output) -> Result 
         for name in await atelier.workflows.exporting.changed_reports(arguments.id):
             out.note(
                 _(
-                    "The report {name} was damaged or changed by another program. The copy contains its current "
-                    "version, or nothing if it is missing.",
+                    "The report {name} was damaged or changed by another program. The export contains its current "
+                    "version, or none if the file is missing.",
                     name=name,
                 ),
                 "warn",
             )
         for name in await atelier.workflows.left_out_files(arguments.id):
-            out.note(_("The file {name} is not in the export: it is missing, damaged or too large.", name=name), "warn")
+            out.note(
+                _("The file {name} was left out of the export because it is missing, damaged or too large.", name=name),
+                "warn",
+            )
     damaged = await atelier.workflows.exporting.damaged_rows(arguments.id)
     for each in damaged:
         out.note(each.error().localized(_), "warn")

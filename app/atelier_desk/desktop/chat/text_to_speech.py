@@ -41,7 +41,7 @@ def no_voice_words() -> str:
     """Why reading aloud is not available, and what to install."""
     if sys.platform.startswith("linux"):
         return _("No voice is installed. Install speech-dispatcher or espeak-ng to have messages read aloud.")
-    return _("Atelier found no voice on this computer.")
+    return _("No text-to-speech voice was found on this computer.")
 
 
 class Speaker(QObject):

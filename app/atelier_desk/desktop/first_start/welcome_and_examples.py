@@ -32,7 +32,7 @@ FACTS = (
     (
         "users",
         N_("Agents that work together"),
-        N_("An agent can start others for parts of the work. You can watch and message each of them."),
+        N_("An agent can start other agents to do parts of the work. You can watch and message each of them."),
     ),
     (
         "shield",

@@ -143,12 +143,12 @@ class SearchPage(QWidget):
         number = len(self.found)
         bind_text(self.count, lambda: ngettext("{n} result", "{n} results", number) if number else "")
         if self._asked:
-            hint = N_("Try other words, all kinds or all projects.")
+            hint = N_("Try other words, or search all kinds and all projects.")
             self.empty.set_texts(N_("No results"), hint)
         else:
             self.empty.set_texts(
                 N_("Search by name or by meaning"),
-                N_("“Where are files deleted?” finds the function that does it, whatever it is called."),
+                N_("“Where are files deleted?” finds the function that deletes them, whatever its name."),
             )
 
     def _fail(self, text: str) -> None:

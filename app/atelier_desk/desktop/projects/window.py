@@ -73,8 +73,8 @@ class ProjectsWindow(QWidget):
             "folder-search",
             N_("Add a project for agents to search"),
             N_(
-                "Atelier indexes its code and documents and keeps the index up to date. Agents can then find "
-                "a function by name or by what it does, and see what calls it, without reading whole files."
+                "Atelier indexes the project's code and documents and keeps the index up to date. Agents can then "
+                "find a function by name or by what it does, and see what calls it, without reading whole files."
             ),
             N_("New project"),
             parent=self,
@@ -95,7 +95,7 @@ class ProjectsWindow(QWidget):
         self.list = ProjectList(side)
         heading = control(label("", "heading", side), "", N_("Projects"))
         fill(QVBoxLayout(side), self.new, heading, (self.list, 1), margins=(12, 14, 12, 12), spacing=10)
-        self.tabs = control(QTabBar(self), "project-tabs", name=N_("Pages of the project"))
+        self.tabs = control(QTabBar(self), "project-tabs", name=N_("Project pages"))
         self.tabs.setExpanding(False)
         for words in TABS:
             bind(self.tabs.setTabText, self.tabs.addTab(""), partial(text_of, words))

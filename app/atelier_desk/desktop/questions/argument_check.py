@@ -66,4 +66,4 @@ def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 def _no_constant(name: str) -> object:
-    raise _RefusedError(_("{name} is not a number that tools accept.", name=name))
+    raise _RefusedError(_("{name} is not a valid number in JSON.", name=name))

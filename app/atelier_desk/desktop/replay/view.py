@@ -122,7 +122,7 @@ class ReplayView(QWidget):
 
     def _build_top(self) -> QHBoxLayout:
         self._title = control(label("", "title", self), "", N_("Replay"))
-        self._pill = control(Pill("", "accent", self), "", N_("read-only"), tip=N_("Nothing runs here."))
+        self._pill = control(Pill("", "accent", self), "", N_("read-only"), tip=N_("A replay does not run anything."))
         self._whose = control(ElidedLabel("", self), look="muted")
         self.close_button = control(
             IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc"

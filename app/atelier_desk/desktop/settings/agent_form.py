@@ -144,8 +144,8 @@ class AgentForm(Form):
             label("", "small", self, wrap=True),
             "agent-control-note",
             N_(
-                "In addition, every agent can ask you a question, show you something and finish its work, and a "
-                "sub-agent can ask its parent. Only guided agents (very small models) cannot."
+                "Every agent can also ask you a question, show you something and finish its work, and a sub-agent "
+                "can ask its parent. The exception: guided agents (very small models)."
             ),
         )
         self._body = QWidget(self)

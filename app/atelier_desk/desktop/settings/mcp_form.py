@@ -145,7 +145,7 @@ FIELDS: tuple[Field, ...] = (
     Toggle(
         "older_protocol",
         N_("Older protocol"),
-        N_("For servers that can ask you questions only in protocol revisions before 2026-07-28."),
+        N_("For servers that need a protocol revision before 2026-07-28 to ask you questions."),
     ),
     Toggle("enabled", N_("Enabled")),
 )
@@ -236,7 +236,7 @@ class McpForm(Form):
 
     def show_client_secret(self, *, stored: bool) -> None:
         """Show whether the keyring has the client's secret."""
-        hint = N_("saved – type to replace") if stored else N_("none, or the secret that came with the ID")
+        hint = N_("saved – type to replace") if stored else N_("the secret issued with the client ID, if any")
         bind_text(self.controls["client_secret"], hint=hint)
 
     def complete(self) -> bool:

@@ -29,7 +29,7 @@ class McpRoots(QWidget):
         self._folders: tuple[str, ...] = ()
         about = control(
             label("", "muted", self, wrap=True), "",
-            N_("The server can ask for these folders (and their subfolders) if the calling workflow has access."),
+            N_("The server can ask which of these folders (and their subfolders) the calling workflow may use."),
         )  # fmt: skip
         self.list = list_of_lines(self, "mcp-roots", N_("Shared folders (roots)"))
         self.add = control(QPushButton(self), "mcp-root-add", N_("Add a folder…"), on=self.pick)

@@ -70,7 +70,7 @@ class DownloadCard(Card):
         self.state = state
         entry, status = self.entry, str(state.status) if state is not None else ""
         self._summary.setText(_(entry.summary))
-        tools = _("calls tools") if entry.tools else _("guided requests only")
+        tools = _("calls tools") if entry.tools else _("no native tool calls")
         ram = _("needs {gb} GB of memory", gb=number(entry.ram_gb))
         self._facts.setText(" · ".join((size(entry.size_bytes), ram, tools, _("{name} licence", name=entry.licence))))
         words = {

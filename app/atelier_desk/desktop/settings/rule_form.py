@@ -39,8 +39,8 @@ FIELDS: tuple[Field, ...] = (
                     "section:web_ops"
                 ),
                 _(
-                    "A command rule applies in the workspace folder; for another folder, write "
-                    "run_command(cd vendor && make). “:*” matches any arguments, except options that run "
+                    "A command rule applies in the workspace folder. To apply it in another folder, include the "
+                    "folder: run_command(cd vendor && make). “:*” matches any arguments, except options that run "
                     "another program."
                 ),
             )

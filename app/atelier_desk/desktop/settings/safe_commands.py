@@ -25,7 +25,7 @@ from atelier_desk.workspace.commands.safe_command_list import Does, SafeCommand,
 
 DOES = {
     Does.READS: N_("Only reads"),
-    Does.WRITES: N_("Writes the files it names"),
+    Does.WRITES: N_("Writes the given files"),
     Does.DELETES: N_("Deletes (asks first)"),
 }
 ROWS = 8

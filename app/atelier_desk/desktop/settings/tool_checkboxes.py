@@ -195,7 +195,9 @@ class ToolBoxes(QWidget):
         bind_text(
             self.total,
             self._total_words,
-            tip=N_("Definitions of these tools and of those every agent has, as sent to the selected model"),
+            tip=N_(
+                "The definitions of these tools and of the tools that every agent has, as sent to the selected model"
+            ),
         )
         self.groups = RowList(self, spacing=4, before=self.search)
         fill(QVBoxLayout(self), self.search, self.groups, self._nothing, self.total, margins=(0, 0, 0, 0), spacing=6)

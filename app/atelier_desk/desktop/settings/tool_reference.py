@@ -18,7 +18,7 @@ from atelier_desk.engine.services.tools import ToolInfo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
 
-CONTROL_SECTION = N_("Run control (all agents except guided ones)")
+CONTROL_SECTION = N_("Run control (all agents except those with guided tool calls)")
 
 
 class ToolFold(QWidget):

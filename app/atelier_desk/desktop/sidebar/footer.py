@@ -22,7 +22,7 @@ STATES: dict[Connection, str] = {
     "working": N_("Working"),
     "no-key": N_("No valid key"),
     "failed": N_("Opening failed"),
-    "moved": N_("Data moved"),
+    "moved": N_("Data folder moved"),
     "closing": N_("Closing…"),
 }
 TIPS: dict[Connection, str] = {

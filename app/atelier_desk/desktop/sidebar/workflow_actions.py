@@ -276,8 +276,8 @@ class WorkflowActions(QObject):
         """A line for each report that is not in the original state in a copy, and one for missing rows."""
         names = await self._bridge.engine.workflows.exporting.changed_reports(workflow_id)
         text = N_(
-            "The report {name} was damaged or changed by another program. The copy contains its current version, or "
-            "nothing if it is missing."
+            "The report {name} was damaged or changed by another program. The export contains its current version, "
+            "or none if the file is missing."
         )
         damaged = await self._bridge.engine.workflows.exporting.damaged_rows(workflow_id)
         rows = [*(each.error().localized(_) for each in damaged[:SHOWN]), *([_(LEFT_OUT)] if damaged else [])]
@@ -287,7 +287,8 @@ class WorkflowActions(QObject):
         """What an export lacks or contains in a changed state."""
         files = await self._bridge.engine.workflows.left_out_files(workflow_id)
         left_out = [
-            _("The file {name} is not in the export: it is missing, damaged or too large.", name=name) for name in files
+            _("The file {name} was left out of the export because it is missing, damaged or too large.", name=name)
+            for name in files
         ]
         return [*await self._changed_reports(workflow_id), *left_out]
 

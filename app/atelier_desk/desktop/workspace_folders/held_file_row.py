@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
 WHY = N_(
-    "Agents follow the instructions in this file, or programs run it, so it is held outside the folder until you keep "
-    "or discard it."
+    "This file contains instructions for agents or is run by programs. It is held outside the folder until you keep"
+    " or discard it."
 )
 
 
@@ -68,7 +68,7 @@ class HeldRow(QWidget):
         bind(self._show)
 
     def _show(self) -> None:
-        words = N_("New version held: {path}") if self._replaces else N_("Held: {path}")
+        words = N_("New version held: {path}") if self._replaces else N_("Held for review: {path}")
         if not self.waits:
             answered = N_("Kept: {path}") if self._choice else N_("Discarded: {path}")
             words = N_("No longer held: {path}") if self._choice is None else answered

@@ -58,6 +58,6 @@ def ask_trust(
 def found_text(found: Sequence[str]) -> str:
     """Describe the files with instructions."""
     if not found:
-        return _("There are no such files yet.")
+        return _("No files with instructions were found.")
     more = ["…"] if len(found) > _NAMED else []
     return ngettext("Found: {files}", "Found {n} files: {files}", len(found), files=", ".join([*found[:_NAMED], *more]))

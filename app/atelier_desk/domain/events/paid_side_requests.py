@@ -59,7 +59,7 @@ class MediaPaid(Event):
     """
 
     type: Literal["media_paid"] = "media_paid"
-    label: ClassVar[str] = N_("Paid request charged or refunded")
+    label: ClassVar[str] = N_("Charge or refund for a paid request")
     call_id: str
     provider: str = ""
     model: str = ""

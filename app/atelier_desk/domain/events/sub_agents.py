@@ -97,7 +97,7 @@ class ParentAsked(Event):
     """This run, a sub-agent, asked its parent; the call waits for the answer."""
 
     type: Literal["parent_asked"] = "parent_asked"
-    label: ClassVar[str] = N_("Question to the parent agent")
+    label: ClassVar[str] = N_("Question for the parent agent")
     call_id: str
     message: str
 

@@ -32,8 +32,8 @@ _PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".bmp", ".tif", ".tiff")
 _ENDINGS = {JPEG: (".jpg", ".jpeg"), PNG: (".png",)}
 """File extensions of converted images."""
 _UNSUPPORTED = N_(
-    "{name} cannot be attached: it is not a text, image (PNG, JPEG, GIF, WebP, BMP, TIFF) or "
-    "document (PDF, Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, email)."
+    "{name} cannot be attached: it is not a text file, image (PNG, JPEG, GIF, WebP, BMP, TIFF) or document (PDF, "
+    "Word, Excel, PowerPoint, OpenDocument, RTF, EPUB, email)."
 )
 _HEAD = 32
 """Leading bytes by which an image is recognised."""
@@ -111,7 +111,9 @@ def of_bytes(name: str, content: bytes, *, source: str = "file", path: str = "")
     if shown.lower().endswith(_PICTURES):
         # Its text would be sent without notice, while the person expects an image.
         raise UsageError(
-            N_("{name} is named like an image but cannot be opened as one (PNG, JPEG, GIF, WebP, BMP, TIFF)."),
+            N_(
+                "{name} has the extension of an image but could not be opened as one (PNG, JPEG, GIF, WebP, BMP, TIFF)."
+            ),
             name=shown,
         )
     text, encoding = decode(content)

@@ -41,7 +41,8 @@ _MODES = {
     "workspace-write": ApprovalMode.SELECTIVE,
 }
 ASKS_LESS = N_(
-    "The mode {name} would ask for your approval less often. The agent gets the permissions of a new agent instead."
+    "The mode {name} would ask for your approval less often than a new agent does, so the agent gets a new agent's "
+    "permissions."
 )
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
@@ -131,8 +132,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
             N_(
-                "The file names no tools; in the other program, this means all tools. Here, the agent gets those "
-                "of the basic, file, command, web and context sections."
+                "The file lists no tools. In the other program, this means all tools; here, the agent gets the "
+                "tools of the basic, file, command, web and context sections."
             )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]
@@ -190,7 +191,7 @@ def _tools(found: Document, here: Surroundings, notes: _Notes) -> tuple[str, ...
     narrowed = [name for name in (*found.words("tools"), *found.words("disallowedTools")) if "(" in name]
     if narrowed:
         notes.add(
-            N_("Restrictions in parentheses are not imported; use permission rules instead: {names}"),
+            N_("Restrictions in parentheses are not imported: {names}. Use permission rules instead."),
             names=", ".join(narrowed)[:500],
         )
     return tuple(dict.fromkeys(name for name in wanted if name not in refused))

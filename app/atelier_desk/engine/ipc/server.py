@@ -165,9 +165,7 @@ class IpcServer:
             # Send nothing: the client looks for the next holder, or becomes it.
             return False
         if hello.get("hello") != PROTOCOL:
-            text = _(
-                "Another version of Atelier ({version}) has the data folder open; close it first.", version=__version__
-            )
+            text = _("It is another version of Atelier ({version}); close it first.", version=__version__)
             writer.write(encode({"error": "version", "message": text, "hello": PROTOCOL, "version": __version__}))
             return False
         if self._note is None or not hmac.compare_digest(
@@ -187,7 +185,7 @@ class IpcServer:
                 encode(
                     {
                         "error": "no_commands",
-                        "message": _("The process that has the data folder open does not run commands."),
+                        "message": _("It does not accept commands."),
                     }
                 )
             )

@@ -95,7 +95,7 @@ async def _clear_stale(path: Path) -> None:
         _remove(path)
         return
     writer.close()
-    raise ConflictError(N_("Another process answers at {path}."), code="socket_in_use", path=path)
+    raise ConflictError(N_("Another process is already listening at {path}."), code="socket_in_use", path=path)
 
 
 async def _listen_pipe(address: str, serve: Serve) -> Callable[[], Awaitable[None]]:

@@ -136,7 +136,7 @@ def _titles() -> dict[str, str]:
         "reports": _("Reports"),
         "attachments": _("Attachments"),
         "checkpoints": _("Undo data"),
-        "own_tools": _("Own tools"),
+        "own_tools": _("Your own tools"),
         "models": _("Downloaded models"),
         "keyring": _("Keyring"),
         "embedder": _("Embedder"),
@@ -289,7 +289,7 @@ async def _checkpoints(atelier: Opened) -> Check:
 
 
 async def _own_tools(atelier: Opened) -> Check:
-    title = _("Own tools")
+    title = _("Your own tools")
     found = await atelier.own_tools.list()
     changed = [each.file for each in found if each.state == "changed"]
     if not changed:

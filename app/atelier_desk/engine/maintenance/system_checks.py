@@ -101,7 +101,11 @@ def display() -> list[Check]:
         text = _(problem.template, **problem.params)
         found.append(
             Check(
-                name="display", title=title, status="warn", message=text, fix=_("Without a window, use: atelier chat")
+                name="display",
+                title=title,
+                status="warn",
+                message=text,
+                fix=_("To work without a window, use: atelier chat"),
             )
         )
     return found
@@ -121,7 +125,7 @@ def command_sandbox() -> Check:
         if sandbox_selection.holds_signals() or sandbox_selection.has_processes():
             return Check(name="sandbox", title=title, status="ok", message=message_text)
         message_text += " " + _(
-            "A command can stop your other programs: without namespaces, only Linux 6.12 and later prevent that."
+            "A command can stop your other programs. Preventing this requires user namespaces or Linux 6.12 or later."
         )
         fix = _("Allow user namespaces, or update the system.")
         return Check(name="sandbox", title=title, status="warn", message=message_text, fix=fix)
@@ -160,13 +164,13 @@ def _namespaces() -> list[str]:
         ]
     if sandbox_selection.has_processes() and not sandbox_selection.holds_signals():
         found.append(
-            _("Commands that only read could stop your other programs: only Linux 6.12 and later prevent that.")
+            _("Read-only commands could stop your other programs. Only Linux 6.12 and later can prevent that.")
         )
     if not sandbox_selection.has_mounts():
         found.append(
             _(
-                "Protected parts of a repository are restored after a command has run, and paths that a rule denies "
-                "cannot be hidden."
+                "Without mount namespaces, protected parts of a repository are only restored after a command has "
+                "run, and paths that a rule denies cannot be hidden from commands."
             )
         )
     return found
@@ -213,8 +217,8 @@ def disk_space(folder: Path) -> Check:
         return Check(name="disk", title=title, status="fail", message=str(error))
     message = _("{gb} GB free.", gb=number_format.number(free / 1024**3, 1, trim=True))
     if no_files_left(folder):
-        fix = _("Delete files you no longer need, however small.")
-        words = _("{state} The disk can take no more files: its inodes are used up.", state=message)
+        fix = _("Delete files you no longer need, even small ones.")
+        words = _("{state} The disk has no room for more files: its inodes are used up.", state=message)
         return Check(name="disk", title=title, status="fail", message=words, fix=fix)
     if free < NO_DISK:
         return Check(

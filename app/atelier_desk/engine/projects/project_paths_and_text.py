@@ -25,7 +25,7 @@ def relative_path(project: Project, path: str) -> str:
     path_on_disk = os.path.normpath(os.path.join(project.root, os.path.expanduser(path)))  # noqa: PTH111, PTH118
     inside = os.path.relpath(path_on_disk, project.root)
     if inside == ".." or inside.startswith("../"):
-        raise UsageError(N_("{path} is not in the folder of the project, {root}."), path=path, root=project.root)
+        raise UsageError(N_("{path} is not in the project folder {root}."), path=path, root=project.root)
     return "" if inside == "." else Path(inside).as_posix()
 
 

@@ -51,8 +51,8 @@ NO_TEXT = N_("This is not readable text.")
 BROKEN = N_("Could not be read: {reason}")
 NO_OCR = "no_ocr"
 PICTURE = {
-    "bomb": N_("The image has more than {most} million pixels: it was not opened."),
-    "not_a_picture": N_("The file is named like an image, but its content is not one."),
+    "bomb": N_("The image has more than {most} million pixels, so it was not opened."),
+    "not_a_picture": N_("The file has the extension of an image, but does not contain one."),
     "broken": N_("The image is damaged, or needs too much memory."),
     NO_OCR: N_(
         "Text in images cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."

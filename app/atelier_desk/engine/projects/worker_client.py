@@ -20,9 +20,9 @@ RELATING_S = 900.0
 
 Enough for relating a large project; single files are far faster.
 """
-ENDED = N_("The process that reads files ended without an answer.")
+ENDED = N_("The process that reads files ended unexpectedly.")
 NO_START = N_("The process that reads files could not be started: {reason}")
-TOO_LONG = N_("Reading the file took too long, or made the reading process crash.")
+TOO_LONG = N_("Reading the file took too long, or the process reading it crashed.")
 PROBLEMS = {"memory": N_("Reading the file needs too much memory."), "timeout": N_("Reading the file took too long.")}
 """Problems of a file by code of a ``WorkerError``; ``TOO_LONG`` for others."""
 

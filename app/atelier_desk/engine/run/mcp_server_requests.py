@@ -147,7 +147,7 @@ class CallRequestBroker:
         def decide(now: RunState) -> list[EventBody]:
             call = now.call(self._call_id)
             if now.status.final or now.pause is not None or call is None or call.status != "started":
-                raise ConflictError(N_("The call has ended; its questions are no longer asked."))
+                raise ConflictError(N_("The call has ended, so its question was not asked."))
             if len(now.questions) >= limits.QUESTION_PENDING:  # concurrent questions all found room before
                 raise LimitError(
                     N_("{count} questions are already waiting; no more can be asked."), count=len(now.questions)

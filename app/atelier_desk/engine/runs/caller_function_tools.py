@@ -126,8 +126,8 @@ class GivenTools:
         elif known.spec != tool.definition():
             raise ConflictError(
                 N_(
-                    "Another run uses a tool {name} with other parameters or another description. Give one of the two "
-                    "tools another name."
+                    "Another run uses a tool named {name} with different parameters or a different description. "
+                    "Rename one of the two tools."
                 ),
                 name=tool.name,
             )

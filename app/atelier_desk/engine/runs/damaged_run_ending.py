@@ -16,8 +16,8 @@ from atelier_desk.storage.writing.journal_commit import Commit
 from atelier_desk.support.i18n import N_, _
 
 ENDED = N_(
-    "The record of this turn is damaged, so the turn was stopped. The part that can still be shown is "
-    "kept, but agents no longer know it."
+    "The record of this turn is damaged, so the turn was stopped. The readable part is kept for you, but agents no "
+    "longer see it."
 )
 
 

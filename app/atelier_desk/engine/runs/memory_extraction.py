@@ -187,7 +187,7 @@ class MemoryExtraction:
             raise UsageError(N_("Memory is turned off for this workflow."))
         live = await self._side_requests.runs.load(row.head_run_id) if row.head_run_id is not None else None
         if live is None or not _answered(live.handle.current):
-            raise UsageError(N_("There is no finished answer in this workflow: there is nothing to remember yet."))
+            raise UsageError(N_("This workflow has no finished answer yet, so there is nothing to remember."))
         made = await self._ask(live, await self._turn_messages(live))
         if made is SkipReason.SMALL:
             raise UsageError(N_("This agent's model is too small to extract memories."))

@@ -113,7 +113,12 @@ class Steering:
             # No other turn may begin while checking that this is the newest one.
             async with self._runs.beginning(live.handle.workflow_id):
                 if (await self._env.repos.workflows.get(live.handle.workflow_id)).head_run_id != run_id:
-                    raise ConflictError(N_("The workflow continued after this turn. Send the message again instead."))
+                    raise ConflictError(
+                        N_(
+                            "The workflow has continued since this turn, so this turn cannot be "
+                            "continued. Send the message again."
+                        )
+                    )
                 await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)
         else:
             await self._resume_run(live, raise_limits=raise_limits, mode=mode, steps=steps, finish=finish)

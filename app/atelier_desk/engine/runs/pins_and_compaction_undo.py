@@ -69,7 +69,10 @@ class ContextEditing:
         def decide(now: RunState) -> list[EventBody]:
             if not compaction.can_undo(now, origin):
                 raise NotFoundError(
-                    N_("This summary was already undone, or a later one contains it. Undo the later one first.")
+                    N_(
+                        "This summary was already undone, or is part of a later one. If there is a later one, undo "
+                        "that first."
+                    )
                 )
             return [CompactionUndone(origin=origin)]
 

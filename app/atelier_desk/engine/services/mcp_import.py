@@ -80,7 +80,7 @@ class McpImportService:
     def _unpack(self, file: str, folder: str) -> None:
         parent = Path(self._context.datadir.root) / "mcp"
         if Path(folder).parent != parent:
-            raise UsageError(N_("The bundle has to be read again."))
+            raise UsageError(N_("Open the bundle file again."))
         bundle.unpack(Path(file).expanduser().absolute(), Path(folder))
 
     def _folder(self, name: str) -> Path:

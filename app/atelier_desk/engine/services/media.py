@@ -94,7 +94,7 @@ class MediaService:
         tried = settings or stored.media
         if what == "images" and not (tried.images and tried.images_model):
             raise UsageError(
-                N_("No service that generates images is configured: enter its address and model first."),
+                N_("No image generation service is configured: enter the address and model of one first."),
                 code="not_configured",
             )
         if what == "models" and tried.models == "off":

@@ -405,9 +405,7 @@ def _type(value: MemoryType | str | None) -> MemoryType | None:
         return MemoryType(value)
     except ValueError:
         allowed = ", ".join(each.value for each in MemoryType)
-        raise UsageError(
-            N_("Unknown type of memory {value}; allowed: {allowed}."), value=value, allowed=allowed
-        ) from None
+        raise UsageError(N_("Unknown memory type {value}; allowed: {allowed}."), value=value, allowed=allowed) from None
 
 
 def _scope(value: MemoryScope | str, workflow_id: str | None) -> MemoryScope:

@@ -140,7 +140,7 @@ class OwnToolService:
             confirmed = await self._confirmed()
             if file not in confirmed:
                 raise NotFoundError(
-                    N_("No file {name} was confirmed. Confirmed: {names}."),
+                    N_("The file {name} is not confirmed. Confirmed files: {names}."),
                     name=file,
                     names=", ".join(sorted(confirmed)) or _("none"),
                 )

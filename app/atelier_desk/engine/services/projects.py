@@ -237,12 +237,15 @@ class ProjectService:
             problem = await self._repo.problem(project_id, below)
             if below not in project.readable and (problem is None or not problem.secret):
                 raise UsageError(
-                    N_("{path} was not left out as a possible secret, so it needs no permission."),
+                    N_("{path} was not skipped as a possible secret, so indexing it needs no permission."),
                     path=below or project.root,
                 )
             known.append(below)
         elif len(known) == len(project.readable):
-            raise UsageError(N_("The indexing of {path} had not been allowed."), path=below or project.root)
+            raise UsageError(
+                N_("No permission to index {path} was given, so there is nothing to revoke."),
+                path=below or project.root,
+            )
         async with self._ingestions.aside(project):  # later indexing respects this
             await self._remove_below(project_id, below)
             project = input_checks.changed(
@@ -566,7 +569,7 @@ class ProjectService:
         if found is None:
             raise NotFoundError(N_("There is no entity {id}."), id=entity_id[:80])
         if not project.root or not found.path or found.kind == EntityKind.PACKAGE:
-            raise UsageError(N_("The text of {name} cannot be shown: it is not in a file."), name=found.name)
+            raise UsageError(N_("{name} has no file, so its text cannot be shown."), name=found.name)
         text = await in_tool_thread(
             project_paths_and_text.read_text, project.root, found.path, (self._context.datadir.root,)
         )

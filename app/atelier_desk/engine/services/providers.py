@@ -420,16 +420,16 @@ def _check(config: ProviderConfig) -> None:
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
                 N_(
-                    "{header} cannot be used as a header name: use letters, digits and dashes, but none of "
-                    "these names: {own}."
+                    "{header} cannot be used as a header name: use letters, digits and dashes. These names are "
+                    "reserved: {own}."
                 ),
                 code="invalid_header", header=_hidden(header), own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
         if form and not header_variable(form):
             raise UsageError(
                 N_(
-                    "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
-                    "never stored as plain text."
+                    "Store the value of the header {header} in the keyring, or use an environment variable "
+                    "($VARIABLE). It is never stored as plain text."
                 ),
                 code="invalid_header",
                 header=header,

@@ -30,7 +30,7 @@ PROBLEMS = {
     "unknown_option": N_("The question has no such option; its options are {options}."),
     "no_text": N_("This question takes options only, no text."),
     "text": N_("This question needs a text answer."),
-    "one": N_("Choose to accept or to decline, not both."),
+    "one": N_("Either accept or decline, not both."),
 }
 """The sentence for each result of ``QuestionAnswer.problem``."""
 
@@ -67,8 +67,8 @@ class QuestionService:
         if asked.spec.form is not None and redact(answer.text_response) != answer.text_response:
             raise UsageError(
                 N_(
-                    "An answer contains a key that Atelier knows. Forms are not for secrets: nothing was sent "
-                    "to the server {server}."
+                    "An answer contains one of your keys. Forms must not contain secrets, so nothing was sent to "
+                    "the server {server}."
                 ),
                 code="secret", server=asked.spec.asker.server if asked.spec.asker is not None else "",
             )  # fmt: skip

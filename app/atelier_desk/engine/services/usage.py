@@ -44,7 +44,7 @@ class UsageService:
             key = (row.time.astimezone(zone).date(), row.workflow_id, row.agent_name, row.provider, row.model)
             sums[key] = sums.get(key, UsageSum()) + UsageSum(row.usage, row.requests, row.duration_ms)
         names = await used.names({key[1] for key in sums})
-        outside = _("Outside workflows")
+        outside = _("Not in a workflow")
         return [
             UsageRow(
                 day,

@@ -72,7 +72,7 @@ class WebService:
             raise UsageError(N_("Enter the address of the SearXNG server, such as https://search.example.org."))
         if settings.browser and await in_tool_thread(find, settings.browser) is None:
             raise UsageError(
-                N_("No browser can be started at {path}. Leave the field empty to detect one."),
+                N_("There is no browser program at {path}. Leave the field empty to detect one."),
                 path=settings.browser,
             )
         persistent = await asyncio.to_thread(self._context.vault.set, entry(settings.search), key) if key else True

@@ -62,7 +62,7 @@ _FAILURES = (
     ),
     (
         "Could not find a version|No matching distribution",
-        N_("The package does not exist for this system or Python version. Choose another embedder."),
+        N_("The package is not available for this system or Python version. Choose another embedder."),
     ),
 )
 """Output of pip, and the message for it.
@@ -99,8 +99,8 @@ def missing() -> ProviderError:
     if not can_install():
         return ProviderError(
             N_(
-                "sentence-transformers is not installed, and this program cannot add packages. Choose the built-in "
-                "embedder or one from a provider, such as Ollama, or run Atelier from its source: {command}"
+                "sentence-transformers is not installed, and Atelier cannot install packages here. Choose the "
+                "built-in embedder or one from a provider, such as Ollama, or run Atelier from source: {command}"
             ),
             code="embedder_missing",
             command=f"make run EXTRAS={PACKAGE}",

@@ -100,7 +100,7 @@ class SentenceTransformersEmbedder:
 
 def _gone() -> ProviderError:
     return ProviderError(
-        N_("The embedder process ended. It starts again at the next use."),
+        N_("The embedder process ended. It restarts the next time it is needed."),
         code="embedder_gone",
         recoverable=True,
     )

@@ -79,7 +79,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/Qwen/Qwen3-4B/blob/main/LICENSE",
         ram_gb=5,
         tools=True,
-        summary=N_("The best in the list for agents; slow without a recent processor."),
+        summary=N_("The best in this list for agents, but slow on older processors."),
     ),
     CatalogueEntry(
         id="ministral-3-3b",
@@ -96,7 +96,7 @@ CATALOGUE = (
         licence_url=f"{HUB}/mistralai/Ministral-3-3B-Instruct-2512-GGUF",
         ram_gb=4,
         tools=True,
-        summary=N_("Mistral AI's small model: good French, tools."),
+        summary=N_("Mistral AI's small model: good at French, can call tools."),
     ),
     CatalogueEntry(
         id="llama-3.2-3b",

@@ -281,7 +281,7 @@ class Downloads:
             free = self._free_bytes(self._folder)
         except OSError as error:
             raise ProviderError(
-                N_("The models folder {folder} cannot be written: {reason}"),
+                N_("Atelier cannot write to the models folder {folder}: {reason}"),
                 code="unwritable",
                 folder=self._folder,
                 reason=error.strerror or error,

@@ -304,7 +304,10 @@ def _cut(model: LocalModel, size: int, needed: int) -> ProviderError:
 
 def _damaged(model: LocalModel) -> ProviderError:
     return ProviderError(
-        N_("The model file {path} is damaged: its SHA-256 is not the one published. Delete it and download it again."),
+        N_(
+            "The model file {path} is damaged: its SHA-256 does not match the published one. Delete it and download "
+            "it again."
+        ),
         code="model_damaged",
         path=model.path,
     )

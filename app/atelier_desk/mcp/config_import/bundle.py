@@ -55,7 +55,7 @@ def of_manifest(manifest: Any, folder: Path, file: str) -> FoundServer:
     server = manifest.get("server") if isinstance(manifest, Mapping) else None
     config = server.get("mcp_config") if isinstance(server, Mapping) else None
     if not isinstance(server, Mapping) or not isinstance(config, Mapping):
-        raise UsageError(N_("{file} is not a bundle: its manifest names no server."), file=file)
+        raise UsageError(N_("{file} is not a bundle: its manifest does not specify a server."), file=file)
     overrides = config.get("platform_overrides")
     mine = overrides.get(_PLATFORMS.get(sys.platform, "linux")) if isinstance(overrides, Mapping) else None
     config = {**config, **(mine if isinstance(mine, Mapping) else {})}
@@ -116,7 +116,7 @@ def unpack(path: Path, folder: Path) -> None:
             try:
                 folder.mkdir(parents=True)
             except FileExistsError:
-                raise UsageError(N_("The bundle has to be read again.")) from None  # another bundle
+                raise UsageError(N_("Open the bundle file again.")) from None  # another bundle
             made = True
             for member in members:
                 _unpack(archive, member, folder)

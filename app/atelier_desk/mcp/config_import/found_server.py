@@ -185,7 +185,8 @@ def _with_unset(
     if missing:
         notes.append(
             UsageError(
-                N_("Variables that are not set on this computer: {names}. Give their values."), names=", ".join(missing)
+                N_("These variables are not set on this computer: {names}. Enter their values."),
+                names=", ".join(missing),
             )
         )
     return {**added, **env}

@@ -47,14 +47,17 @@ def entry(name: str, said: Any, source: str, inputs: Mapping[str, Mapping[str, o
     if kind in ("ws", "websocket"):
         return FoundServer(
             name,
-            problem=UsageError(N_("This server uses {kind}, which is not a transport of the protocol."), kind=kind),
+            problem=UsageError(N_("This server uses {kind}, which is not an MCP transport."), kind=kind),
         )
     if kind and kind not in _HTTP and not _STARTED.fullmatch(kind):
         warnings.append(UsageError(N_("The server's type {kind} is unknown and was ignored."), kind=shorten(kind, 40)))
     if only := _only(said):
         warnings.append(
             UsageError(
-                N_("This server allows only these tools: {names}. Disable the others after the server's first start."),
+                N_(
+                    "The configuration allows only these tools: {names}. After the server's first start, disable its"
+                    " other tools."
+                ),
                 names=shorten(only, 200),
             )
         )

@@ -110,7 +110,10 @@ def read(text: str) -> tuple[Line, ...]:
         lines = _opencode(found if isinstance(found, dict) else {"*": found})
     else:
         raise UsageError(
-            N_("No rules were found: “permissions” as in .claude/settings.json, or “permission” as in opencode.json.")
+            N_(
+                "No rules were found. The file needs “permissions”, as in .claude/settings.json, or “permission”, as"
+                " in opencode.json."
+            )
         )
     read_lines: list[Line] = []
     for line in lines:
@@ -158,7 +161,7 @@ def _opencode(found: dict[str, object]) -> Iterator[Line]:
         elif isinstance(value, dict):
             yield from _opencode_table(key, value)
         else:
-            yield _nothing(str(key), N_("neither allow, ask nor deny"))
+            yield _nothing(str(key), N_("the action is not allow, ask or deny"))
 
 
 def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
@@ -177,7 +180,8 @@ def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
             yield _nothing(source, N_("such calls need approval anyway, even without a rule"))
         elif loosened:
             yield _nothing(
-                source, N_("a later rule loosens it, but in Atelier the strictest rule wins: write it by hand")
+                source,
+                N_("a later rule makes an exception, but in Atelier the strictest rule wins: write this rule by hand"),
             )
         else:
             yield _opencode_line(source, key, wanted, action)
@@ -189,7 +193,7 @@ def _known(action: object) -> bool:
 
 def _opencode_line(source: str, key: str, wanted: str | None, action: object) -> Line:
     if not _known(action):
-        return _nothing(source, N_("neither allow, ask nor deny"))
+        return _nothing(source, N_("the action is not allow, ask or deny"))
     chosen = Action(str(action))
     if key == "*" and wanted is None:
         return _rules(source, chosen, ["*"])

@@ -79,7 +79,8 @@ def _check(rule: str, argument: str) -> None:
         if not _HOST.fullmatch(argument.partition(":")[2]):
             raise UsageError(
                 N_(
-                    "“{rule}” names no host. Write domain:python.org, or domain:*.python.org to include its subdomains."
+                    "“{rule}” does not contain a valid host name. Write domain:python.org, or domain:*.python.org "
+                    "to include its subdomains."
                 ),
                 rule=rule,
             )
@@ -87,16 +88,16 @@ def _check(rule: str, argument: str) -> None:
     if argument.startswith("!"):
         raise UsageError(
             N_(
-                "“{rule}” begins with an exclamation mark. A rule cannot exclude paths from another; write a "
-                "second rule."
+                "“{rule}” begins with an exclamation mark. A rule cannot exclude paths from another rule; write a "
+                "separate rule for these paths."
             ),
             rule=rule,
         )
     if ".." in re.split(r"[/\\]", argument):
         raise UsageError(
             N_(
-                "“{rule}” goes up with “..”. Paths in rules start at the workspace folder, at // or at ~/ and "
-                "only go down."
+                "“{rule}” contains “..”, which is not allowed. Paths in rules start at the workspace folder, at // "
+                "or at ~/."
             ),
             rule=rule,
         )

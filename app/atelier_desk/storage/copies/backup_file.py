@@ -51,13 +51,12 @@ BAD_BACKUP = N_("The backup {path} cannot be used: {detail}. Choose another back
 NO_BACKUP = N_("{path} is not a backup: a backup is a zip file written with: atelier backup create FILE")
 NEWER_BACKUP = N_("The backup {path} was made by a newer version of Atelier. Update Atelier, then restore it.")
 OLDER_BACKUP = N_(
-    "The backup {path} was made by an early version of Atelier (its format is {found}; this program "
-    "reads formats from {oldest} on). Nothing was changed. Restore it with the version of Atelier that "
-    "made it and export the data there (Settings → Data → Export everything). Then start this program "
-    "with a new folder (--data-dir) and import the export (Settings → Data and diagnostics → Import an "
-    "export)."
+    "The backup {path} was made by an early version of Atelier (its format is {found}; this version reads only "
+    "format {oldest} and later). Nothing was changed. Restore it with the version of Atelier that made it and "
+    "export the data there (Settings → Data → Export everything). Then start this version with a new folder "
+    "(--data-dir) and import the export (Settings → Data and diagnostics → Import exported data)."
 )
-UNSEALED = N_("its content does not match the checksum at its end")
+UNSEALED = N_("its content does not match its checksum")
 MISMATCH = N_("The backup {path} does not match the database ({detail}) and was deleted. Try again.")
 
 

@@ -537,7 +537,7 @@ def _hit(
     said = row["content" if kind == "message" else "text"] if not call else ""
     text = matching_values((row["arguments"], row["error"], row.get("result") or ""), wanted) if call else said
     if not whole:
-        text = _("This cannot be shown because it is damaged in the data folder.")
+        text = _("This entry cannot be shown because its record in the data folder is damaged.")
     return SearchHit(
         kind,
         workflow,

@@ -8,7 +8,7 @@ from atelier_desk.storage import tables
 from atelier_desk.storage.repositories.base_repository import DeletingRepository, upsert
 from atelier_desk.support.i18n import N_
 
-NAME_IN_USE = N_("There is already a prompt named {name}; names are unique.")
+NAME_IN_USE = N_("There is already a prompt named {name}. Choose another name.")
 
 
 class PromptRepository(DeletingRepository[Prompt]):

@@ -34,9 +34,9 @@ class TaskComplete(ControlTool):
 
     name: ClassVar[str] = "task_complete"
     title: ClassVar[str] = N_("Finish")
-    purpose: ClassVar[str] = N_("Ends its work with a result")
+    purpose: ClassVar[str] = N_("Ends the run with a result")
     icon: ClassVar[str] = "check"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends its work")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends the run")}
     input: ClassVar[object] = TaskCompleteInput
     what: ClassVar[str] = (
         "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
@@ -53,7 +53,7 @@ class TaskAbandon(ControlTool):
 
     name: ClassVar[str] = "task_abandon"
     title: ClassVar[str] = N_("Give up")
-    purpose: ClassVar[str] = N_("Ends its work without a result")
+    purpose: ClassVar[str] = N_("Ends the run without a result")
     icon: ClassVar[str] = "x"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Gave up: {reason}")}
     input: ClassVar[object] = TaskAbandonInput

@@ -32,7 +32,7 @@ class OutputTool(ControlTool):
 
     name: ClassVar[str] = "output"
     title: ClassVar[str] = N_("Output")
-    purpose: ClassVar[str] = N_("Shows you something and continues its work")
+    purpose: ClassVar[str] = N_("Shows you text while the agent keeps working")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Show: {content}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Shown: {content}")}
     effect: ClassVar[Effect] = Effect.INTERACT

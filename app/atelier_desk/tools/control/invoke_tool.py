@@ -36,7 +36,7 @@ class InvokeTool(ControlTool):
 
     name: ClassVar[str] = "invoke_tool"
     title: ClassVar[str] = N_("Call a tool")
-    purpose: ClassVar[str] = N_("Calls a tool from its list by name")
+    purpose: ClassVar[str] = N_("Calls a tool by name from the agent's tool list")
     icon: ClassVar[str] = "terminal"
     effect: ClassVar[Effect] = Effect.EXECUTE
     idempotent: ClassVar[bool] = False

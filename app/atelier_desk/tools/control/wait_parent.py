@@ -25,8 +25,8 @@ class WaitParent(ControlTool):
     """Ask the parent; a root run has none."""
 
     name: ClassVar[str] = "wait_parent"
-    title: ClassVar[str] = N_("Question to the parent agent")
-    purpose: ClassVar[str] = N_("Asks the agent that started it")
+    title: ClassVar[str] = N_("Question for the parent agent")
+    purpose: ClassVar[str] = N_("Asks the parent agent")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Ask the parent agent: {message}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked the parent agent: {message}")}
     effect: ClassVar[Effect] = Effect.INTERACT

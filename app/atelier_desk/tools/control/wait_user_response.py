@@ -32,10 +32,10 @@ class WaitUserResponse(ControlTool):
     """Ask the user and wait."""
 
     name: ClassVar[str] = "wait_user_response"
-    title: ClassVar[str] = N_("Question to you")
-    purpose: ClassVar[str] = N_("Asks you for what it cannot find out itself")
+    title: ClassVar[str] = N_("Question for you")
+    purpose: ClassVar[str] = N_("Asks you for information that the agent cannot find itself")
     icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Question to you: {question}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Question for you: {question}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Asked you: {question}")}
     effect: ClassVar[Effect] = Effect.INTERACT
     input: ClassVar[object] = WaitUserResponseInput

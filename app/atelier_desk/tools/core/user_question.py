@@ -59,10 +59,10 @@ class UserQuestionTool(DescribedTool):
     """Ask the user a question; the run continues when it is answered or skipped."""
 
     name: ClassVar[str] = "UserQuestionTool"
-    title: ClassVar[str] = N_("Question to you")
+    title: ClassVar[str] = N_("Question for you")
     purpose: ClassVar[str] = N_("Asks you when something essential is unclear")
     icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"ask": N_("Question to you: {question}")}
+    summaries: ClassVar[Mapping[str, str]] = {"ask": N_("Question for you: {question}")}
     done: ClassVar[Mapping[str, str]] = {"ask": N_("Asked you: {question}")}
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE

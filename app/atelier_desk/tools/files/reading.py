@@ -231,8 +231,8 @@ class FileExistsTool(FileTool):
     title: ClassVar[str] = N_("File exists")
     purpose: ClassVar[str] = N_("Checks whether a file or folder exists")
     icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {path}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Check whether {path} exists")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Checked whether {path} exists")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     idempotent: ClassVar[bool] = True
     input: ClassVar[object] = ExistsInput

@@ -179,8 +179,8 @@ class GenerateMultiview(_ByService):
     name: ClassVar[str] = "generate_multiview_images"
     title: ClassVar[str] = N_("Four views of an object")
     purpose: ClassVar[str] = N_("Generates images of an object from four sides with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate four views in {output_dir}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Generated four views in {output_dir}")}
+    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate four views of an object in {output_dir}")}
+    done: ClassVar[Mapping[str, str]] = {"": N_("Generated four views of an object in {output_dir}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_dir": "paths"}
     timeout_s: ClassVar[float] = 4 * _IMAGE_S
     input: ClassVar[object] = ViewsInput
@@ -218,7 +218,7 @@ class GenerateMultiview(_ByService):
         )
 
 
-_CONTINUES = N_("Generating the model. Stopping only ends the wait: {service} continues, and charges for it.")
+_CONTINUES = N_("Generating the 3D model. If you stop now, {service} still finishes it and charges for it.")
 
 
 class _ModelTool(_ByService):

@@ -43,13 +43,13 @@ class MemoryTool(DescribedTool):
 
     name: ClassVar[str] = "MemoryTool"
     title: ClassVar[str] = N_("Memory")
-    purpose: ClassVar[str] = N_("Remembers things, and finds what was remembered")
+    purpose: ClassVar[str] = N_("Saves memories and searches them")
     icon: ClassVar[str] = "brain"
     summaries: ClassVar[Mapping[str, str]] = {
         "add": N_("Remember: {content}"),
         "get": N_("Read a memory"),
         "list": N_("List memories"),
-        "search": N_("Search its memories: {query}"),
+        "search": N_("Search memories: {query}"),
         "update": N_("Change a memory"),
         "delete": N_("Delete a memory"),
         "clear_by_type": N_("Delete all memories of type {type}"),
@@ -61,7 +61,7 @@ class MemoryTool(DescribedTool):
         "add": N_("Remembered: {content}"),
         "get": N_("Recalled a memory"),
         "list": N_("Listed memories"),
-        "search": N_("Searched its memories: {query}"),
+        "search": N_("Searched memories: {query}"),
         "update": N_("Changed a memory"),
         "delete": N_("Deleted a memory"),
         "clear_by_type": N_("Deleted all memories of type {type}"),

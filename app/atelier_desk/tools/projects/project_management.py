@@ -268,7 +268,7 @@ class ForgetInput(Input):
 class LoadProject(_Changing):
     name: ClassVar[str] = "load_project"
     title: ClassVar[str] = N_("Load project")
-    purpose: ClassVar[str] = N_("Includes the project of a folder in searches")
+    purpose: ClassVar[str] = N_("Includes a folder's project in searches")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the project in {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = LoadInput
@@ -432,7 +432,7 @@ class IngestCode(_Changing):
 class IngestDirectory(_Changing):
     name: ClassVar[str] = "ingest_directory"
     title: ClassVar[str] = N_("Index folder")
-    purpose: ClassVar[str] = N_("Indexes the code, texts and documents of a folder in its project")
+    purpose: ClassVar[str] = N_("Indexes the code, texts and documents in a folder of a project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Index the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = PathInput

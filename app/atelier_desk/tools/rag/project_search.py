@@ -234,7 +234,7 @@ class SearchInput(Input):
 class SemanticSearch(RagTool):
     name: ClassVar[str] = "semantic_search"
     title: ClassVar[str] = N_("Search project")
-    purpose: ClassVar[str] = N_("Finds code and texts by what they say or do")
+    purpose: ClassVar[str] = N_("Finds code and texts by keywords and meaning")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
     input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(
@@ -268,7 +268,7 @@ class ExploreInput(Input):
 class ExploreRelationships(RagTool):
     name: ClassVar[str] = "explore_relationships"
     title: ClassVar[str] = N_("Explore relations")
-    purpose: ClassVar[str] = N_("Follows calls, imports, containment and inheritance")
+    purpose: ClassVar[str] = N_("Explores call, import, containment and inheritance relations")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Explore the relations of {entity_id}")}
     input: ClassVar[object] = ExploreInput
     about: ClassVar[About] = About(

@@ -29,9 +29,9 @@ _NOTES = {
 }
 _TITLES = (
     ("not_restored", N_("Not restored: check these before you use git here")),
-    ("gone", N_("No longer there")),
-    ("held", N_("Held: git would run it outside the sandbox")),
-    ("put_back", N_("Restored: git would have run it outside the sandbox")),
+    ("gone", N_("Deleted or replaced; cannot be restored")),
+    ("held", N_("Held for review: with these files, git could run programs outside the sandbox")),
+    ("put_back", N_("Restored: with these changes, git could have run programs outside the sandbox")),
 )
 _PROTECTED_NOTES = {
     "held": "These files are obeyed by agents or run by programs, so they were moved out of the workspace until "
@@ -112,7 +112,9 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
     if guarded.unchecked:
         found.append(
             TextPart(
-                title=N_("Not checked, because the launcher was killed: check this before you use git here"),
+                title=N_(
+                    "The command's launcher was killed, so this was not checked. Check it before you use git here"
+                ),
                 text=".git",
             )
         )

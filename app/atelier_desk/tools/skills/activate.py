@@ -35,7 +35,7 @@ class ActivateSkillTool(DescribedTool):
 
     name: ClassVar[str] = "activate_skill"
     title: ClassVar[str] = N_("Skill")
-    purpose: ClassVar[str] = N_("Loads a skill; every agent has this tool when there are skills")
+    purpose: ClassVar[str] = N_("Loads a skill; available to every agent if there are skills")
     icon: ClassVar[str] = "sparkles"
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the skill {name}")}
     done: ClassVar[Mapping[str, str]] = {"": N_("Loaded the skill {name}")}

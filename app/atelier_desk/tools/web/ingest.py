@@ -38,7 +38,7 @@ class IngestWebPage(WebTool):
     """Adds pages to a project."""
 
     name: ClassVar[str] = "ingest_web_page"
-    title: ClassVar[str] = N_("Add web page to a project")
+    title: ClassVar[str] = N_("Add a web page to a project")
     purpose: ClassVar[str] = N_("Fetches web pages and indexes them for searches")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Add the page {url} to a project")}
     input: ClassVar[object] = IngestInput

@@ -56,7 +56,7 @@ class HeldFiles:
         for held in self.of(workflow_id):
             if held.id == id:
                 return held
-        raise NotFoundError(N_("There is no held file {id}: it was already kept or discarded."), id=id)
+        raise NotFoundError(N_("There is no held file {id}. It may already have been kept or discarded."), id=id)
 
     def move_out(self, held: HeldFile, source: int, name: str) -> HeldFile:
         """Move something out of an open folder and hold it; returns the completed record.

@@ -107,7 +107,10 @@ def delete(files: WorkspaceFiles, keys: Collection[str], known: Container[str]) 
         there = {each.key: each for each in survey(files, known, {})}
         if unknown := [key for key in keys if key not in there]:
             raise NotFoundError(
-                N_("There is no leftover undo data with the id {key}. To list what there is: atelier files leftovers"),
+                N_(
+                    "There is no leftover undo data with the id {key}. To list all leftover data: atelier files "
+                    "leftovers"
+                ),
                 key=unknown[0],
             )
         size = _size(files)

@@ -141,8 +141,8 @@ def verify(trash: int, change: Change, where: Path) -> None:
     if found != change.before:
         raise ConflictError(
             N_(
-                "{path}: the deleted copy in {folder} has changed. The disk is damaged, or a program wrote to the "
-                "copy. Check it there; to restore it as it is, undo anyway."
+                "{path}: the copy of the deleted data in {folder} has changed. The disk is damaged, or a program "
+                "wrote to the copy. Check the copy; to restore it as it is, undo anyway."
             ),
             code="damaged",
             path=change.path,

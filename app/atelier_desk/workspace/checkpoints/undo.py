@@ -141,7 +141,10 @@ def _gone(change: Change) -> NotFoundError:
 
 def _conflict(path: str) -> ConflictError:
     return ConflictError(
-        N_("{path} has been changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."),
+        N_(
+            "{path} has been changed by someone else in the meantime. Undoing would lose that change. Leave the file"
+            " as it is, or undo anyway."
+        ),
         code="changed",
         path=path,
     )

@@ -149,7 +149,7 @@ def reads(arguments: tuple[str, ...]) -> list[str]:
             or "(trailers" in word
             or (word.startswith("-L") and words[0] == "log" and word.startswith("-L:"))
         ):
-            raise UnknownOptionError(N_("its output format may not be harmless"), word)
+            raise UnknownOptionError(N_("its output format may be unsafe"), word)
     return [*options.operands]
 
 

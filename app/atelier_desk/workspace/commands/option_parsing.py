@@ -90,7 +90,7 @@ def parse_options(rules: Rules, arguments: tuple[str, ...]) -> ParsedOptions:
         else:
             _short(rules, word, waiting, options, files)
     if rules.most is not None and len(operands) > rules.most:
-        raise UnknownOptionError(N_("it has arguments that may not be harmless"), operands[rules.most])
+        raise UnknownOptionError(N_("it has arguments that may be unsafe"), operands[rules.most])
     return ParsedOptions(tuple(options), tuple(files), tuple(operands))
 
 
@@ -108,7 +108,7 @@ def _long(rules: Rules, word: str, waiting: list[str], options: list[str], files
         if plain in rules.long_files:
             files.append(value)
         return
-    raise UnknownOptionError(N_("it has an option that may not be harmless"), name)
+    raise UnknownOptionError(N_("one of its options may be unsafe"), name)
 
 
 def _short(rules: Rules, word: str, waiting: list[str], options: list[str], files: list[str]) -> None:
@@ -123,7 +123,7 @@ def _short(rules: Rules, word: str, waiting: list[str], options: list[str], file
             if letter in rules.files:
                 files.append(value)
             return
-        raise UnknownOptionError(N_("it has an option that may not be harmless"), f"-{letter}")
+        raise UnknownOptionError(N_("one of its options may be unsafe"), f"-{letter}")
 
 
 def _next(word: str, waiting: list[str]) -> str:

@@ -159,7 +159,7 @@ def read(text: str, home: str = "") -> Line:
     if any(ord(character) < 32 and character not in "\n\t" for character in text) or "\x7f" in text or "\ufffd" in text:
         raise UnreadableError(N_("it contains control characters"))
     if "\\\n" in text:
-        raise UnreadableError(N_("a line end is escaped"))
+        raise UnreadableError(N_("it contains an escaped line break"))
     try:
         source = text.encode("utf-8")
     except UnicodeEncodeError as error:
@@ -206,7 +206,7 @@ class _Reader:
             operators += between
             waiting = ""
         if waiting in ("&&", "||", "|"):
-            raise self.refuse(node, N_("a command is missing at its end"))
+            raise self.refuse(node, N_("a command is missing after its last operator"))
         return commands, operators
 
     def statement(self, node: Node) -> tuple[list[Simple], list[str]]:
@@ -216,7 +216,7 @@ class _Reader:
             return [self.command(node)], []
         if node.type == "redirected_statement":
             return self.redirected(node)
-        raise self.refuse(node, N_("it runs or expands something before the command itself"))
+        raise self.refuse(node, N_("the shell would run or expand part of it first"))
 
     def redirected(self, node: Node) -> tuple[list[Simple], list[str]]:
         """Assign a redirection to the last command, as bash does; the grammar assigns it to all commands before it."""
@@ -256,9 +256,9 @@ class _Reader:
             elif child.is_named and words:
                 words.append(self.word(child))
             else:
-                raise self.refuse(child, N_("it runs or expands something before the command itself"))
+                raise self.refuse(child, N_("the shell would run or expand part of it first"))
         if not words or words[0].globs or not words[0].text:
-            raise self.refuse(node, N_("the name of its program is not plain text"))
+            raise self.refuse(node, N_("its program name is not plain text"))
         if words[0].text in _KEYWORDS or "=" in words[0].text:
             raise self.refuse(node, N_("its first word is a shell keyword or an assignment"))
         return Simple(tuple(words), tuple(redirects))
@@ -286,17 +286,17 @@ class _Reader:
             for index, child in enumerate(node.children):
                 found += self.pieces(child, first=first and index == 0)
             if self._gaps(node):
-                raise self.refuse(node, N_("it runs or expands something before the command itself"))
+                raise self.refuse(node, N_("the shell would run or expand part of it first"))
             return found
         if node.type in ("word", "number"):
             if node.child_count:
-                raise self.refuse(node, N_("it runs or expands something before the command itself"))
+                raise self.refuse(node, N_("the shell would run or expand part of it first"))
             return self.unquoted(node, text, first=first)
         if node.type == "raw_string" and len(text) >= 2 and text[0] == text[-1] == "'":
             return [(text[1:-1], False)]
         if node.type == "string":
             return [(self.in_quotes(node, text), False)]
-        raise self.refuse(node, N_("it runs or expands something before the command itself"))
+        raise self.refuse(node, N_("the shell would run or expand part of it first"))
 
     def _gaps(self, node: Node) -> bool:
         """Whether there are gaps between the parts of a word."""
@@ -319,7 +319,7 @@ class _Reader:
                     raise self.refuse(node, N_("it ends with a backslash"))
                 pieces.append((escaped, False))
             elif character in "{}$`!~\"'()<>|&;\n\t #" and not (character in "#~!" and pieces):
-                raise self.refuse(node, N_("it runs or expands something before the command itself"))
+                raise self.refuse(node, N_("the shell would run or expand part of it first"))
             else:
                 pieces.append((character, character in GLOB or character == "]"))
         return pieces
@@ -330,7 +330,7 @@ class _Reader:
         A backslash is removed only before ``$``, a backquote, a quote or itself.
         """
         if any(child.is_named and child.type != "string_content" for child in node.children) or len(text) < 2:
-            raise self.refuse(node, N_("it runs or expands something before the command itself"))
+            raise self.refuse(node, N_("the shell would run or expand part of it first"))
         inner, pieces = text[1:-1], []
         index = 0
         while index < len(inner):
@@ -340,7 +340,7 @@ class _Reader:
                 index += 2
                 continue
             if character in '$`"':
-                raise self.refuse(node, N_("it runs or expands something before the command itself"))
+                raise self.refuse(node, N_("the shell would run or expand part of it first"))
             pieces.append(character)
             index += 1
         return "".join(pieces)

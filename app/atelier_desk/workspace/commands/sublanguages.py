@@ -49,7 +49,7 @@ def find(arguments: tuple[str, ...]) -> list[str]:
         if word in _FIND_PLAIN:
             continue
         if word not in _FIND_VALUE and word not in _FIND_FILE:
-            raise UnknownOptionError(N_("it has an option that may not be harmless"), word)
+            raise UnknownOptionError(N_("one of its options may be unsafe"), word)
         if not waiting:
             raise UnknownOptionError(N_("an option has no value"), word)
         value = waiting.pop()
@@ -78,16 +78,16 @@ def sed(arguments: tuple[str, ...]) -> list[str]:
         elif word == "-e" and waiting:
             scripts.append(waiting.pop())
         elif word.startswith("-") and word != "-":
-            raise UnknownOptionError(N_("it has an option that may not be harmless"), word)
+            raise UnknownOptionError(N_("one of its options may be unsafe"), word)
         else:
             operands.append(word)
     if not scripts and operands:
         scripts.append(operands.pop(0))
     for script in scripts:
         if not _SED_SCRIPT.fullmatch(script):
-            raise UnknownOptionError(N_("its script may not be harmless"), script)
+            raise UnknownOptionError(N_("its script may be unsafe"), script)
     if not quiet or not scripts:
-        raise UnknownOptionError(N_("its script may not be harmless"), "sed")
+        raise UnknownOptionError(N_("its script may be unsafe"), "sed")
     return operands
 
 
@@ -104,13 +104,13 @@ def printf(operands: tuple[str, ...]) -> None:
     The shell's own evaluates array subscripts in ``%n``-like formats and sets variables with ``-v``.
     """
     if not operands or "%n" in operands[0] or "%(" in operands[0]:
-        raise UnknownOptionError(N_("its output format may not be harmless"), operands[0] if operands else "")
+        raise UnknownOptionError(N_("its output format may be unsafe"), operands[0] if operands else "")
 
 
 def jq(operands: tuple[str, ...]) -> None:
     """Accept a ``jq`` filter without modules, which are files it would read."""
     if not operands or re.search(r"\b(import|include|modulemeta)\b", operands[0]):
-        raise UnknownOptionError(N_("its script may not be harmless"), operands[0] if operands else "jq")
+        raise UnknownOptionError(N_("its script may be unsafe"), operands[0] if operands else "jq")
 
 
 def strings(arguments: tuple[str, ...]) -> None:
@@ -148,7 +148,7 @@ def tree(arguments: tuple[str, ...]) -> None:
 def _alone(arguments: tuple[str, ...], known: re.Pattern[str]) -> None:
     for word in arguments:
         if word.startswith("-") and word not in ("-", "--") and not known.fullmatch(word):
-            raise UnknownOptionError(N_("it has an option that may not be harmless"), word)
+            raise UnknownOptionError(N_("one of its options may be unsafe"), word)
 
 
 def no_zone_file(arguments: tuple[str, ...]) -> None:

@@ -99,7 +99,9 @@ def skill(text: str, folder: str) -> Text:
         )
     description = found.text("description")
     if not description:
-        raise UsageError(N_("The header has no description, so agents cannot know when to use it."), code="description")
+        raise UsageError(
+            N_("The header has no description, so agents cannot know when to use the skill."), code="description"
+        )
     if len(description) > DESCRIPTION:
         message = N_("The description has {count} characters; agents get only the first {most}.")
         warnings.append(UsageError(message, code="long", count=len(description), most=DESCRIPTION))
@@ -107,7 +109,8 @@ def skill(text: str, folder: str) -> Text:
         raise UsageError(N_("There are no instructions below the header."), code="empty")
     if len(found.body) > BODY:
         message = N_(
-            "The instructions have {count} characters; more than {most} take up much of a model's context window."
+            "The instructions have {count} characters. Use at most {most}: longer instructions take up much of a "
+            "model's context window."
         )
         warnings.append(UsageError(message, code="long", count=len(found.body), most=BODY))
     allowed = found.words("allowed-tools")

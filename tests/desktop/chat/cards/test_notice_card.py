@@ -49,7 +49,7 @@ def test_narrowed_permissions_are_a_plain_line(qtbot: QtBot) -> None:
     card = NoticeCard(Entry("n", "notice", run_id="r", topic="rights_narrowed", details=details), TranscriptHost())
     qtbot.addWidget(card)
     texts = [each.text() for each in card.findChildren(QLabel)]
-    assert "No longer allowed from here on: read_file(.env)" in texts
+    assert "Permissions withdrawn from here on: read_file(.env)" in texts
     assert not card.findChildren(QPushButton)
 
 

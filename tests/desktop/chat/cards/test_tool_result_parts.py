@@ -272,6 +272,6 @@ async def test_a_long_path_leaves_room_for_keep_and_discard(qtbot: QtBot) -> Non
     assert row.rect().contains(row.name.geometry())
     assert row.discard.width() >= row.discard.sizeHint().width()
     assert row.name.width() < row.name.sizeHint().width(), "the path gives way"
-    assert row.name.text() == f"Held: {path}", "shortened when painted: no text is set in a size hint"
-    assert row.name.accessibleName() == f"Held: {path}"
+    assert row.name.text() == f"Held for review: {path}", "shortened when painted: no text is set in a size hint"
+    assert row.name.accessibleName() == f"Held for review: {path}"
     assert row.name.toolTip().startswith(path)

@@ -116,7 +116,7 @@ def test_a_question_appears_once_in_the_card_of_its_call(qtbot: QtBot, host: Tra
     call = Call(
         "c",
         "UserQuestionTool",
-        presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})),
+        presentation=Presentation(summary=CallText(text="Question for you: {q}", params={"q": "Which?"})),
     )
     entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(QuestionRow("q1", "Which?", call_id="c"),))
     widget = show(qtbot, entry, host)
@@ -140,7 +140,7 @@ def test_an_answered_question_has_the_same_height_after_reopening(qtbot: QtBot, 
     call = Call(
         "c",
         "UserQuestionTool",
-        presentation=Presentation(summary=CallText(text="Question to you: {q}", params={"q": "Which?"})),
+        presentation=Presentation(summary=CallText(text="Question for you: {q}", params={"q": "Which?"})),
     )
     entry = Entry("a", "assistant", run_id="r", calls=[call], asked=(QuestionRow("q1", "Which?", call_id="c"),))
     lived = show(qtbot, entry, host)

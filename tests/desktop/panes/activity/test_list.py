@@ -41,14 +41,14 @@ def test_a_long_text_ends_with_a_complete_word_in_its_row_and_is_full_in_the_too
 def test_a_row_does_not_repeat_its_title_and_a_call_without_progress_has_none() -> None:
     log = ActivityLog()
     presentation = {
-        "title": "Question to you",
-        "summary": {"text": "Question to you: {question}", "params": {"question": "Which wood?"}},
+        "title": "Question for you",
+        "summary": {"text": "Question for you: {question}", "params": {"question": "Which wood?"}},
     }
     log.feed(
         event(1, ChunkType.TOOL_START, call_id="c1", tool="UserQuestionTool", arguments={}, presentation=presentation)
     )
     asked = log.entries[0]
-    assert (entry_title(asked), entry_summary(asked)) == ("Question to you", "Which wood?")
+    assert (entry_title(asked), entry_summary(asked)) == ("Question for you", "Which wood?")
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=0))
     assert entry_time(asked) == "…"
     log.feed(event(1, ChunkType.TOOL_PROGRESS, call_id="c1", progress=40))
@@ -115,7 +115,7 @@ def test_each_step_is_one_row_and_the_events_are_complete() -> None:
     """What a call does is told by its row: not again by a task that it adds, a question, or its sub-agent."""
     kid = {"sub_agent_id": "kid", "sub_agent_name": "Bea", "call_id": "s1", "kind": "spawn"}
     added = call(3, "t1", "Tasks", "Create the task: {name}", name="Saw")
-    asked = call(5, "q1", "Question to you", "Question to you: {question}", question="Which wood?")
+    asked = call(5, "q1", "Question for you", "Question for you: {question}", question="Which wood?")
     hired = call(8, "s1", "Sub-agent", "Start the agent {name}", "Started the agent {name}", name="Bea")
     question = {"question_id": "q", "call_id": "q1", "question": "Which wood?"}
     events = [
@@ -140,7 +140,7 @@ def test_each_step_is_one_row_and_the_events_are_complete() -> None:
     assert lines(events) == [
         "Your message Build the shelf",
         "Create the task Saw",
-        "Question to you Which wood?",
+        "Question for you Which wood?",
         "Started the agent Bea",
         "Reply Right.",
         "Reply Done.",

@@ -76,7 +76,7 @@ async def test_rows_are_readable_text_and_the_tools_name_is_in_the_details(pane:
 
 async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qtbot: QtBot) -> None:
     presentation = {
-        "title": "Question to you",
+        "title": "Question for you",
         "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
     }
     error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
@@ -100,7 +100,7 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
         for row in range(2, model.rowCount())
     ]
     assert rows == [
-        "Question to you, failed, Which colour?",
+        "Question for you, failed, Which colour?",
         "Retrying the model, Attempt 2 after 2.5 s: the server had an internal error",
         "Token limit reached",
         "Older messages shortened, older messages were summarised",
@@ -113,7 +113,7 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
 
 async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
     presentation = {
-        "title": "Question to you",
+        "title": "Question for you",
         "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
     }
     result = {"success": False, "error": "Question skipped by user", "code": "skipped"}
@@ -132,7 +132,7 @@ async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot
         ),
     )
     row = pane.list.model().index(2, 0)
-    assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Question to you, skipped, Which colour?"
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole) == "Question for you, skipped, Which colour?"
     assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
     pane.group.setCurrentIndex(pane.group.findData("errors"))
     assert titles(pane) == []
@@ -145,12 +145,12 @@ async def test_a_call_that_was_stopped_with_its_run_is_no_failure(pane: Activity
         pane,
         qtbot,
         event(
-            50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation={"title": "Question to you"}
+            50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation={"title": "Question for you"}
         ),
         event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", **end),
     )
     row = pane.list.model().index(2, 0)
-    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Question to you, stopped")
+    assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Question for you, stopped")
     assert entry_icon(row.data(EntryRole)) == ("minus", "muted")
 
 

@@ -194,7 +194,8 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     message = (
-        "{path} has been changed by somebody else since: undoing would lose that change. Leave it, or undo anyway."
+        "{path} has been changed by someone else in the meantime. Undoing would lose that change. "
+        "Leave the file as it is, or undo anyway."
     )
     problem = ConflictError(message, path="a.py")
     atelier.set(
@@ -207,7 +208,7 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     assert not button(pane, "files-undo-anyway").isVisible()
     pane.undo_open()
     await settle()
-    assert "changed by somebody else" in pane._problem.text()
+    assert "changed by someone else" in pane._problem.text()
     assert pane._problem.isVisible()
     switch_language("fr")
     await settle()
@@ -350,12 +351,12 @@ async def test_files_written_after_reading_untrusted_content_are_shown_and_marke
         for place in range(pane.marked.list.count())
     ]
     assert listed == [
-        "a.py, Written after reading from example.org, other.example",
-        "build/, Written after reading from example.org",
-        "by/command.md, Written after reading from example.org, other.example",
+        "a.py, Written by an agent that had read from example.org, other.example",
+        "build/, Written by an agent that had read from example.org",
+        "by/command.md, Written by an agent that had read from example.org, other.example",
     ]
-    assert "Written after reading from example.org, other.example" in row(pane, "a.py").toolTip(0)
-    assert "Written after" not in row(pane, "old.txt → new.txt").toolTip(0)
+    assert "Written by an agent that had read from example.org, other.example" in row(pane, "a.py").toolTip(0)
+    assert "Written by an agent" not in row(pane, "old.txt → new.txt").toolTip(0)
     menu = pane._menu([pane._changes[2]], QPoint())
     assert menu is not None
     (read,) = [action for action in menu.actions() if action.objectName() == "file-mark-read"]

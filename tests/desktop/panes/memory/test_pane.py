@@ -69,7 +69,7 @@ async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_
     assert pane.list.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole) == (
         "score 0.81 · relevance 0.90 · words 0.50 · meaning 0.70 · certainty 0.40 · importance 0.60 · recency 1.00"
     )
-    assert pane.found.text() == "found by words and meaning"
+    assert pane.found.text() == "found by keywords and meaning"
 
 
 async def test_filters_are_sent_to_the_engine(pane: MemoryPane, atelier: FakeAtelier) -> None:

@@ -168,7 +168,7 @@ class AttachmentController(QObject):
             if item.left_out:
                 names = ", ".join(item.left_out[:_NAMED]) + ("…" if len(item.left_out) > _NAMED else "")
                 warnings.append(
-                    _("Left out of {name} because they look like secrets: {names}", name=item.name, names=names)
+                    _("Files left out of {name} because they look like secrets: {names}", name=item.name, names=names)
                 )
             if item.encoding:
                 warnings.append(

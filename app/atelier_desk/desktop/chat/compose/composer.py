@@ -269,7 +269,7 @@ class Composer(QFrame):
             "queue": (_("Queue"), _("Sent when the agent has finished this turn")),
             "redirect": (_("Redirect"), _("Stops the current step and continues with your message")),
             "terminate": (_("Start over"), _("Ends this turn and starts a new one")),
-            "silent": (_("Note"), _("The agent reads it at its next step")),
+            "silent": (_("Note"), _("The agent reads your message at its next step")),
         }
 
     def _show_strategies(self) -> None:

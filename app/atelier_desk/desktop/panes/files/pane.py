@@ -294,7 +294,7 @@ class FilesPane(Pane):
         for name, words, found in (
             ("own", ngettext("Undo this change", "Undo these {n} changes", len(alive)), alive),
             ("run", _("Undo all changes from this run ({n})", n=number(len(run))), run if len(runs) == 1 else []),
-            ("since", _("Undo everything since this change ({n})", n=number(len(since))), since),
+            ("since", _("Undo this change and all later ones ({n})", n=number(len(since))), since),
         ):
             if found:
                 added = menu.addAction(

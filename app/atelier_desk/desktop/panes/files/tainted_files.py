@@ -41,7 +41,7 @@ class MarkedFiles(QWidget):
         style_list(self.list)
         self.list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.list.itemSelectionChanged.connect(self._name_button)
-        bind_text(self.list, name=N_("Files written after reading from untrusted sources"))
+        bind_text(self.list, name=N_("Files written by agents that had read from untrusted sources"))
         self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
         fill(
             QVBoxLayout(self),
@@ -66,11 +66,10 @@ class MarkedFiles(QWidget):
         count = len(marks)
         self._heading.setText(
             ngettext(
-                "{n} file was written by an agent that had read from untrusted sources. Until you mark it as "
-                "read, agents that read it ask before sending data out or writing outside the workspace.",
-                "{n} files were written by agents that had read from untrusted sources. Until you mark them "
-                "as read, agents that read one of them ask before sending data out or writing outside the "
-                "workspace.",
+                "{n} file was written by an agent that had read from untrusted sources. Until you mark it as read, "
+                "agents that open it ask before sending data out or writing outside the workspace.",
+                "{n} files were written by agents that had read from untrusted sources. Until you mark them as "
+                "read, agents that open one of them ask before sending data out or writing outside the workspace.",
                 count,
             )
         )
@@ -97,8 +96,8 @@ class MarkedFiles(QWidget):
         every = [mark.path for mark in self._marks]
         title = ngettext("Mark {n} file as read?", "Mark all {n} files as read?", len(every))
         about = _(
-            "Agents that read this content may then send data out and write outside the workspace without asking. This "
-            "cannot be undone."
+            "After that, agents that read this content may send data out and write outside the workspace without "
+            "asking. This cannot be undone."
         )
         if folders := sum(mark.folder for mark in self._marks):
             words = ngettext(

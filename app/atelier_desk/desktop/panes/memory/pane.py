@@ -36,10 +36,10 @@ PAIRS = 50
 SURE = 0.7
 """Minimum confidence of a result shown at once, the default for agents; most below are unrelated to the query."""
 SEARCH_WORDS = {
-    "hybrid": N_("found by words and meaning"),
+    "hybrid": N_("found by keywords and meaning"),
     "vector": N_("found by meaning"),
-    "text": N_("found by words"),
-    "full_text": N_("found by words"),
+    "text": N_("found by keywords"),
+    "full_text": N_("found by keywords"),
 }
 
 
@@ -266,7 +266,7 @@ class MemoryPane(Pane):
         if self._narrowed:
             self.empty.set_texts(N_("No results"), N_("Try other words or fewer filters."))
         else:
-            self.empty.set_texts(N_("No memories yet"), N_("What you or your agents remember appears here."))
+            self.empty.set_texts(N_("No memories yet"), N_("Memories that you or your agents save appear here."))
 
     def _row(self, memory_id: str) -> MemoryRow | None:
         number = self.list.memories.row_of(memory_id)

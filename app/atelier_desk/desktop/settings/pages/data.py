@@ -86,7 +86,7 @@ class DataPage(RowsPage):
         about = N_("A folder of JSON Lines files that other programs can read.")
         self.action_row(move, N_("Export everything"), about, N_("Export…"), self._ask_export, "data-export")
         about = N_("Requires a data folder without workflows or memories. Its settings will be replaced.")
-        self.action_row(move, N_("Import an export"), about, N_("Import…"), self._ask_import, "data-import")
+        self.action_row(move, N_("Import exported data"), about, N_("Import…"), self._ask_import, "data-import")
         about = N_(
             "Workflows that Atelier exported, and chats from ChatGPT, Claude, Open WebUI and LibreChat (JSON or ZIP)."
         )
@@ -106,7 +106,7 @@ class DataPage(RowsPage):
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
         place, folder = self.section(N_("Location")), lambda: str(self._root or "")
-        about = N_("Removes permanently deleted data from the disk. Older backups still contain it.")
+        about = N_("Data that was permanently deleted is removed from the disk. Older backups still contain it.")
         self.action_row(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
         self.compact_busy = Busy(self)
         place.body.addWidget(self.compact_busy)
@@ -131,8 +131,8 @@ class DataPage(RowsPage):
 
         def place() -> str:
             words = ngettext(
-                "{n} attachment or file from a tool: {size}",
-                "{n} attachments and files from tools: {size}",
+                "{n} attachment or tool output: {size}",
+                "{n} attachments and tool outputs: {size}",
                 files,
                 size=size(held),
             )
@@ -150,7 +150,7 @@ class DataPage(RowsPage):
         ask_folder(self, _("Choose an empty folder"), self.export_to)
 
     def _ask_import(self) -> None:
-        ask_folder(self, _("Choose the folder of an export"), self.import_from)
+        ask_folder(self, _("Choose a folder with exported data"), self.import_from)
 
     def _ask_create(self) -> None:
         name = f"atelier-{QDate.currentDate().toString('yyyy-MM-dd')}.zip"

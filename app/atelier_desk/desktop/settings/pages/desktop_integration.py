@@ -24,7 +24,7 @@ from atelier_desk.support.i18n import N_, _
 COMMAND = "atelier quick"
 WAYS = {
     "portal": N_("Registered with your desktop: {keys}. Change it in the desktop's keyboard settings."),
-    "windows": N_("Registered in Windows: {keys}. Other programs cannot use it."),
+    "windows": N_("Registered in Windows: {keys}. Other programs cannot use this shortcut."),
 }
 
 
@@ -89,7 +89,7 @@ class QuickPage(RowsPage):
         super().build()
         on = Toggle("quick_key_on", N_("Quick ask shortcut"), N_("Opens quick ask from any program."), "quick-key-on")
         self._card = self.add(Section(N_("System-wide shortcut"), on))
-        self.field = KeyField("quick-key", N_("Quick ask in any program"), self)
+        self.field = KeyField("quick-key", N_("Quick ask from any program"), self)
         self.field.recorded.connect(self._recorded)
         self.field.reset_requested.connect(lambda: self.store("quick_key", Settings().quick_key))
         self._key_row = self.row(self._card, self.field, N_("Shortcut"), self._key_words)
@@ -97,8 +97,8 @@ class QuickPage(RowsPage):
         self.button_row(self._card, self.again)
         self._card.body.addSpacing(8)
         words = N_(
-            "If no shortcut can be registered, assign one to this command in your system's keyboard settings. It "
-            "opens quick ask and starts Atelier if needed."
+            "If no shortcut can be registered, assign one to the command below in your system's keyboard settings. "
+            "The command opens quick ask and starts Atelier if needed."
         )
         self.add_text(self._card, words, look="small")
         self.command = self.add_text(self._card, self.command_line, "quick-command", look="mono", copied=True)

@@ -66,7 +66,12 @@ class GeneralPage(RowsPage):
                     "for the rest."
                 ),
             ),
-            Number("workflows_running", N_("Parallel workflows"), N_("Others wait in a queue."), "workflows-running"),
+            Number(
+                "workflows_running",
+                N_("Parallel workflows"),
+                N_("Workflows beyond this number wait in a queue."),
+                "workflows-running",
+            ),
             Number(
                 "inactivity_s",
                 N_("Inactivity timeout"),
@@ -79,8 +84,8 @@ class GeneralPage(RowsPage):
                 "fsync",
                 N_("Sync every step to disk"),
                 N_(
-                    "Atelier is faster with this off, but data then survives only a crash of the program, "
-                    "not a power cut. Applies at the next start."
+                    "Turning this off makes Atelier faster, but data can then be lost in a power cut, though not in"
+                    " a crash of the program. Applies at the next start."
                 ),
             ),
         ),

@@ -184,7 +184,7 @@ class MemoryPage(RowsPage):
         possible = install_sentence_transformers.can_install()
         self.install.setVisible(possible)
         hint = _(
-            "Not installed. Including PyTorch, {size} MB will be downloaded from the package index.",
+            "Not installed. Installing it downloads {size} MB, including PyTorch, from the package index.",
             size=number(install_sentence_transformers.DOWNLOAD_MB),
         )
         self._install_row.set_texts(

@@ -36,7 +36,7 @@ FLAGS = tuple(
         ("mcp", N_("MCP servers"), N_("All tools of MCP servers.")),
         ("file_ops", N_("Files and commands"), N_("Reading and changing files, running commands.")),
         ("db_ops", N_("Projects and knowledge"), N_("Projects and their knowledge graph.")),
-        ("tools", N_("All other tools"), N_("Tasks, memory, reports, calculator and others.")),
+        ("tools", N_("All other tools"), N_("Tasks, memory, reports, the calculator and other tools.")),
     )
 )
 RISKS = (
@@ -58,8 +58,8 @@ TIMES = (
         "approvals.timeout_s",
         N_("Approval timeout"),
         lambda: _(
-            "0: agents wait until you decide. Otherwise {low} to {high} seconds, counted only while the request for "
-            "approval is visible.",
+            "0 means that agents wait until you decide. Otherwise, enter {low} to {high} seconds. Time counts only "
+            "while the approval request is visible.",
             low=LOW,
             high=HIGH,
         ),
@@ -70,7 +70,7 @@ TIMES = (
     ),
     Choice(
         "approvals.on_timeout",
-        N_("After that"),
+        N_("On timeout"),
         name="approval-on-timeout",
         choices=(
             (OnTimeout.REJECT, N_("Reject")),
@@ -82,7 +82,7 @@ TIMES = (
 DAYS = Number(
     "audit_days",
     N_("Decisions to show"),
-    N_("Older ones are hidden, not deleted; 0 shows all."),
+    N_("Older decisions are hidden, not deleted; 0 shows all."),
     "audit-days",
     suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
     zero=N_("all"),
@@ -152,15 +152,18 @@ class ApprovalsPage(RowsPage):
         self.tester.asked.connect(lambda: self.jobs.start(self._test(), "test"))
 
     def _build_seen(self) -> None:
-        hint = N_("Every decision about a call: by a rule, by the profile or by you. Details are in the workflow.")
+        hint = N_(
+            "Every decision about a call, whether made by a rule, the profile or you. Details are in the workflow."
+        )
         card = self.add(Section(N_("Audit trail"), DAYS, about=hint))
         self.trail = AuditTrail(self.bridge, self.jobs, self)
         card.body.addWidget(self.trail)
         self.trail.opened.connect(self._show_call)
         self.commands = SafeCommands(self)
         hint = N_(
-            "Inside your workspace folders, read-only commands run without asking in Ask. In Edit, so do commands "
-            "that write only the files they name. Other commands, options and folders need approval."
+            "In your workspace folders, the profile Ask runs read-only commands without asking. The profile Edit "
+            "also runs commands that write only the files they name. Other commands, options and folders need "
+            "approval."
         )
         self.section(N_("Safe commands"), self.commands, about=hint)
 
@@ -223,7 +226,7 @@ class ApprovalsPage(RowsPage):
         form.accept()
         await self.load()
         note = (
-            _("There is no server {name} with such a tool yet; the rule applies as soon as there is one.", name=away)
+            _("There is no MCP server {name} with this tool yet; the rule will apply once there is.", name=away)
             if away
             else ""
         )

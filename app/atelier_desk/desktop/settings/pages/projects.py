@@ -30,7 +30,7 @@ class ProjectsPage(SettingsPage):
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         card = self.section(N_("Projects"))
-        about = N_("Code and documents that agents can search by words, by meaning and by call graph.")
+        about = N_("Code and documents that agents can search by keywords, by meaning and by call graph.")
         self.add_text(card, about, "projects-about")
         self.open = self.button("projects-open", N_("Open projects…"), self._open)
         self.rows = RowList(card, spacing=4, after=[self.open])

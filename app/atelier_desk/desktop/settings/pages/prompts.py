@@ -27,7 +27,7 @@ SAVE_KINDS = N_("Markdown (*.md)")
 
 
 FIELDS = (
-    Line("name", N_("Name"), N_("Letters, digits, “-”, “_” and “.”, no spaces. Type /name to insert it.")),
+    Line("name", N_("Name"), N_("Letters, digits, “-”, “_” and “.”, no spaces. Type /name to insert the prompt.")),
     Line("description", N_("Description"), N_("What it is for, in one line.")),
     Lines("content", N_("Prompt text"), name="prompt-text", height=130, fixed=False),
 )

@@ -59,8 +59,8 @@ TOOL_CALLS = Choice(
     "supports_tools",
     N_("Tool calls"),
     N_(
-        "For the selected model. “Automatic” uses native calls, and text where the server or the model "
-        "does not support them."
+        "For the selected model. “Automatic” uses native calls, or text if the server or the model does not support"
+        " them."
     ),
     "model-tool-calls",
     choices=((None, N_("Automatic")), (True, N_("Native")), (False, N_("As text (XML)"))),
@@ -245,7 +245,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
                 self.refreshing.note(error_text(error), "error")
                 return
             self._show_list_day(state)
-            self.refreshing.note(ngettext("Up to date: {n} model.", "Up to date: {n} models.", state.models), "ok")
+            self.refreshing.note(ngettext("{n} model is up to date.", "{n} models are up to date.", state.models), "ok")
             await self._load_models(self.chosen)
 
         fetching = self.jobs.once("refresh", job)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
 FIXED = (
-    (N_("Answer a question: choose an option"), "1–9"),
-    (N_("Answer a question: send"), "Return"),
-    (N_("Answer a question: later"), "Esc"),
+    (N_("Questions: choose an option"), "1–9"),
+    (N_("Questions: send the answer"), "Return"),
+    (N_("Questions: answer later"), "Esc"),
     (N_("Tasks: rename"), "F2"),
     (N_("Tasks: mark as done or not done"), "Space"),
     (N_("Tasks: move up or down"), "Alt+Up"),

@@ -31,7 +31,7 @@ async def rules_of_approval(
     """
     if scope is ApprovalScope.ONCE:
         raise UsageError(
-            N_("A rule cannot be given for a single call: choose the scope run or always."),
+            N_("A rule cannot apply to a single call. Choose the scope “run” or “always”."),
             scope=ApprovalScope.ALWAYS.value,
         )
     permissions = context.permissions
@@ -52,7 +52,7 @@ async def rules_of_approval(
     wanted = texts or asked.always
     if not wanted:
         raise UsageError(
-            N_("No rule can allow this call from now on: it needs approval each time. Allow it once, or for this run.")
+            N_("This call needs approval each time; no rule can allow it permanently. Allow it once, or for this run.")
         )
     where = asked.holds
     allowing = [rule for rule in await permissions.rules() if rule.where == where and rule.action is Action.ALLOW]

@@ -135,7 +135,7 @@ def importable(source: str | bytes, what: str, most: int = limits.IMPORT_FILE) -
     size = len(source.encode("utf-8", "surrogatepass")) if isinstance(source, str) else len(source)
     if size > most:
         raise LimitError(
-            N_("Too large ({what}): {size} MB; at most {most} MB can be imported."),
+            N_("Too large to import ({what}): {size} MB; the maximum is {most} MB."),
             what=what,
             size=round(size / 1048576, 1),
             most=most // 1048576,

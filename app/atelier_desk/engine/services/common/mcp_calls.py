@@ -81,7 +81,7 @@ async def call(
                     result.input_requests or {}, serving.request_handler
                 )
         except UnsupportedRequest as error:
-            message = N_("The MCP server {server} asks for something that cannot be answered: {detail}")
+            message = N_("The MCP server {server} sent a request that cannot be answered: {detail}")
             raise McpError(message, code="asks", server=name, detail=str(error)) from None
         note = " ".join(dict.fromkeys(filter(None, [*notes, note])))
         return ServerAsks(name, result.request_state, answers, questions, note)

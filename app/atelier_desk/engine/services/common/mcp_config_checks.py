@@ -41,8 +41,8 @@ def checked(config: McpServer) -> McpServer:
         if not HEADER_NAME.fullmatch(header) or header.lower() in OWN_HEADERS:
             raise UsageError(
                 N_(
-                    "{header} cannot be used as a header name: use letters, digits and dashes, but none of "
-                    "these names: {own}."
+                    "{header} cannot be used as a header name: use letters, digits and dashes. These names are "
+                    "reserved: {own}."
                 ),
                 code="invalid_header", header=header[:40], own=", ".join(sorted(OWN_HEADERS)),
             )  # fmt: skip
@@ -50,8 +50,8 @@ def checked(config: McpServer) -> McpServer:
         if text and "$" not in text:
             raise UsageError(
                 N_(
-                    "Keep the value of the header {header} in the keyring or refer to it as $VARIABLE; it is "
-                    "never stored as plain text."
+                    "Store the value of the header {header} in the keyring, or use an environment variable "
+                    "($VARIABLE). It is never stored as plain text."
                 ),
                 code="invalid_header",
                 header=name,
@@ -60,8 +60,8 @@ def checked(config: McpServer) -> McpServer:
         if text and is_secret(name, text):
             raise UsageError(
                 N_(
-                    "The value of {name} looks like a secret. Keep it in the keyring or refer to it as "
-                    "${{VARIABLE}}; secrets are never stored as plain text."
+                    "The value of {name} looks like a secret. Store it in the keyring, or use an environment "
+                    "variable (${{VARIABLE}}). Secrets are never stored as plain text."
                 ),
                 code="secret",
                 name=name,

@@ -50,7 +50,7 @@ def unmatchable(text: str, tools: Iterable[Tool]) -> CallText | None:
     named = [tool for tool in tools if _names(rule, tool)]
     if not named:
         what = rule.section or rule.name
-        return CallText(text=N_("no tool is called {name}"), params={"name": what})
+        return CallText(text=N_("there is no tool named {name}"), params={"name": what})
     if rule.argument is None:
         return None
     reasons = [_reason(rule.argument, tool) for tool in named]
@@ -66,21 +66,21 @@ def _names(rule: rule_pattern.Pattern, tool: Tool) -> bool:
 
 def _reason(argument: str, tool: Tool) -> CallText | None:
     if tool.section.startswith(SERVERS):
-        return CallText(
-            text=N_("calls to a server's tools are not distinguished by their arguments: leave the parentheses out")
-        )
+        return CallText(text=N_("rules for a server's tools cannot depend on arguments: leave the parentheses out"))
     about_hosts = rule_pattern.is_about_hosts(argument)
     if tool.name in COMMANDS:
-        no_host = CallText(text=N_("a command has no host: write the rule for {tool}"), params={"tool": PAGE_READER})
+        no_host = CallText(
+            text=N_("a rule for commands cannot name a host: write the rule for {tool}"), params={"tool": PAGE_READER}
+        )
         return no_host if about_hosts else _of_command(argument)
     if tool.name in PAGES:
         return (
             None
             if about_hosts
-            else CallText(text=N_("pages are distinguished by their host: write domain:example.com"))
+            else CallText(text=N_("rules for web pages can only name a host: write domain:example.com"))
         )
     if "paths" in tool.subjects.values():
-        return CallText(text=N_("files have no host")) if about_hosts else _of_path(argument)
+        return CallText(text=N_("rules for files cannot contain a host")) if about_hosts else _of_path(argument)
     plain = type(tool).describe is Tool.describe and not tool.subjects
     return CallText(text=N_("a rule for this tool cannot have parentheses: leave them out")) if plain else None
 
@@ -99,8 +99,8 @@ def _of_command(argument: str) -> CallText | None:
     if len(line.commands) > 1:
         return CallText(
             text=N_(
-                "it contains several commands, and rules are matched against each command of a line: write one rule "
-                "for each"
+                "it contains several commands, but each command of a line is checked on its own: write one rule for"
+                " each"
             )
         )
     if line.commands[0].redirects:
@@ -115,18 +115,18 @@ def _of_command(argument: str) -> CallText | None:
 
 def _of_path(argument: str) -> CallText | None:
     if rule_pattern.placed(argument) is None:
-        return CallText(text=N_("it names no path"))
+        return CallText(text=N_("it contains no path"))
     if argument != argument.strip():
-        return CallText(text=N_("a space at its beginning or end belongs to the name"))
+        return CallText(text=N_("a space at the beginning or end of the path is part of the file name"))
     rest = _HOME.sub("~", argument, count=1)
     if re.match(r"[A-Za-z]:[\\/]", argument):
-        return CallText(text=N_("an absolute path begins with two slashes"))
+        return CallText(text=N_("an absolute path in a rule must begin with two slashes"))
     if re.match(r"[A-Za-z][A-Za-z+]+:/", argument):
-        return CallText(text=N_("it is an address, and files have none"))
+        return CallText(text=N_("this is an address, not a file path"))
     if "$" in rest or re.search(r"%\w+%", rest):
         return CallText(text=N_("no variable except $HOME is expanded"))
     if argument.startswith("~") and not argument.startswith("~/") and argument != "~":
-        return CallText(text=N_("home folders of other users are not looked up: write // and the full path"))
+        return CallText(text=N_("“~” cannot refer to another user's home folder: write // and the full path"))
     first = argument[1:].partition("/")[0].casefold()
     if argument.startswith("/") and not argument.startswith("//") and first in _TOPS:
         return CallText(
