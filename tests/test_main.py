@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import sys
 import threading
 import types
@@ -13,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.__main__ import ask_holder_to_raise, main
+from atelier_desk.__main__ import main
 from atelier_desk.engine.ipc.command_handler import command_handler, set_command_handler
 from atelier_desk.engine.ipc.server import IpcServer
+from atelier_desk.one_window import ask_holder_to_raise
 from atelier_desk.storage.data_folder.datadir import DataDir
 
 
@@ -97,6 +99,16 @@ def test_a_free_data_folder_opens_a_desktop_that_serves_commands(datadir: DataDi
     assert main(["--data-dir", str(datadir.root)]) == 7
     assert desktop == [(datadir.root, ["--data-dir", str(datadir.root)])]
     assert command_handler() is not None
+
+
+def test_nothing_is_collected_until_the_first_paint(datadir: DataDir, desktop: list[Any]) -> None:
+    """All that is made until then stays."""
+    gc.enable()  # as it is when the program starts
+    try:
+        assert main(["--data-dir", str(datadir.root)]) == 7
+        assert not gc.isenabled()
+    finally:
+        gc.disable()
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import os
 import signal
 import sys
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.bridge.bridge import Bridge, Opener
-from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
@@ -28,15 +27,17 @@ from atelier_desk.desktop.widgets.input_guard import InputGuard
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
-from atelier_desk.presentation.file_change_text import upgrade_text
 from atelier_desk.support import malloc_tuning
 from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 if TYPE_CHECKING:
+    from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+    from atelier_desk.desktop.widgets.message_box import MessageBox
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
+    from atelier_desk.engine.atelier import Atelier
 
 SAVE_S = 0.5
 """How long the closing window waits for its layout to be saved."""
@@ -119,7 +120,7 @@ class Program(QObject):
         self._switch_language(self._language or layout.get("language", "system"))
         self.window = MainWindow(self.bridge)
         self.window.restore_layout(layout.get("window", {}))
-        self._layout_saver = LayoutKeeper(self.window, self._save_window_later)
+        self._layout_saver: LayoutKeeper | None = None
         self._connect()
         self._follow_settings()
 
@@ -127,7 +128,6 @@ class Program(QObject):
         self._raise_asked.connect(self.window.raise_up)
         self._quick_asked.connect(self.window.quick_ask)
         self._crashed.connect(self._show_crash)
-        self._upgrading.connect(lambda *step: self.window.opening.show_step(upgrade_text(*step)))
         self.window.closing.connect(self._on_closing)
         self._qt.commitDataRequest.connect(lambda _session: self.window.end())  # the user logs out
         self.window.language_requested.connect(self._on_language)
@@ -141,12 +141,11 @@ class Program(QObject):
         self.window.show()
         self._paint_first()
         self.painted()
-        # Imported completely before a second thread imports it: a partly imported pydantic imports more on attribute
-        # access, which sometimes fails when two threads do it.
-        import pydantic.main  # noqa: F401
-        import qasync
+        from atelier_desk.desktop import after_first_paint as later
 
-        loop = qasync.QEventLoop(self._qt, already_running=False)
+        self._layout_saver = later.LayoutKeeper(self.window, self._save_window_later)
+        self._upgrading.connect(lambda *step: self.window.opening.show_step(later.upgrade_text(*step)))
+        loop = later.qasync.QEventLoop(self._qt, already_running=False)
         asyncio.set_event_loop(loop)
         loop.set_exception_handler(self.crash.loop_handler)
         self._handle_signals()
@@ -204,23 +203,18 @@ class Program(QObject):
             self._watch.start()
         QTimer.singleShot(0, self.window, self.window.end)
 
-    @asynccontextmanager
-    async def _open(self, data_dir: Path | None) -> AsyncIterator[Any]:
-        """On the engine's thread: open the engine and serve other processes of the same user."""
-        from atelier_desk.engine.atelier import Atelier
-        from atelier_desk.engine.ipc.server import IpcServer
+    def _open(self, data_dir: Path | None) -> AbstractAsyncContextManager[Atelier]:
+        """On the engine's thread."""
+        from atelier_desk.desktop.bridge.engine_opening import open_for_window
 
-        async with Atelier.open(data_dir, accept_loss=self._accept_loss, upgrading=self._upgrading.emit) as atelier:
-            self._start_logging(Path(atelier.datadir.logs))
-            async with IpcServer(atelier, atelier.datadir, on_raise=self._on_raise, on_quick=self._on_quick):
-                yield atelier
-
-    def _start_logging(self, folder: Path) -> None:
-        from atelier_desk.llm import secrets
-        from atelier_desk.support import logs
-
-        logs.add_redactor(secrets.redact)
-        logs.set_up(folder, self._level)
+        return open_for_window(
+            data_dir,
+            self._level,
+            accept_loss=self._accept_loss,
+            upgrading=self._upgrading.emit,
+            on_raise=self._on_raise,
+            on_quick=self._on_quick,
+        )
 
     def _on_raise(self) -> bool:
         """On the engine's thread: a second start asks for the window."""
@@ -236,6 +230,7 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._follow_language(settings.language)  # an engine that is reopened applies the stored language itself
         await self.window.start(settings)
+        assert self._layout_saver is not None
         self._layout_saver.start()
         _calm_collector()
         if not settings.first_start_done:
@@ -247,12 +242,9 @@ class Program(QObject):
         await self._clear_left()
         await asyncio.to_thread(self.crash.load)
 
-    @staticmethod
-    async def _clear_left() -> None:
+    async def _clear_left(self) -> None:
         """Delete browser files left by a killed program, and return the memory used for starting up."""
-        from atelier_desk.desktop.chat.cards.open_in_browser import clear_left
-
-        await asyncio.to_thread(clear_left)
+        await asyncio.to_thread(self.window.later().clear_left)
         await asyncio.to_thread(malloc_tuning.trim)
 
     def _follow_settings(self) -> None:
@@ -336,19 +328,18 @@ class Program(QObject):
 
         While the dialog is open, further errors are only written to the log folder.
         """
-        from atelier_desk.desktop.widgets.message_box import MessageBox
-
         self.window.save_draft()
-        if any(shown.isVisible() for shown in self.window.findChildren(MessageBox, "crash")):
+        boxes: type[MessageBox] = self.window.later().MessageBox
+        if any(shown.isVisible() for shown in self.window.findChildren(boxes, "crash")):
             return
-        box = MessageBox(self.window, "crash")
+        box = boxes(self.window, "crash")
         box.setIconPixmap(theme().pixmap("triangle-alert", "err", theme().px(32), box.devicePixelRatioF()))
         box.setWindowTitle(_("Something went wrong"))
         box.setText(_("An unexpected error occurred. Your draft was saved."))
         box.setInformativeText(_("A report was saved to {path}.", path=path) if path else "")
         box.setDetailedText(text)
-        copy = box.addButton(_("Copy report"), MessageBox.ButtonRole.ActionRole)
-        box.addButton(_("Close"), MessageBox.ButtonRole.RejectRole)
+        copy = box.addButton(_("Copy report"), boxes.ButtonRole.ActionRole)
+        box.addButton(_("Close"), boxes.ButtonRole.RejectRole)
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         box.open()
 

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from PySide6 import QtGui  # for QKeySequence: importing it makes its class before the first paint
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QKeySequence
+from PySide6.QtGui import QCloseEvent
 from PySide6.QtWidgets import QApplication, QFrame, QMenu, QStackedWidget, QWidget
 
 from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
@@ -19,7 +20,6 @@ from atelier_desk.desktop.main_window.focus_order import step
 from atelier_desk.desktop.main_window.loading_page import OpeningPage
 from atelier_desk.desktop.main_window.window_actions import WindowActions
 from atelier_desk.desktop.panes.pane_docks import OPENINGS, Rail
-from atelier_desk.desktop.projects.index_offer import OfferBar
 from atelier_desk.desktop.sidebar.sidebar import Sidebar
 from atelier_desk.desktop.sidebar.sidebar_dock import SideColumn
 from atelier_desk.desktop.theme import mark, theme
@@ -30,6 +30,8 @@ from atelier_desk.domain.setting_subscribers import SettingSubscribers
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
     from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
@@ -40,7 +42,6 @@ if TYPE_CHECKING:
 LAYOUT_VERSION = 1
 TITLE_BAR = 40
 """Largest expected height of a title bar in pixels: GNOME's is 37, openbox's about 20."""
-_PORTABLE = QKeySequence.SequenceFormat.PortableText
 
 
 def first_view(workflows: Sequence[Workflow], last: str) -> str:
@@ -48,12 +49,11 @@ def first_view(workflows: Sequence[Workflow], last: str) -> str:
 
     A running one, else the last in view, else one that was interrupted or waits.
     """
-    from atelier_desk.domain.workflow import WorkflowStatus  # not needed for the first paint, and slow to import
-
+    statuses = MainWindow.later().WorkflowStatus
     newest = {workflow.status: workflow.id for workflow in sorted(workflows, key=lambda each: each.updated_at)}
     known = {workflow.id for workflow in workflows}
-    waiting = newest.get(WorkflowStatus.INTERRUPTED) or newest.get(WorkflowStatus.WAITING, "")
-    return newest.get(WorkflowStatus.RUNNING) or (last if last in known else waiting)
+    waiting = newest.get(statuses.INTERRUPTED) or newest.get(statuses.WAITING, "")
+    return newest.get(statuses.RUNNING) or (last if last in known else waiting)
 
 
 class MainWindow(WindowActions):
@@ -67,7 +67,8 @@ class MainWindow(WindowActions):
         # Before the panes are laid out for its height; the title bar's height is known only once the window is shown.
         self.resize(QSize(1360, 860).boundedTo(self.screen().availableSize() - QSize(0, TITLE_BAR)))
         self.toasts = ToastHost(self, bottom=128)
-        self.sidebar = Sidebar(bridge, self.toasts, self)
+        self.side = SideColumn(self)
+        self.sidebar = Sidebar(bridge, self.toasts, self.side.dock)
         self.middle = QStackedWidget(self)
         self.pages = control(QStackedWidget(self), look="middle")
         # Without a frame the style sheet's lines at the sides are not drawn.
@@ -77,7 +78,7 @@ class MainWindow(WindowActions):
         self.pages.addWidget(self.middle)
         self.setCentralWidget(self.pages)
         self.opening.setFocus()
-        self.side = SideColumn(self, self.sidebar, self.pages, (self.opening, self.middle))
+        self.side.hold(self.sidebar, self.pages, (self.opening, self.middle))
         self.rail = Rail(self, bridge)
         self.rail.drawer.overlay(self.pages, self.middle, self.sidebar, self.rail.strip)
         self.rail.docks_made.connect(self._restore_docks)
@@ -99,6 +100,12 @@ class MainWindow(WindowActions):
         bind(self._on_theme)
         bind_text(self, name=N_("Atelier, main window"))
         self.setWindowTitle("Atelier")
+
+    @staticmethod
+    def later() -> ModuleType:
+        from atelier_desk.desktop.main_window import after_first_paint
+
+        return after_first_paint
 
     def _connect(self) -> None:
         self.sidebar.workflow_gone.connect(self._on_gone)
@@ -125,17 +132,13 @@ class MainWindow(WindowActions):
         self.chat.header.right.clicked.connect(self.toggle_panes)
 
     def _show_changes(self, ids: tuple[str, ...]) -> None:
-        from atelier_desk.desktop.panes.files.pane import FilesPane
-
         self.rail.show_pane("files")
-        if isinstance(pane := self.rail.panes.get("files"), FilesPane):
+        if isinstance(pane := self.rail.panes.get("files"), self.later().FilesPane):
             pane.open(*ids)
 
     def _show_report(self, name: str) -> None:
-        from atelier_desk.desktop.panes.reports_pane import ReportsPane
-
         self.rail.show_pane("reports")
-        if isinstance(pane := self.rail.panes.get("reports"), ReportsPane):
+        if isinstance(pane := self.rail.panes.get("reports"), self.later().ReportsPane):
             pane.open(name)
 
     def prepare(self) -> None:
@@ -145,31 +148,22 @@ class MainWindow(WindowActions):
         self._make_actions()
         self.sidebar.list.show()
         self._make_chat()
-        from atelier_desk.desktop.main_window.background_run_notices import BackgroundWatch
-        from atelier_desk.desktop.main_window.status_line import StatusWatch
-        from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
-        from atelier_desk.desktop.questions.presenter import QuestionPresenter
-        from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink
-
+        later = self.later()
         self.setWindowIcon(app_icon())
-
-        from atelier_desk.desktop.chat.markdown.syntax_highlighter import warm_up
-        from atelier_desk.desktop.chat.transcript import message_widgets  # noqa: F401 - preloaded so that the first message is drawn at once
-
-        warm_up()
-        self.presenter = QuestionPresenter(self.bridge, self)
+        later.warm_up()
+        self.presenter = later.QuestionPresenter(self.bridge, self)
         self.presenter.workflow_requested.connect(self.chat.open_workflow)
         self.presenter.notice.connect(self.toasts.show)
         self.chat.question_requested.connect(self.presenter.open)
         self.presenter.inbox_requested.connect(lambda: self.rail.show_pane("questions"))
         self.presenter.provider_requested.connect(self._open_providers)
         self.rail.fill(self.presenter)
-        self.conductor = RunViewController(self)
+        self.conductor = later.RunViewController(self)
         self.chat.return_focus(self)
         self._make_offers()
-        self._background = BackgroundWatch(self)
-        self._status = StatusWatch(self)
-        self.system = SystemLink(self)
+        self._background = later.BackgroundWatch(self)
+        self._status = later.StatusWatch(self)
+        self.system = later.SystemLink(self)
         self._update_shortcut_texts()
 
     def _make_actions(self) -> None:
@@ -184,7 +178,7 @@ class MainWindow(WindowActions):
         self.actions_.shortcuts_changed.connect(self._update_shortcut_texts)
 
     def _make_offers(self) -> None:
-        offer = OfferBar(self.bridge, self.chat.folders, self)
+        offer = self.later().OfferBar(self.bridge, self.chat.folders, self)
         offer.begun.connect(lambda text: self.toasts.show(text, _("Show"), self.actions_["projects"].trigger))
         self.chat.above_composer.addWidget(offer)
 
@@ -197,25 +191,18 @@ class MainWindow(WindowActions):
             return
 
         async def warn() -> None:
-            from atelier_desk.presentation.cost_text import warning_text
-
-            month = await self.bridge.engine.usage.month()
-            self.toasts.show(
-                warning_text(month), _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000
-            )
+            words = self.later().warning_text(await self.bridge.engine.usage.month())
+            self.toasts.show(words, _("Change limit"), lambda: self.show_settings("usage"), duration_ms=15_000)
 
         self.bridge.jobs.start(warn())
 
     def _on_embedding_offer(self, topic: Topic, id: str) -> None:
         """Ask before creating embeddings that may cost something."""
-        from atelier_desk.domain.memory import EMBEDDING_OFFER
-
-        if topic != "memory" or id != EMBEDDING_OFFER:
+        later = self.later()
+        if topic != "memory" or id != later.EMBEDDING_OFFER:
             return
 
         async def ask() -> None:
-            from atelier_desk.presentation.cost_text import embedding_offer_text
-
             memories = self.bridge.engine.memories
             if (offer := await memories.offer()) is not None:
 
@@ -225,20 +212,18 @@ class MainWindow(WindowActions):
                 def dismiss() -> None:
                     toast.dismiss()
 
-                later = (_("Not now"), dismiss)
-                toast = self.toasts.show(embedding_offer_text(offer), _("Embed now"), embed, second=later, lasting=True)
+                words, other = later.embedding_offer_text(offer), (_("Not now"), dismiss)
+                toast = self.toasts.show(words, _("Embed now"), embed, second=other, lasting=True)
 
         self.bridge.jobs.start(ask())
 
     def _make_chat(self) -> None:
-        from atelier_desk.desktop.chat.panel import ChatPanel
-        from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
-
-        self.chat = ChatPanel(self.bridge, self)
+        later = self.later()
+        self.chat = later.ChatPanel(self.bridge, self)
         self.middle.addWidget(self.chat)
         self.toasts.stand_over(self.pages, self.chat.clear_of, watched=self.chat.bottom)
         self.chat.commands.register(self.actions_)
-        FolderDrop(self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat)
+        later.FolderDrop(self, self.chat.folders.grant, self._handle_dropped, self.chat.composer.field, self.chat)
         self._connect_chat()
 
     def _handle_dropped(self, files: list[str]) -> None:
@@ -279,13 +264,12 @@ class MainWindow(WindowActions):
 
     def show_engine_error(self, error: BaseException, data_dir: str, retry: Callable[[], object]) -> None:
         """Replace the window's content by an error page."""
-        from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
-
         if self._error_page is None:
-            self._error_page = StartupErrorPage(self)
-            self._error_page.retry_requested.connect(lambda: retry())
-            self._error_page.quit_requested.connect(self.close)
-            self.pages.addWidget(self._error_page)
+            made: StartupErrorPage = self._dialogs().StartupErrorPage(self)
+            made.retry_requested.connect(lambda: retry())
+            made.quit_requested.connect(self.close)
+            self.pages.addWidget(made)
+            self._error_page = made
         self.sidebar.foot.show_connection("failed")
         self.rail.set_aside(True)
         self._error_page.show_error(error, data_dir)
@@ -400,9 +384,10 @@ class MainWindow(WindowActions):
             header = self.chat.header
             buttons |= {"toggle-sidebar": header.left, "toggle-panes": header.right}
             buttons |= {"stop-run": self.chat.composer.stop}
+        portable = QtGui.QKeySequence.SequenceFormat.PortableText
         for spec, made in self.actions_:
             if spec.name in buttons:
-                bind_text(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(_PORTABLE))
+                bind_text(buttons[spec.name], tip=spec.text.removesuffix("…"), keys=made.shortcut().toString(portable))
 
     def main_menu(self) -> None:
         """The menu of all actions, below the left column."""
@@ -421,11 +406,6 @@ class MainWindow(WindowActions):
         if self._palette is not None:
             # Opened earlier: more commands are available now.
             QTimer.singleShot(0, self._palette, self._palette.collect_again)
-
-    def _choose_model(self) -> None:
-        from atelier_desk.desktop.first_start.dialog import MODEL
-
-        self.show_first_steps(MODEL)
 
     def _open_providers(self, provider: str = "") -> None:
         """Open the list of providers, or the API key field of the one named."""
@@ -460,10 +440,8 @@ class MainWindow(WindowActions):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if self._asks and self._agents_may_work():
-            from atelier_desk.desktop.main_window.closing_question import ClosingQuestion
-
             event.ignore()
-            self._closing_question = self._closing_question or ClosingQuestion(self, self.end)
+            self._closing_question = self._closing_question or self.later().ClosingQuestion(self, self.end)
             self._closing_question.ask()
             return
         event.accept()

@@ -12,8 +12,8 @@ import importlib.util
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from atelier_desk.support.i18n import N_
 
@@ -22,8 +22,7 @@ SCREENLESS = frozenset({"offscreen", "minimal", "vnc", "linuxfb", "eglfs", "mini
 _PLUGINS = {"xcb": "libqxcb.so", "wayland": "libqwayland.so"}
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Why no window can be opened.
 
     ``code`` is ``no_qt``, ``library`` or ``no_display``; the sentence is English, to be translated.

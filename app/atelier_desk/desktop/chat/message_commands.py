@@ -23,6 +23,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
+from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import shorten
 
@@ -332,8 +333,6 @@ class MessageCommands(QObject):
         self._bridge.jobs.once(("undo-files", entry.id), lambda: self._undo_files(self._pages.workflow_id, entry.id))
 
     async def _undo_files(self, workflow_id: str, message_id: str) -> None:
-        from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
-
         ask_undo(
             self._bridge,
             self._view,

@@ -13,6 +13,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication, QPageLayout, QPageS
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.sidebar.export_file_names import file_name
 from atelier_desk.domain.errors import UsageError
+from atelier_desk.engine.export.formats import exported
 from atelier_desk.engine.export.markdown_to_html import page, part
 from atelier_desk.support.i18n import N_, _
 
@@ -59,8 +60,6 @@ async def write(path: Path, title: str, text: str) -> None:
 
 
 def _write(path: Path, title: str, text: str) -> None:
-    from atelier_desk.engine.export.formats import exported
-
     kind = {".docx": "docx", ".pdf": "pdf", ".html": "html", ".htm": "html"}.get(path.suffix.lower(), "md")
     try:
         if kind == "pdf":

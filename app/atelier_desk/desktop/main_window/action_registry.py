@@ -7,11 +7,11 @@ group="workflow")``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
+from PySide6 import QtGui  # for QKeySequence: importing it makes its class before the first paint
 from PySide6.QtCore import QObject, Qt, Signal
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 from atelier_desk.desktop.theme import theme
@@ -34,8 +34,7 @@ GROUPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ActionSpec:
+class ActionSpec(NamedTuple):
     """The definition of an action.
 
     Attributes:
@@ -141,7 +140,7 @@ class ActionRegistry(QObject):
             made.setShortcuts(_keys(chosen.get(spec.name, spec.shortcut)))
         self.shortcuts_changed.emit()
 
-    def holder(self, keys: QKeySequence, name: str) -> ActionSpec | None:
+    def holder(self, keys: QtGui.QKeySequence, name: str) -> ActionSpec | None:
         """The action with these keys, other than the one called ``name``."""
         return next(
             (spec for spec, made in self if spec.name != name and not keys.isEmpty() and keys in made.shortcuts()), None
@@ -166,10 +165,10 @@ class ActionRegistry(QObject):
                 made.setIcon(theme().icon(spec.icon))
 
 
-def _keys(text: str) -> list[QKeySequence]:
+def _keys(text: str) -> list[QtGui.QKeySequence]:
     """The key sequences of a shortcut: + is also accepted without Shift, as most keyboards have it on the = key."""
     texts = [text, f"{text[:-1]}="] if text.endswith("++") else [text]
-    return [QKeySequence(each) for each in texts if each]
+    return [QtGui.QKeySequence(each) for each in texts if each]
 
 
 def registry_of(widget: QWidget) -> ActionRegistry | None:
@@ -183,13 +182,13 @@ def registry_of(widget: QWidget) -> ActionRegistry | None:
     return None
 
 
-def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: str = "") -> str:
+def refusal(keys: QtGui.QKeySequence, registry: ActionRegistry | None = None, name: str = "") -> str:
     """Why these keys cannot be the shortcut of the action called ``name``, as a ``Sentence``; empty when they can."""
     holder = registry.holder(keys, name) if registry is not None else None
     if keys.isEmpty():
         return ""
     if holder is not None:
-        text, native = holder.text, QKeySequence.SequenceFormat.NativeText
+        text, native = holder.text, QtGui.QKeySequence.SequenceFormat.NativeText
         again = N_("{keys} is already used by “{action}”. Change or clear that shortcut first.")
         return Sentence(lambda: _(again, keys=keys.toString(native), action=_(text)))
     pressed = keys[0]  # type: ignore[index]  # missing in the stubs of PySide6
@@ -203,4 +202,4 @@ def refusal(keys: QKeySequence, registry: ActionRegistry | None = None, name: st
 
 def shortcut_text(made: Any) -> str:
     """The keys of an action in the platform's notation."""
-    return str(made.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
+    return str(made.shortcut().toString(QtGui.QKeySequence.SequenceFormat.NativeText))

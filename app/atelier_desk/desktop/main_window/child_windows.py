@@ -10,6 +10,7 @@ from atelier_desk.desktop.theme.icons import app_icon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from types import ModuleType
 
     from PySide6.QtWidgets import QWidget
 
@@ -48,11 +49,26 @@ class ChildWindows(WindowParts):
     _first_steps: FirstStart | None = None
     _projects: ProjectsWindow | None = None
 
-    def _open_settings(self) -> SettingsWindow:
-        from atelier_desk.desktop.settings.window import SettingsWindow
+    @staticmethod
+    def later() -> ModuleType:
+        """What the first paint does not need."""
+        raise NotImplementedError
 
+    @staticmethod
+    def _dialogs() -> ModuleType:
+        from atelier_desk.desktop.main_window import dialogs
+
+        return dialogs
+
+    @staticmethod
+    def _first_start() -> ModuleType:
+        from atelier_desk.desktop.first_start import dialog
+
+        return dialog
+
+    def _open_settings(self) -> SettingsWindow:
         if self._settings_window is None:
-            made = SettingsWindow(self.bridge, self)
+            made: SettingsWindow = self._dialogs().SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
             made.place_requested.connect(self._show_place)
             self._share_actions(made)
@@ -88,17 +104,19 @@ class ChildWindows(WindowParts):
 
         At the ``first`` start, other hints are suppressed.
         """
-        from atelier_desk.desktop.first_start.dialog import FirstStart
-
         if self.presenter is None:
             return
         if self._first_steps is None:
-            self._first_steps = FirstStart(self.bridge, self)
-            self._share_actions(self._first_steps, TEXT_SIZE)
-            self._first_steps.started.connect(self.chat.open_workflow)
-            self._first_steps.finished.connect(lambda *_: self.hold(False))
+            made: FirstStart = self._first_start().FirstStart(self.bridge, self)
+            self._share_actions(made, TEXT_SIZE)
+            made.started.connect(self.chat.open_workflow)
+            made.finished.connect(lambda *_: self.hold(False))
+            self._first_steps = made
         self.hold(first)
         self._first_steps.begin(step)
+
+    def _choose_model(self) -> None:
+        self.show_first_steps(self._first_start().MODEL)
 
     def hold(self, on: bool) -> None:
         """Suppress hints while the guide of the first start is shown, which says the same."""
@@ -141,8 +159,6 @@ class ChildWindows(WindowParts):
 
     async def _find_pages(self) -> None:
         """Import the settings pages, which takes half a second; this thread only waits."""
-        from atelier_desk.desktop.settings.registry import sections
-
-        self.settings_pages = tuple(await asyncio.to_thread(sections))
+        self.settings_pages = tuple(await asyncio.to_thread(self._dialogs().sections))
         if self._palette is not None:
             self._palette.collect_again()

@@ -18,7 +18,9 @@ from atelier_desk.desktop.widgets.text_selection import selected_text
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
+    from atelier_desk.desktop.chat.quick_ask import QuickAsk
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
+    from atelier_desk.desktop.command_palette.palette import CommandPalette
     from atelier_desk.desktop.main_window.guide_window import GuideWindow
     from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
     from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
@@ -177,9 +179,7 @@ class WindowActions(ChildWindows):
         early="later",
     )
     def recently_deleted(self) -> None:
-        from atelier_desk.desktop.sidebar.deleted_items_dialog import DeletedDialog
-
-        dialog = DeletedDialog(self.bridge, self)
+        dialog = self._dialogs().DeletedDialog(self.bridge, self)
         dialog.opened.connect(self.sidebar.workflow_actions.made)
         dialog.open()
 
@@ -191,11 +191,10 @@ class WindowActions(ChildWindows):
 
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
     def search_everywhere(self) -> None:
-        from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
-
         if self._search_dialog is None:
-            self._search_dialog = SearchEverywhere(self.bridge, self)
-            self._search_dialog.chosen.connect(self._on_hit)
+            made: SearchEverywhere = self._dialogs().SearchEverywhere(self.bridge, self)
+            made.chosen.connect(self._on_hit)
+            self._search_dialog = made
         self._search_dialog.popup(self.sidebar.search.text())
 
     @action("pinned-messages", N_("Pinned messages"), group="message", icon="pin")
@@ -254,12 +253,9 @@ class WindowActions(ChildWindows):
         keywords="approval question permission allow deny card decide next",
     )
     def focus_pending(self) -> None:
-        from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
-
         if self.presenter is None:
             return
-        if self._guide is None:
-            self._guide = WaitingGuide(self)
+        self._guide = self._guide or self._dialogs().WaitingGuide(self)
         self._guide.focus_next()
 
     @action("next-part", N_("Focus next pane"), group="view", shortcut="F6", keywords="keyboard focus pane")
@@ -373,18 +369,17 @@ class WindowActions(ChildWindows):
 
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
-        from atelier_desk.desktop.command_palette.command_sources import commands
-        from atelier_desk.desktop.command_palette.palette import CommandPalette
-
         if self._palette is None:
-            self._palette = CommandPalette(
+            find = self._dialogs().commands
+            made: CommandPalette = self._dialogs().CommandPalette(
                 self.actions_,
                 self,
-                lambda: commands(self, self.settings_pages, self.show_settings, self.archived, self.prompts),
+                lambda: find(self, self.settings_pages, self.show_settings, self.archived, self.prompts),
             )
-            self._palette.recent = self.ran_last.split("\n") if self.ran_last else []
-            self._palette.ran.connect(self._on_ran)
-            self.chat.choices.shown.connect(self._palette.collect_again)  # the models may be loaded now
+            made.recent = self.ran_last.split("\n") if self.ran_last else []
+            made.ran.connect(self._on_ran)
+            self.chat.choices.shown.connect(made.collect_again)  # the models may be loaded now
+            self._palette = made
         self._palette.popup()
         if not self.settings_pages:
             self.bridge.jobs.start(self._find_pages(), "settings pages")
@@ -402,15 +397,14 @@ class WindowActions(ChildWindows):
     )
     def quick_ask(self) -> None:
         """Open quick ask, from any window; not before the engine is open."""
-        from atelier_desk.desktop.chat.quick_ask import QuickAsk
-
         if self.presenter is None:
             return
         if self._quick is None:
-            self._quick = QuickAsk(self.bridge, self.chat.choices)
-            self._quick.open_requested.connect(self._on_quick_opened)
-            self.closing.connect(self._quick.close)
-            self._share_actions(self._quick)
+            made: QuickAsk = self._dialogs().QuickAsk(self.bridge, self.chat.choices)
+            made.open_requested.connect(self._on_quick_opened)
+            self.closing.connect(made.close)
+            self._share_actions(made)
+            self._quick = made
         self._quick.popup()
 
     def _new_from_tray(self) -> None:
@@ -419,17 +413,16 @@ class WindowActions(ChildWindows):
 
     def show_tray(self, on: bool) -> None:
         """Show or hide the tray icon as set, if the desktop has a notification area."""
-        from atelier_desk.desktop.system.tray_icon import Tray, there_is_a_tray
-
-        if self._tray is None and on and there_is_a_tray() and self.presenter is not None:
+        if self._tray is None and on and self.later().there_is_a_tray() and self.presenter is not None:
             entries = [
                 (N_("Quick ask"), self.quick_ask),
                 (N_("Show Atelier"), self.raise_up),
                 (N_("New workflow"), self._new_from_tray),
                 (N_("Quit"), self.quit),
             ]
-            self._tray = Tray(self, entries)
-            self.presenter.attention.use(self._tray.icon)
+            made: Tray = self.later().Tray(self, entries)
+            self.presenter.attention.use(made.icon)
+            self._tray = made
         if self._tray is not None:
             self._tray.set_shown(on)
 
@@ -485,11 +478,10 @@ class WindowActions(ChildWindows):
 
     @action("user-guide", N_("User guide"), group="help", shortcut="F1", icon="book-open", early="now")
     def open_guide(self) -> None:
-        from atelier_desk.desktop.main_window.guide_window import GuideWindow
-
         if self._guide_window is None:
-            self._guide_window = GuideWindow(self)
-            self._share_actions(self._guide_window)
+            made: GuideWindow = self._dialogs().GuideWindow(self)
+            self._share_actions(made)
+            self._guide_window = made
         self._guide_window.show()
         self._guide_window.raise_()
         self._guide_window.activateWindow()

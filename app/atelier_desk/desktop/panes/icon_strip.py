@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QMainWindow, QMenu, QToolBar
 
@@ -19,7 +19,7 @@ from atelier_desk.support.number_format import number
 MAX_COUNT = 99
 """A larger count is shown as this number with a plus sign."""
 WIDTH, MARGIN = 40, 4
-"""Pixels at 100 %, and those around the buttons."""
+"""Pixels at 100 %, and those around the buttons, which the style sheet sets."""
 
 
 class PaneStrip(QToolBar):
@@ -67,19 +67,6 @@ class PaneStrip(QToolBar):
         self.setFixedWidth(theme().px(WIDTH))
         for button in self._buttons.values():
             button.setFixedWidth(theme().px(WIDTH - 2 * MARGIN))
-        self._arrange()
-
-    def _arrange(self) -> None:
-        if (layout := self.layout()) is not None:
-            side = theme().px(MARGIN)
-            layout.setContentsMargins(side, side, side, side)
-            layout.setSpacing(theme().px(1))
-
-    def changeEvent(self, event: QEvent) -> None:
-        """A tool bar takes its margins from the style, which has others at the start than after a change of look."""
-        super().changeEvent(event)
-        if event.type() == QEvent.Type.StyleChange:
-            self._arrange()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer "keep closed" on the buttons that open the panes."""

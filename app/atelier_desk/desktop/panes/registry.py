@@ -3,8 +3,8 @@
 A pane registers itself when its module in ``panes/registrations`` is imported; to add one, add a file there.
 
 ``@pane("tasks", order=10, icon="list-todo", title=N_("Tasks"), command=N_("Show tasks"))`` decorates a ``Pane``
-subclass, or a function that creates one: the files are imported before the first paint, so slow imports belong in
-such a function.
+subclass, or a function that creates one of ``pane_classes``: the files are imported before the first paint, so slow
+imports belong there.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from atelier_desk.desktop.panes import registrations as package
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.panes.pane_base import Pane
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
@@ -26,16 +27,14 @@ Place = Literal["stack", "behind", "drawer"]
 """Stacked on the right; as a tab behind the lowest of those; or below the chat, closed by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class PaneHost:
+class PaneHost(NamedTuple):
     """What a pane receives when it is created."""
 
     bridge: Bridge
     presenter: QuestionPresenter
 
 
-@dataclass(frozen=True, slots=True)
-class PaneEntry:
+class PaneEntry(NamedTuple):
     """A registered pane.
 
     Attributes:
@@ -88,6 +87,13 @@ def pane(
         return made
 
     return register
+
+
+def classes() -> ModuleType:
+    """``pane_classes``, loaded with the first pane."""
+    from atelier_desk.desktop.panes import pane_classes
+
+    return pane_classes
 
 
 def panes() -> list[PaneEntry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -15,18 +14,19 @@ from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
 from atelier_desk.desktop.widgets.debouncer import Debouncer
-from atelier_desk.desktop.widgets.hover_freeze import HoverGate
 from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     import asyncio
+    from types import ModuleType
 
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.sidebar.list_model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.list_view import WorkflowListView
     from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
+    from atelier_desk.desktop.widgets.hover_freeze import HoverGate
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.repositories import SearchHit
 
@@ -38,6 +38,13 @@ MIN_SEARCH_LENGTH = 2
 SEARCH_MS = 180
 RELOAD_MS = 120
 DAY_CHECK_MS = 60_000
+
+
+def _later() -> ModuleType:
+    """What the first paint does not need, loaded on first use."""
+    from atelier_desk.desktop.sidebar import after_first_paint
+
+    return after_first_paint
 
 
 class Sidebar(QWidget):
@@ -72,19 +79,15 @@ class Sidebar(QWidget):
         self.search = control(
             SearchField(self), "search-field", hint=N_("Search"), name=N_("Search titles and messages")
         )
-        self.search.setClearButtonEnabled(True)
         self.search.installEventFilter(self)
         self._place: QWidget | None = QWidget(self)
         self._latest: ListState | None = None
-        self.empty = EmptyState("message-square", parent=self, whole=True)
-        self.empty.hide()
         self.foot = SidebarFoot(self)
         self._column = fill(
             QVBoxLayout(self),
             self.new,
             self.search,
             (self._place, 1),
-            (self.empty, 1),
             self.foot,
             margins=(12, 14, 7, 10),
             spacing=8,
@@ -95,14 +98,19 @@ class Sidebar(QWidget):
         self.search.textChanged.connect(self._on_typed)
         self.bridge.changed.connect(self._on_changed)
         bind(self._apply_style)
-        self._update_empty_text()
+
+    @cached_property
+    def empty(self) -> EmptyState:
+        """Created on first use, like the list."""
+        made = EmptyState("message-square", parent=self, whole=True)
+        made.hide()
+        self._column.insertWidget(self._column.indexOf(self.foot), made, 1)
+        return made
 
     @cached_property
     def model(self) -> WorkflowModel:
         """Created on first use, like the list: the first paint does not need it."""
-        from atelier_desk.desktop.sidebar.list_model import WorkflowModel
-
-        made = WorkflowModel(self)
+        made: WorkflowModel = _later().WorkflowModel(self)
         made.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
         made.dropped.connect(lambda ids, folder: self.workflow_actions.move(ids, folder))
         bind(made.regroup, on="language")
@@ -113,9 +121,7 @@ class Sidebar(QWidget):
 
     @cached_property
     def list(self) -> WorkflowListView:
-        from atelier_desk.desktop.sidebar.list_view import WorkflowListView
-
-        made = bind_text(WorkflowListView(self), name=N_("Workflows"))
+        made: WorkflowListView = bind_text(_later().WorkflowListView(self), name=N_("Workflows"))
         made.setModel(self.model)
         made.chosen.connect(self.workflow_chosen)
         made.found.connect(self._on_found)
@@ -130,20 +136,19 @@ class Sidebar(QWidget):
             self._column.replaceWidget(self._place, made)
             self._place.deleteLater()
             self._place = None
-        self._gate = HoverGate(made, self._show_latest)
+        self._gate = _later().HoverGate(made, self._show_latest)
+        self.search.setClearButtonEnabled(True)
         self.setTabOrder(self.search, made)
         return made
 
     @cached_property
     def _gate(self) -> HoverGate:
-        return HoverGate(self.list, self._show_latest)
+        return _later().HoverGate(self.list, self._show_latest)  # type: ignore[no-any-return]
 
     @cached_property
     def workflow_actions(self) -> WorkflowActions:
         """Created on first use: the first paint does not need it."""
-        from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
-
-        made = WorkflowActions(self.bridge, self._toasts, lambda: self.model.workflows, self)
+        made: WorkflowActions = _later().WorkflowActions(self.bridge, self._toasts, lambda: self.model.workflows, self)
         made.made.connect(self.workflow_chosen)
         made.gone.connect(self.workflow_gone)
         return made
@@ -158,28 +163,26 @@ class Sidebar(QWidget):
         if needle:
             await self._find(needle, limit)
             return
-        from atelier_desk.desktop.sidebar.list_model import ARCHIVE, ListState
-
-        listing = await self.bridge.engine.workflows.listing(limit, archive=ARCHIVE not in self.closed)
+        later = _later()
+        listing = await self.bridge.engine.workflows.listing(limit, archive=later.ARCHIVE not in self.closed)
         self._more = len(listing.recent) >= limit
-        self._show(
-            ListState(listing.recent, listing.filed, listing.archived, listing.archived_count, closed=self.closed)
-        )
+        shown = listing.recent, listing.filed, listing.archived, listing.archived_count
+        self._show(later.ListState(*shown, closed=self.closed))
 
     async def _find(self, needle: str, limit: int) -> None:
         """Show title matches first; messages take longer, and previous results stay until then."""
-        from atelier_desk.desktop.sidebar.list_model import SearchMatch
-
-        workflows = self.bridge.engine.workflows
+        later, workflows = _later(), self.bridge.engine.workflows
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
         earlier = before.messages if before is not None else ()
-        self._show(replace(self.model.shown, found=SearchMatch(titles, earlier, needle=needle)), searching=True)
+        found = later.SearchMatch(titles, earlier, needle=needle)
+        self._show(later.replace(self.model.shown, found=found), searching=True)
         hits = await workflows.search(needle, self._hits) if len(needle) >= MIN_SEARCH_LENGTH else []
         self._more |= self._hits <= len(hits) < LIST_MAX
         messages = [each for each in hits if each.kind == "message"]
-        self._show(replace(self.model.shown, found=SearchMatch(titles, messages, len(hits) >= LIST_MAX, needle)))
+        found = later.SearchMatch(titles, messages, len(hits) >= LIST_MAX, needle)
+        self._show(later.replace(self.model.shown, found=found))
 
     def _show(self, shown: ListState, *, searching: bool = False) -> None:
         self._latest, view = shown, self.list
@@ -221,13 +224,11 @@ class Sidebar(QWidget):
         self.closed = closed
         if self._place is None:
             self._gate.own()
-            self.list.show_rows(replace(self.model.shown, closed=closed))
+            self.list.show_rows(_later().replace(self.model.shown, closed=closed))
 
     def _on_fold(self, fold: str) -> None:
-        from atelier_desk.desktop.sidebar.list_model import ARCHIVE
-
         self.set_closed(self.closed ^ {fold})
-        if fold == ARCHIVE:
+        if fold == _later().ARCHIVE:
             self.reload()
 
     def _on_typed(self) -> None:

@@ -18,14 +18,12 @@ class SideColumn(QObject):
     """Holds the sidebar in a fixed dock, visible unless hidden by the user or by another page than ``neighbours``.
 
     A dock and not a part of the central widget: a main window puts lower docks below its central widget, but beside
-    other docks.
+    other docks. The sidebar is made as a child of the dock: with another parent its style would be computed twice.
     """
 
-    def __init__(
-        self, window: QMainWindow, sidebar: QWidget, pages: QStackedWidget, neighbours: Sequence[QWidget]
-    ) -> None:
+    def __init__(self, window: QMainWindow) -> None:
         super().__init__(window)
-        self._window, self._sidebar, self._pages, self._neighbour = window, sidebar, pages, neighbours
+        self._window = window
         self.dock = QDockWidget(window)
         self.dock.setObjectName("dock-sidebar")
         bind_text(self.dock, title=N_("Workflows"))
@@ -35,9 +33,13 @@ class SideColumn(QObject):
         bar.setFixedHeight(0)
         self.dock.setTitleBarWidget(bar)
         self.dock.toggleViewAction().setVisible(False)  # the window has its own action for the sidebar
-        self.dock.setWidget(self._sidebar)
+
+    def hold(self, sidebar: QWidget, pages: QStackedWidget, neighbours: Sequence[QWidget]) -> None:
+        """Show the sidebar beside these of the ``pages``."""
+        self._sidebar, self._pages, self._neighbours = sidebar, pages, neighbours
+        self.dock.setWidget(sidebar)
         self.repair_layout()
-        self._sidebar.installEventFilter(self)
+        sidebar.installEventFilter(self)
         pages.currentChanged.connect(lambda *_: self._follow())
 
     def repair_layout(self) -> None:
@@ -58,5 +60,5 @@ class SideColumn(QObject):
         return False
 
     def _follow(self) -> None:
-        in_view = self._pages.currentWidget() in self._neighbour
+        in_view = self._pages.currentWidget() in self._neighbours
         self.dock.setVisible(in_view and not self._sidebar.isHidden())

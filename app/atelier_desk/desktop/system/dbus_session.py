@@ -79,11 +79,9 @@ class SessionBus:
             return
         if sys.platform in ("win32", "darwin"):
             raise BusError(sentence(N_("This system has no D-Bus.")))
-        from jeepney.io.asyncio import open_dbus_connection
-
         try:
             async with asyncio.timeout(ANSWER_S):
-                self._connection = await open_dbus_connection("SESSION")
+                self._connection = await _jeepney().io.asyncio.open_dbus_connection("SESSION")
         except KeyError:
             raise BusError(sentence(N_("No D-Bus session is running here."))) from None
         except Exception as error:  # missing socket, refused or timed out connection, unsupported address
@@ -113,10 +111,8 @@ class SessionBus:
     def send(self, call: Call, *arguments: Any) -> None:
         """Call a method without waiting for a reply; sent at once, so it works while the program ends."""
         if self.open:
-            from jeepney import MessageFlag
-
             message = _message(call, arguments)
-            message.header.flags |= MessageFlag.no_reply_expected
+            message.header.flags |= _jeepney().MessageFlag.no_reply_expected
             with contextlib.suppress(OSError):
                 self._connection.writer.write(message.serialise(next(self._connection.outgoing_serial)))
 
@@ -140,27 +136,26 @@ class SessionBus:
         self._end()
 
     async def _read(self, connection: Any) -> None:
-        from jeepney import HeaderFields, MessageType
-
+        known, kinds = _jeepney().HeaderFields, _jeepney().MessageType
         try:
             while True:
                 message = await connection.receive()
                 fields = message.header.fields
                 incoming = Incoming(
                     tuple(message.body or ()),
-                    fields.get(HeaderFields.sender, ""),
-                    fields.get(HeaderFields.member, ""),
-                    fields.get(HeaderFields.path, ""),
+                    fields.get(known.sender, ""),
+                    fields.get(known.member, ""),
+                    fields.get(known.path, ""),
                 )
-                if message.header.message_type is MessageType.signal:
-                    for handler in self._handlers.get(fields.get(HeaderFields.interface, ""), ()):
+                if message.header.message_type is kinds.signal:
+                    for handler in self._handlers.get(fields.get(known.interface, ""), ()):
                         handler(incoming)
                     continue
-                waiting = self._waiting.get(fields.get(HeaderFields.reply_serial, 0))
+                waiting = self._waiting.get(fields.get(known.reply_serial, 0))
                 if waiting is None or waiting.done():
                     continue
-                if message.header.message_type is MessageType.error:
-                    name = fields.get(HeaderFields.error_name, "")
+                if message.header.message_type is kinds.error:
+                    name = fields.get(known.error_name, "")
                     waiting.set_exception(BusError(str(incoming.body[0]) if incoming.body else name, name))
                 else:
                     waiting.set_result(incoming)
@@ -175,8 +170,13 @@ class SessionBus:
                 waiting.set_exception(BusError(sentence(N_("The D-Bus session has ended."))))
 
 
-def _message(call: Call, arguments: tuple[Any, ...]) -> Any:
-    from jeepney import DBusAddress, new_method_call
+def _jeepney() -> Any:
+    """It is installed on Linux only."""
+    import jeepney.io.asyncio
 
-    address = DBusAddress(call.path, bus_name=call.service, interface=call.interface)
-    return new_method_call(address, call.method, call.signature or None, arguments)
+    return jeepney
+
+
+def _message(call: Call, arguments: tuple[Any, ...]) -> Any:
+    address = _jeepney().DBusAddress(call.path, bus_name=call.service, interface=call.interface)
+    return _jeepney().new_method_call(address, call.method, call.signature or None, arguments)

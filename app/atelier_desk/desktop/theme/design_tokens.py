@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 SPACING: Final = (4, 8, 12, 16, 24, 32)
 CHAT_COLUMN: Final = 740
@@ -12,8 +11,7 @@ SCALE_RANGE: Final = (80, 200)
 """Range of the font scale in percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tokens:
+class Tokens(NamedTuple):
     """Colours as ``#RRGGBB``.
 
     ``raised`` is for floating parts (dialogs, menus); ``*_soft`` are backgrounds for text of that colour.

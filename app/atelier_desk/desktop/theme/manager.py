@@ -154,11 +154,11 @@ class Theme(QObject):
         """The style sheet with tokens and scaled sizes."""
         template = (assets.resource_dir() / "style.qss").read_text(encoding="utf-8")
         tokens = self.tokens
-        names = (*Tokens.__dataclass_fields__, *_DERIVED)
+        names = (*Tokens._fields, *_DERIVED)
         values = {name: getattr(tokens, name) for name in names}
         values |= {
             f"px{size}": f"{self.px(size)}px"
-            for size in (5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 28, 30, 32, 34, 36)
+            for size in (1, 4, 5, 8, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 22, 28, 30, 32, 34, 36)
         }
         values |= {
             # Half the width of a circle with its border of 1 px: with a larger radius Qt draws a square.

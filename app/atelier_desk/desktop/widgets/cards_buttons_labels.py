@@ -6,7 +6,7 @@ from typing import Literal, TypeVar
 
 from PySide6 import QtWidgets  # for QStyle: importing it makes its enums, 2 % of the time to the first paint
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPixmap
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
@@ -237,11 +237,6 @@ def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
     """``setPixmap``, unless unchanged: a label updates its layout even for the same image."""
     if shown.pixmap().cacheKey() != pixmap.cacheKey():
         shown.setPixmap(pixmap)
-
-
-def native_keys(shortcut: str) -> str:
-    """A shortcut in the platform's notation."""
-    return QKeySequence(shortcut).toString(QKeySequence.SequenceFormat.NativeText)
 
 
 def label(text: str = "", variant: str = "", parent: QWidget | None = None, *, wrap: bool = False) -> QLabel:

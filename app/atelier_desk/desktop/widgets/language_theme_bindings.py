@@ -12,8 +12,9 @@ from functools import partial
 from typing import Literal, Self, TypedDict, TypeVar, Unpack
 from weakref import WeakKeyDictionary
 
+from PySide6 import QtGui  # for QKeySequence: its keys are made when it is first named, after the first paint
 from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from shiboken6 import isValid
 
@@ -189,13 +190,18 @@ def made(text: str) -> Text:
     return text if isinstance(text, Sentence) else lambda: text
 
 
+def native_keys(shortcut: str) -> str:
+    """A shortcut in the platform's notation."""
+    return QtGui.QKeySequence(shortcut).toString(QtGui.QKeySequence.SequenceFormat.NativeText)
+
+
 def _apply_texts(widget: QWidget | QAction, parts: Set[str]) -> None:
     bound = widget.__dict__[TEXTS]
     for part, setter in SETTERS.items():
         if part in parts and part in bound:
             text = visible(text_of(bound[part]))
             if part == "tip" and bound.get("keys"):
-                text = f"{text} ({QKeySequence(bound['keys']).toString(QKeySequence.SequenceFormat.NativeText)})"
+                text = f"{text} ({native_keys(bound['keys'])})"
             getattr(widget, setter)(plain_tip(text) if part == "tip" else text)
     if "items" in parts:
         for row, text in enumerate(bound.get("items", ())):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from PySide6 import QtWidgets  # for the large fields: importing them makes their classes before the first paint
+from PySide6 import QtGui, QtWidgets  # importing their QKeySequence and large fields makes these before the first paint
 from PySide6.QtCore import QEvent, QObject, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from shiboken6 import isValid
 
@@ -16,13 +15,12 @@ DEPTH = 50
 _FIELDS = ("QLineEdit", "QPlainTextEdit", "QTextEdit")
 
 
-@dataclass(eq=False)
 class Undoable:
     """A deletion: its message, the function that restores it, and what to close afterwards."""
 
-    text: str
-    undo: Callable[[], object]
-    done: Callable[[], object] = field(default=lambda: None)
+    def __init__(self, text: str, undo: Callable[[], object]) -> None:
+        self.text, self.undo = text, undo
+        self.done: Callable[[], object] = lambda: None
 
 
 class UndoStack(QObject):
@@ -81,7 +79,7 @@ class UndoStack(QObject):
         ours = (
             event.type() is QEvent.Type.ShortcutOverride
             and isinstance(event, QKeyEvent)
-            and event.matches(QKeySequence.StandardKey.Undo)
+            and event.matches(QtGui.QKeySequence.StandardKey.Undo)
         )
         if not ours or not self._entries or _typing_to_undo(watched):
             return False

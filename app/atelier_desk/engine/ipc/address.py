@@ -12,8 +12,8 @@ import os
 import stat
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.support.i18n import N_
@@ -25,8 +25,7 @@ BSDs).
 """
 
 
-@dataclass(frozen=True, slots=True)
-class HolderNote:
+class HolderNote(NamedTuple):
     """The holder: address, token, process id and version."""
 
     address: str
@@ -82,7 +81,7 @@ def write_note(root: Path, note: HolderNote) -> None:
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        json.dump(asdict(note), file)
+        json.dump(note._asdict(), file)
     temporary.replace(root / NOTE)
 
 

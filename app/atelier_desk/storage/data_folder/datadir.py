@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.support.i18n import N_
 
 
-@dataclass(frozen=True)
-class DataDir:
+class DataDir(NamedTuple):
     """The layout of a data folder. Nothing is created before ``ensure`` is called.
 
     Attributes:

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.widgets import FlowLayout, bind, control
+from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
 from atelier_desk.presentation.file_change_text import changed_text, path_text
 from atelier_desk.support.i18n import N_, ngettext
 
@@ -52,7 +53,5 @@ class FilesCard(HeadedCard):
         self._host.files_requested.emit(tuple(change.id for change in self._changes))
 
     def _undo(self) -> None:
-        from atelier_desk.desktop.workspace_folders.undo_file_changes import ask_undo
-
         if self._host.bridge is not None:
             ask_undo(self._host.bridge, self, self._changes, self._host.status_changed.emit)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.desktop.chat.markdown.draw_client import drawings
-from atelier_desk.desktop.chat.markdown.mermaid import SCALE
+from atelier_desk.desktop.chat.markdown.draw_process import SCALE
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import bind_text
 from atelier_desk.domain.model_messages import ImagePart

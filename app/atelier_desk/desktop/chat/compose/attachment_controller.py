@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 
 from atelier_desk.desktop.bridge.jobs import error_text
+from atelier_desk.desktop.chat.attachment_preview import Preview
 from atelier_desk.desktop.chat.compose.attachment_chips import THUMBNAIL, Item, encoded, opened
 from atelier_desk.desktop.chat.compose.completion_popup import Completed, Completion
 from atelier_desk.desktop.chat.compose.resource_variables_form import ResourceValues
@@ -207,8 +208,6 @@ class AttachmentController(QObject):
         self._bridge.jobs.start(self._show_large(item, self.workflow_id))
 
     async def _show_large(self, item: Item, workflow_id: str) -> None:
-        from atelier_desk.desktop.chat.attachment_preview import Preview
-
         what = item.what
         if what is None:
             return

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 
-from atelier_desk.desktop.chat.markdown.mermaid import diagram_png
 from atelier_desk.markdown.math import body_of
 from atelier_desk.support.worker.child import serve
 
 EM = 16.0
 """Font size in pixels at which formulas are drawn; they are scaled for display."""
+SCALE = 2.0
+"""Image pixels per pixel of a diagram; its text is 16 pixels high: sharp at 200 %."""
 LONGEST = {"formula": 2_000, "diagram": 10_000, "dark diagram": 10_000}
 """Maximum characters by kind; longer ones are shown as source."""
 
@@ -36,7 +37,9 @@ def formula(source: str) -> str:
 
 def diagram(source: str, *, dark: bool = False) -> str:
     """PNG of a Mermaid diagram, in base64."""
-    return base64.b64encode(diagram_png(source, dark=dark)).decode()
+    from atelier_desk.desktop.chat.markdown.mermaid import diagram_png
+
+    return base64.b64encode(diagram_png(source, dark=dark, scale=SCALE)).decode()
 
 
 def draw(kind: str, source: str) -> str | None:

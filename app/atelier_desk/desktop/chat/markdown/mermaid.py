@@ -1,6 +1,7 @@
 """Mermaid diagrams as PNG: layout by mmdr, painting by novasvg.
 
-No browser, script or network; the source cannot name files. No Qt.
+No browser, script or network; the source cannot name files. No Qt. Imported only to draw: the libraries are large, and
+not available for every system.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import unicodedata
 from functools import cache
 from pathlib import Path
 
-SCALE = 2.0
-"""Image pixels per drawing pixel; the text is 16 pixels high: sharp at 200 %."""
+import mmdr
+import novasvg
+from novasvg import fonts
+
 _LEAST = 0.5
 """A drawing that fits only below this scale would be unreadable."""
 _SIDE, _AREA = 16_000, 12_000_000
@@ -37,19 +40,15 @@ _WIDE = re.compile(
 """File names of fonts with Chinese, Japanese or Korean characters: of Linux distributions, Windows and macOS."""
 
 
-def diagram_png(source: str, *, dark: bool) -> bytes:
-    """The image of a diagram on the theme's background.
+def diagram_png(source: str, *, dark: bool, scale: float) -> bytes:
+    """The image of a diagram on the theme's background, with at most ``scale`` pixels per drawing pixel.
 
     A diagram that sets colours is drawn on white: its colours were chosen for that, and light text on them would be
     unreadable.
 
     Raises:
         ValueError: it is invalid, too large, or has characters that no available font contains.
-        ImportError: mmdr is not available for this system.
     """
-    import mmdr
-    import novasvg
-
     theme = "dark" if dark and not _COLOURS.search(source) else "default"
     source, family = _drawable(source)
     # The last directive wins, whatever theme the source requests: it may be unreadable on this background.
@@ -58,7 +57,7 @@ def diagram_png(source: str, *, dark: bool) -> bytes:
     if document is None or not (document.width >= 1 and document.height >= 1):
         raise ValueError("not a drawing")
     width, height = document.width, document.height
-    scale = min(SCALE, _SIDE / max(width, height), math.sqrt(_AREA / (width * height)))
+    scale = min(scale, _SIDE / max(width, height), math.sqrt(_AREA / (width * height)))
     if scale < _LEAST:
         raise ValueError("too large")
     png: bytes = document.render_to_bitmap(
@@ -82,8 +81,6 @@ def _drawable(source: str) -> tuple[str, str]:
 
 @cache
 def _letters() -> frozenset[str]:
-    from novasvg import fonts
-
     face = fonts.get_font_face_for_family_stack(_STACK)
     return frozenset() if face.is_null() else frozenset(map(chr, face.codepoints()))
 
@@ -91,8 +88,6 @@ def _letters() -> frozenset[str]:
 @cache
 def _wide_letters() -> frozenset[str]:
     """The characters of the first font found for Chinese, Japanese or Korean; empty without one."""
-    from novasvg import fonts
-
     for path in wide_fonts():
         if fonts.add_font_face_from_file(_WIDE_FACE, False, False, str(path)):
             fonts.add_font_face_from_file(_WIDE_FACE, True, False, str(path))

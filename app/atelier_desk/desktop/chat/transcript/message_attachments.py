@@ -10,6 +10,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QGuiApplication, QIcon, QImage, QPixmap
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
+from atelier_desk.desktop.chat.attachment_preview import Preview
 from atelier_desk.desktop.chat.cards.picture_view import picture_menu
 from atelier_desk.desktop.chat.compose.attachment_chips import ICONS, SOURCES, opened
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
@@ -145,8 +146,6 @@ class AttachedChips(QWidget):
             self._host.bridge.jobs.start(self._show(each))
 
     async def _show(self, each: dict[str, Any]) -> None:
-        from atelier_desk.desktop.chat.attachment_preview import Preview
-
         picture = await asyncio.to_thread(opened, await self._data(each)) if each.get("width") else None
         words = self.words(each)
         text = _("What the model received · {facts}", facts=words) if picture is None else words

@@ -12,6 +12,7 @@ from atelier_desk.desktop.chat.cards.changed_files_card import FilesCard
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.cards.notice_card import NoticeCard
 from atelier_desk.desktop.chat.cards.pending_requests import PendingRequests
+from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
 from atelier_desk.desktop.chat.cards.questions_and_reasoning import QuestionCard, ReasoningFold
 from atelier_desk.desktop.chat.cards.sources_card import SourcesCard
 from atelier_desk.desktop.chat.cards.team_card import TeamCard, starts_agents
@@ -308,8 +309,6 @@ class AssistantMessage(BodyMessage):
             self._changed.show_changes(entry.file_changes)
             self._changed.setVisible(bool(entry.file_changes))
         if (entry.remembered or entry.extractions) and self._remembered is None:
-            from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
-
             self._remembered = RememberedCard(self.host, self)
         if self._remembered is not None:
             self._remembered.show_memories(entry.remembered, entry.extractions)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, Q
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.panes.pane_base import Pane, offer_undo
@@ -274,9 +275,8 @@ class MemoryPane(Pane):
 
     def tidy(self) -> None:
         """Show duplicate and contradictory memories."""
-        from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
-
-        TidyDialog(self.bridge, self.workflow_id, self).open()
+        dialog = TidyDialog(self.bridge, self.workflow_id, self)
+        dialog.open()
 
     def toggle_timeline(self) -> None:
         """Switch between the plain list and the timeline."""

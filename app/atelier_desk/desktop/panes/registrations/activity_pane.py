@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.activity.pane import ActivityPane
 
 
 @pane(
@@ -21,7 +18,5 @@ if TYPE_CHECKING:
     height=344,
     shortcut="Ctrl+2",
 )
-def activity(host: PaneHost) -> ActivityPane:
-    from atelier_desk.desktop.panes.activity.pane import ActivityPane
-
-    return ActivityPane(host.bridge)
+def activity(host: PaneHost) -> Any:
+    return classes().ActivityPane(host.bridge)

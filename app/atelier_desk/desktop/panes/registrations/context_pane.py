@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.context.pane import ContextPane
 
 
 @pane(
@@ -21,7 +18,5 @@ if TYPE_CHECKING:
     shortcut="Ctrl+7",
     keywords="context prompt",
 )
-def context(host: PaneHost) -> ContextPane:
-    from atelier_desk.desktop.panes.context.pane import ContextPane
-
-    return ContextPane(host.bridge)
+def context(host: PaneHost) -> Any:
+    return classes().ContextPane(host.bridge)

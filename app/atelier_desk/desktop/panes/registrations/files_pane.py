@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.files.pane import FilesPane
 
 
 @pane(
@@ -20,7 +17,5 @@ if TYPE_CHECKING:
     place="drawer",
     keywords="files workspace folder diff undo changes",
 )
-def files(host: PaneHost) -> FilesPane:
-    from atelier_desk.desktop.panes.files.pane import FilesPane
-
-    return FilesPane(host.bridge)
+def files(host: PaneHost) -> Any:
+    return classes().FilesPane(host.bridge)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.inbox.pane import InboxPane
 
 
 @pane(
@@ -20,7 +17,5 @@ if TYPE_CHECKING:
     shortcut="Ctrl+5",
     keywords="questions approvals waiting finished failed interrupted",
 )
-def questions(host: PaneHost) -> InboxPane:
-    from atelier_desk.desktop.panes.inbox.pane import InboxPane
-
-    return InboxPane(host.bridge, host.presenter)
+def questions(host: PaneHost) -> Any:
+    return classes().InboxPane(host.bridge, host.presenter)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.memory.pane import MemoryPane
 
 
 @pane(
@@ -21,7 +18,5 @@ if TYPE_CHECKING:
     height=282,
     shortcut="Ctrl+3",
 )
-def memory(host: PaneHost) -> MemoryPane:
-    from atelier_desk.desktop.panes.memory.pane import MemoryPane
-
-    return MemoryPane(host.bridge)
+def memory(host: PaneHost) -> Any:
+    return classes().MemoryPane(host.bridge)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.tasks.pane import TaskPane
 
 
 @pane(
@@ -21,7 +18,5 @@ if TYPE_CHECKING:
     height=224,
     shortcut="Ctrl+1",
 )
-def tasks(host: PaneHost) -> TaskPane:
-    from atelier_desk.desktop.panes.tasks.pane import TaskPane
-
-    return TaskPane(host.bridge)
+def tasks(host: PaneHost) -> Any:
+    return classes().TaskPane(host.bridge)

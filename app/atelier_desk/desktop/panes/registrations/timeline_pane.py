@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
-from atelier_desk.desktop.panes.registry import PaneHost, pane
+from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
 from atelier_desk.support.i18n import N_
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 
 
 @pane(
@@ -21,7 +18,5 @@ if TYPE_CHECKING:
     shortcut="Ctrl+6",
     keywords="lanes time",
 )
-def timeline(host: PaneHost) -> TimelinePane:
-    from atelier_desk.desktop.panes.timeline.pane import TimelinePane
-
-    return TimelinePane(host.bridge)
+def timeline(host: PaneHost) -> Any:
+    return classes().TimelinePane(host.bridge)

@@ -14,8 +14,7 @@ from atelier_desk.desktop.settings.page_base import SettingsPage
 from atelier_desk.desktop.settings.page_parts import Row, SectionCard
 from atelier_desk.desktop.settings.registry import settings_page
 from atelier_desk.desktop.settings.shortcut_field import KeyField
-from atelier_desk.desktop.widgets.cards_buttons_labels import native_keys
-from atelier_desk.desktop.widgets.language_theme_bindings import made
+from atelier_desk.desktop.widgets.language_theme_bindings import made, native_keys
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
