@@ -27,6 +27,7 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.common.workflow_names import free_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
+from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
@@ -300,8 +301,6 @@ class WorkflowService:
 
         Its usage stays in the totals, without a name.
         """
-        from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
-
         removed = await self._purge(workflow_id)
         try:
             await in_storage_thread(delete_undo_data, self._context.workspace_files, workflow_id)

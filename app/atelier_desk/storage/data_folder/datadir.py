@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import platformdirs
+
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.support.i18n import N_
+from atelier_desk.support.threads import in_storage_thread
 
 
 @dataclass(frozen=True)
@@ -141,6 +148,14 @@ def default_data_dir(named: str | None = None) -> Path:
     chosen = named or os.environ.get("ATELIER_DATA_DIR")
     if chosen:
         return Path(chosen).expanduser().absolute()
-    import platformdirs
-
     return Path(platformdirs.user_data_dir("Atelier", appauthor=False))
+
+
+@asynccontextmanager
+async def temporary_folder() -> AsyncIterator[Path]:
+    """Create a private folder that is removed at the end with all its content."""
+    folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix="atelier-"))
+    try:
+        yield folder
+    finally:
+        await in_storage_thread(shutil.rmtree, folder, ignore_errors=True)
