@@ -268,12 +268,11 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """Return a complete copy under a numbered name, with new ids."""
-        from atelier_desk.engine.services.workflow.exporting import artefacts_of
-        from atelier_desk.engine.services.workflow.importing import with_new_ids
+        from atelier_desk.engine.services.workflow import exporting, importing
 
         file = await self.exporting.collect(workflow_id)
-        copy = await in_storage_thread(with_new_ids, file)
-        artefacts, parts = self._context.repos.artefacts, artefacts_of(file.events)
+        copy = await in_storage_thread(importing.with_new_ids, file)
+        artefacts, parts = self._context.repos.artefacts, exporting.artefacts_of(file.events)
         try:
             for part in parts:
                 await artefacts.copy(workflow_id, copy.workflow.id, part)
