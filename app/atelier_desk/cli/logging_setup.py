@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from atelier_desk.llm import secrets
 from atelier_desk.support import logs
 
 _redactor: object = None
@@ -17,7 +18,5 @@ def start_logging(level: str | None, directory: Path | None = None) -> None:
     """
     global _redactor
     if _redactor is None:
-        from atelier_desk.llm import secrets  # loading it takes as long as the rest of --help
-
         _redactor = logs.add_redactor(secrets.redact)
     logs.set_up(directory, level or "warning", stderr=level is not None)

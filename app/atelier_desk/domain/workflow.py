@@ -104,6 +104,22 @@ class RunMode(StrEnum):
     STEPPING = "stepping"
 
 
+class Dispatch(StrEnum):
+    """What a message does that arrives during a run: wait, replace the step, stop the run, or be read later."""
+
+    QUEUE = "queue"
+    REDIRECT = "redirect"
+    TERMINATE = "terminate"
+    SILENT = "silent"
+
+
+def handed_over(summary: str, result: str) -> str:
+    """Return the Markdown answer of an agent that ends its run with a summary and a result, without repetition."""
+    if not summary or summary.strip() in result:
+        return result
+    return summary if result.strip() in summary else f"{summary}\n\n{result}"
+
+
 class Run(Model):
     """One turn of an agent, or a sub-agent's whole work: a row that summarises its journal.
 

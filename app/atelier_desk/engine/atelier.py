@@ -18,7 +18,6 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,15 +26,20 @@ from atelier_desk.domain.clock import Clock, SystemClock
 from atelier_desk.domain.errors import AtelierError, UsageError
 from atelier_desk.domain.memory import EMBEDDING_OFFER
 from atelier_desk.domain.setting_subscribers import SettingSubscribers
-from atelier_desk.domain.workflow import RunMode
+from atelier_desk.domain.workflow import Dispatch, RunMode
 from atelier_desk.engine.importing import imported_data_restrictions
 from atelier_desk.engine.importing.imported_data_restrictions import end_runs
 from atelier_desk.engine.journal.event_bus import EventBus
+from atelier_desk.engine.runs.effective_agent import responder
+from atelier_desk.engine.runs.one_prompt import Answer, Listener
+from atelier_desk.engine.runs.turn_stream import until_settled
 from atelier_desk.engine.services.lazy_parts import LazyParts
-from atelier_desk.engine.services.service_list import SERVICES, service_class
-from atelier_desk.llm.embedders.builtin import BuiltinEmbedder
+from atelier_desk.engine.services.service_list import SERVICES
+from atelier_desk.knowledge.embedder_factory import create_embedder, needs_server
+from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.llm.secrets import KeyVault, redact
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
+from atelier_desk.storage.data_folder.temporary_folder import temporary_folder
 from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
@@ -44,19 +48,13 @@ from atelier_desk.support import background_tasks, logs
 from atelier_desk.support.i18n import N_, set_language
 
 if TYPE_CHECKING:
-    from atelier_desk.domain.events.run import Dispatch
     from atelier_desk.domain.model_messages import ImagePart
     from atelier_desk.domain.settings import EmbedderSettings, Settings
     from atelier_desk.domain.stream.event import StreamEvent
-    from atelier_desk.engine.gateways.model_gateway import ModelFactory, ModelGateway
-    from atelier_desk.engine.journal.journal import FaultPoint, Journal
+    from atelier_desk.engine.gateways.model_gateway import ModelFactory
+    from atelier_desk.engine.journal.journal import FaultPoint
     from atelier_desk.engine.maintenance.system_checks import Check
-    from atelier_desk.engine.run.driver_dependencies import RunEnvironment
     from atelier_desk.engine.runs.caller_function_tools import GivenTool
-    from atelier_desk.engine.runs.manager import RunManager
-    from atelier_desk.engine.runs.one_prompt import Answer
-    from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-    from atelier_desk.knowledge.memory_search import MemorySearch
     from atelier_desk.llm.interfaces import Embedder
     from atelier_desk.storage.data_folder.schema_version import Upgrading
 
@@ -68,19 +66,9 @@ class Atelier(LazyParts):
 
     The services (``Services``) are created on first use, all of them by ``start``.
 
-    Attributes:
-        bus: stream events and change notices.
-        runs: starts and steers runs.
-        embedder: the one in use, None when vectors are off; used by ``memory_search``.
-        in_force: the settings in force; subscribe to them here.
+    Attributes: see ``LazyParts``.
     """
 
-    store: Store
-    journal: Journal
-    runs: RunManager
-    gate: WorkflowQuestionGate
-    embedder: Embedder | None
-    memory_search: MemorySearch
     _given: tuple[ModelFactory | None, Embedder | None, FaultPoint | None]
 
     def __init__(self, clock: Clock) -> None:
@@ -92,21 +80,6 @@ class Atelier(LazyParts):
         self._embedder_tried: asyncio.Task[None] | None = None
         self._starting = asyncio.Lock()
         self._resumes = self._tools_loaded = self._started = False
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> object:
-            """Create a service, or the tool registry, on first use."""
-            if name == "registry":
-                from atelier_desk.tools.registry.default_registry import create_default_tool_registry
-
-                made: Any = create_default_tool_registry(self.tool_services)
-            elif name in SERVICES:
-                made = service_class(name)(self)
-            else:
-                raise AttributeError(f"the engine has no {name!r}, or was opened without starting it")
-            setattr(self, name, made)
-            return made
 
     @classmethod
     @asynccontextmanager
@@ -145,8 +118,6 @@ class Atelier(LazyParts):
         """
         async with AsyncExitStack() as opened:
             if temporary:
-                from atelier_desk.engine.runs.one_prompt import temporary_folder
-
                 if data_dir is not None:
                     raise UsageError(N_("A temporary Atelier uses its own folder: leave data_dir out."))
                 data_dir = await opened.enter_async_context(temporary_folder())
@@ -193,9 +164,6 @@ class Atelier(LazyParts):
             UsageError: a function that cannot become a tool.
             NotFoundError, ConflictError: no tool of that name; another tool of that name.
         """
-        from atelier_desk.domain.events.run import Dispatch
-        from atelier_desk.engine.runs.turn_stream import until_settled
-
         config, agent_id = await self.find_agent(agent)
         tools = self.given_tools.made(tools)
         if workflow_id is None:
@@ -229,8 +197,6 @@ class Atelier(LazyParts):
         Raises:
             AtelierError: the run failed; ``code`` says how. Also what ``run`` raises.
         """
-        from atelier_desk.engine.runs.one_prompt import Listener
-
         listener = Listener()
         fresh = workflow_id is None
         tools = self.given_tools.made(tools)
@@ -248,8 +214,6 @@ class Atelier(LazyParts):
 
     async def follow(self, run_id: str, **resume: object) -> AsyncIterator[StreamEvent]:
         """Resume a run and yield its stream like ``run``; ``resume`` are the arguments of ``RunManager.resume``."""
-        from atelier_desk.engine.runs.turn_stream import until_settled
-
         row = await self.repos.runs.get(run_id)
         with self._listening(row.workflow_id) as queue:
             await self.runs.steering.resume(run_id, **resume)  # type: ignore[arg-type]
@@ -261,8 +225,6 @@ class Atelier(LazyParts):
     ) -> tuple[AgentConfig, str]:
         """Return who answers, with these additional tools."""
         if config is None:
-            from atelier_desk.engine.runs.effective_agent import responder
-
             who = await responder(self.environment, await self.repos.workflows.get(workflow_id), agent_id)
             config, agent_id = who.agent, who.agent_id
         names = self.given_tools.give(workflow_id, tools)
@@ -347,8 +309,6 @@ class Atelier(LazyParts):
         await self.drop_embedders(*before)
 
     async def _make_embedder(self, settings: EmbedderSettings) -> Embedder | None:
-        from atelier_desk.knowledge.embedder_factory import create_embedder
-
         return await create_embedder(
             settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted
         )
@@ -374,11 +334,16 @@ class Atelier(LazyParts):
         async with self._starting:
             if self._started:
                 return
+            from atelier_desk.engine.start import make_journal, make_runs
+
             model_factory, embedder, fault = self._given
             settings = (await self.repos.settings.load()).in_force
-            self._make_services(fault)
+            make_journal(self, fault)
+            for name in SERVICES:
+                getattr(self, name)
             await self._make_memory(settings, embedder)
-            self._make_runs(model_factory, fault)
+            make_runs(self, model_factory, fault)
+            self.in_force.subscribe(self._follow_embedder, "embedder", at_once=False)
             await self.runs.recovery.index()
             await end_runs(self.repos, self.runs, self.datadir.root)
             await self._load_tools()
@@ -416,17 +381,7 @@ class Atelier(LazyParts):
             # The setting is in the database, and only applies when opening; listings need not reopen it.
             await self.store.set_fsync(False)
 
-    def _make_services(self, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.journal.journal import Journal, no_fault
-
-        self.journal = Journal(self.repos, self.bus, self.clock, fault or no_fault)
-        for name in SERVICES:
-            getattr(self, name)
-
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
-        from atelier_desk.knowledge.embedder_factory import needs_server
-        from atelier_desk.knowledge.memory_search import MemorySearch
-
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock, self.datadir.memory_index)
         self.tool_services.memory_search = self.memory_search
@@ -457,51 +412,6 @@ class Atelier(LazyParts):
                 await self._finish_vectors()
         except AtelierError as error:
             log.warning("no embedder, full text alone: %s", error)
-
-    def _make_runs(self, model_factory: ModelFactory | None, fault: FaultPoint | None) -> None:
-        from atelier_desk.engine.gateways.model_gateway import FactoryGateway
-        from atelier_desk.engine.gateways.provider_gateway import ProviderGateway
-        from atelier_desk.engine.journal.journal import no_fault
-        from atelier_desk.engine.run.driver_dependencies import RunEnvironment
-        from atelier_desk.engine.runs.manager import RunManager
-        from atelier_desk.engine.services.common.question_throttle import WorkflowQuestionGate
-
-        async def pending(workflow_id: str) -> int:
-            return len(await self.repos.questions.pending(workflow_id))
-
-        self.gate = WorkflowQuestionGate(pending, self.clock)
-        self.tool_services.questions = self.gate
-        gateway: ModelGateway
-        if model_factory is not None:
-            gateway = FactoryGateway(model_factory)
-        else:
-            # The guided dialect always needs the built-in embedder; if memories use it too, it is shared.
-            nearest = self.embedder if isinstance(self.embedder, BuiltinEmbedder) else BuiltinEmbedder()
-            gateway = ProviderGateway(self.providers, self.models, nearest)
-        self.environment: RunEnvironment = RunEnvironment(
-            repos=self.repos,
-            journal=self.journal,
-            bus=self.bus,
-            registry=self.registry,
-            gateway=gateway,
-            clock=self.clock,
-            in_force=self.in_force,
-            default_agent=self.agents.default,
-            folder_instructions=self.files.instructions,
-            skills=self.skills,
-            server_problems=self.mcp.problems.of,
-            own=(Path(self.datadir.root).resolve().as_posix(),),
-            marks=self.workspace_files.marks,
-            record_answer=self.gate.record,
-            budget=self.month_budget,
-            fault=fault or no_fault,
-        )
-        self.runs = RunManager(self.environment)
-        self.runs.remembering.search = self.memory_search
-        follow = self.in_force.subscribe
-        follow(partial(setattr, self.runs.live.slots, "limit"), "workflows_running")
-        follow(lambda *_: self.runs.rights_withdrawal.apply(), "approvals", "folder_trust", at_once=False)
-        follow(self._follow_embedder, "embedder", at_once=False)
 
     async def _follow_embedder(self, _embedder: EmbedderSettings) -> None:
         """Make the vectors of memories and projects with the new embedder, in the background."""

@@ -455,18 +455,13 @@ def _store(keyring: Any, service: str, provider: str, key: str) -> bool:
 
 
 def _remove(keyring: Any, service: str, provider: str) -> None:
-    from keyring.errors import PasswordDeleteError
-
-    try:
+    if keyring.get_password(service, provider) is not None:
         keyring.delete_password(service, provider)
-    except PasswordDeleteError:
-        _log.debug("The keyring held no key of that name.")
 
 
 def _usable_backend() -> object:
     """Return the keyring backend if it encrypts, else None."""
     import keyring
-    from keyring.errors import KeyringError
 
     try:
         backend = keyring.get_keyring()
@@ -475,6 +470,6 @@ def _usable_backend() -> object:
             refused = module.startswith(("keyring.backends.fail", "keyring.backends.null", "keyrings.alt"))
             if candidate.priority > 0 and not refused:
                 return candidate
-    except (KeyringError, AtelierError, OSError, RuntimeError) as error:
+    except (keyring.errors.KeyringError, AtelierError, OSError, RuntimeError) as error:
         _log.warning("No keyring can be used (%s).", type(error).__name__)
     return None

@@ -7,6 +7,7 @@ from typing import Any
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.failure_codes import FailureCode
 from atelier_desk.support.i18n import N_, _, language
+from atelier_desk.support.number_format import number
 
 _BY_CODE: dict[str, str] = {
     FailureCode.BAD_ADDRESS: N_("This is not the address of a web page that can be fetched."),
@@ -139,9 +140,7 @@ def explain(tool: str, result: Any, error: str) -> str:
     """Return the display text for ``error``, which was written for the model."""
     seconds = result.get("timeout_s") if timed_out(result) else None
     if isinstance(seconds, int | float):
-        from babel.numbers import format_decimal
-
-        shown = format_decimal(seconds, locale=language())
+        shown = number(seconds, 3, trim=True)
         return _("“{tool}” took longer than {seconds} s and was stopped.", tool=tool, seconds=shown)
     if stopped_by_user(result):
         # The model's text continues with instructions.

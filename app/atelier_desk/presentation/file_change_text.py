@@ -153,28 +153,26 @@ def unreadable_text(count: int) -> str:
 
 def upgrade_text(step: UpgradeStep, percent: int = 0) -> str:
     """Progress while data of an older version is upgraded; 0 percent when a step begins."""
-    from atelier_desk.storage.data_folder.schema_version import UPGRADE_STEPS
-
-    what = {
+    steps = {
         "copy": _("copying"),
         "read": _("reading"),
         "migrate": _("updating the copy"),
         "back_up": _("creating a backup"),
         "verify": _("checking the backup"),
-    }[step]
-    number = UPGRADE_STEPS.index(step) + 1
+    }
+    number, what = list(steps).index(step) + 1, steps[step]
     if percent:
         return _(
             "Updating your data for this version, step {n} of {total}: {what} ({percent}%)…",
             n=number,
-            total=len(UPGRADE_STEPS),
+            total=len(steps),
             what=what,
             percent=percent,
         )
     return _(
         "Updating your data for this version, step {n} of {total}: {what}…",
         n=number,
-        total=len(UPGRADE_STEPS),
+        total=len(steps),
         what=what,
     )
 

@@ -109,15 +109,13 @@ class Engine:
             StorageError: the database could not be reopened, or its folder was moved; the request was not started.
             Exception: a parameter cannot be sent; the request was not started.
         """
-        from surrealdb.errors import SurrealError
-
         connection = await self._connected()
         self.verify()
         self._requests += 1
         self._no_requests.clear()
         try:
             response = await connection.query_raw(sql, dict(params))
-        except SurrealError as error:
+        except surrealdb_driver.surrealdb().errors.SurrealError as error:
             return [Outcome(False, str(error), settled=False)]
         except BaseException as error:
             if isinstance(error, Exception | asyncio.CancelledError | KeyboardInterrupt | SystemExit):

@@ -14,10 +14,11 @@ from atelier_desk.storage.copies.bounded_reading import BoundedReading
 from atelier_desk.storage.copies.progress import no_progress
 from atelier_desk.storage.damage_report import CHANGED, CODE, MISSING, Damage, of_row
 from atelier_desk.storage.damaged_configuration import damaged_configuration
+from atelier_desk.storage.row_hash import named_in
 from atelier_desk.storage.row_mapping import HASHED_TABLES, Table, record
 from atelier_desk.storage.table_pages import Run, count_rows, rows_after
 from atelier_desk.storage.writing.event_rows import EVENT_COLUMNS, EVENTS
-from atelier_desk.storage.writing.hash_chain import FIRST, Chain, named_in
+from atelier_desk.storage.writing.hash_chain import FIRST, Chain
 
 Row = Mapping[str, Any]
 PAGE = 200

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors
+from atelier_desk.storage import migrations as package
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.row_mapping import record
 
@@ -63,8 +64,6 @@ def migration(since: int, version: int, name: str) -> Callable[[Apply], Apply]:
 
 def migrations(start: int = 0) -> list[Migration]:
     """Return the migrations from a version to the newest, in order; none if no migration begins at it."""
-    from atelier_desk.storage import migrations as package
-
     package.load()
     path: list[Migration] = []
     while (item := _registry.get(path[-1].version if path else start)) is not None:

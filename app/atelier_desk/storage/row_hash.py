@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -42,3 +42,16 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return json.dumps(value)
     return f"{value.table_name}:{value.id}"
+
+
+def name_of(row: Mapping[str, Any]) -> str:
+    """Return the entry of a row in ``wrote``: table, id and hash."""
+    return f"{row['id'].table_name}:{row['id'].id}:{row['hash'].hex()}"
+
+
+def named_in(wrote: Iterable[str] | None) -> Iterator[tuple[str, str, bytes]]:
+    """Inverse of ``name_of``: yields tables, ids and hashes."""
+    for each in wrote or ():
+        table, _colon, rest = each.partition(":")
+        key, _colon, digest = rest.rpartition(":")
+        yield table, key, bytes.fromhex(digest)

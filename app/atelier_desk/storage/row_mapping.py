@@ -20,6 +20,7 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import damage_report
 from atelier_desk.storage.compressed_text import packed, unpacked
 from atelier_desk.storage.row_hash import row_hash
+from atelier_desk.storage.surrealdb_driver import surrealdb
 
 if TYPE_CHECKING:
     from surrealdb import RecordID
@@ -31,9 +32,7 @@ HASHED_TABLES: dict[str, Table[Any]] = {}
 
 def record(table: str, key: Any) -> RecordID:
     """Return the id of a record; ``key`` is a string or a list of strings."""
-    from surrealdb import RecordID
-
-    return RecordID(table, key)
+    return surrealdb().RecordID(table, key)  # type: ignore[no-any-return]
 
 
 def to_json(value: Any) -> str:

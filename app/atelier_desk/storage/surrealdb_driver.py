@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
@@ -24,6 +24,7 @@ _ELSEWHERE = {
 _importing = threading.Lock()
 
 
+@cache
 def surrealdb() -> Any:
     """Return the driver's package. The first call takes about 0.1 s; make it in a thread."""
     with _importing:

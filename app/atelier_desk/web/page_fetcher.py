@@ -166,15 +166,14 @@ class Web:
 
     def client(self, allowed: Allowed, barred: Barred | None = None) -> WebClient:
         """A client for one call."""
-        from atelier_desk.web.checked_connections import Dialer, system_resolver
-        from atelier_desk.web.http_client import WebClient
+        from atelier_desk.web import checked_connections, http_client
 
-        dialer = Dialer(self._resolve or system_resolver, allowed)
+        dialer = checked_connections.Dialer(self._resolve or checked_connections.system_resolver, allowed)
         if barred is not None:
             dialer.barred = barred
         if self._network is not None:
             dialer.network = self._network
-        return WebClient(dialer, self._tls)
+        return http_client.WebClient(dialer, self._tls)
 
     async def page(self, url: str, allowed: Allowed, *, force: bool = False, barred: Barred | None = None) -> Page:
         """Read one page; ``force`` skips the cache.

@@ -74,8 +74,9 @@ def search(
     """
     import regex
 
+    flags = regex.IGNORECASE if ignore_case else 0
     try:
-        wanted = regex.compile(pattern, regex.IGNORECASE if ignore_case else 0)
+        wanted = regex.compile(pattern, flags)
     except regex.error as error:
         raise ToolError(
             "The pattern cannot be read: {reason}. To find a text with ( or [ in it, put a backslash before them.",
@@ -83,7 +84,7 @@ def search(
             reason=error,
         ) from error
     fits = compiled(glob, anywhere=True) if glob else None
-    first = _FirstLook(pattern, ignore_case)
+    first = _FirstLook(regex.compile(pattern, flags | regex.MULTILINE) if PLAIN.fullmatch(pattern) else None)
     results = Results()
     walk = Walk(root, everything=everything, seconds=seconds, stopped=stopped)
     here = root.inspect(start)
@@ -141,11 +142,8 @@ def search(
 class _FirstLook:
     """Matches against a whole text at once, much faster than by line; possible matches are then searched by line."""
 
-    def __init__(self, pattern: str, ignore_case: bool) -> None:
-        import regex
-
-        flags = regex.MULTILINE | (regex.IGNORECASE if ignore_case else 0)
-        self._wanted = regex.compile(pattern, flags) if PLAIN.fullmatch(pattern) else None
+    def __init__(self, wanted: regex.Pattern[str] | None) -> None:
+        self._wanted = wanted
 
     def may_hold(self, text: str) -> bool:
         """Whether some line may match."""

@@ -19,7 +19,6 @@ from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.events.run import (
     CompactionUndone,
     ContextCompacted,
-    Dispatch,
     EntryPinned,
     EventBody,
     ImagesRejected,
@@ -31,7 +30,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ImagePart
 from atelier_desk.domain.opaque_provider_data import ProviderData
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal import conversation_snapshots
 from atelier_desk.engine.journal.conversation_before_run import Conversations, load

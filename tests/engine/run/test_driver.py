@@ -17,7 +17,6 @@ from atelier_desk.domain.events.run import (
     ApprovalRequested,
     CallStatus,
     ChildAnswered,
-    Dispatch,
     LimitReached,
     PauseReason,
     QuestionAnswered,
@@ -30,7 +29,7 @@ from atelier_desk.domain.events.run import (
 from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionSpec, QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import Outcome, ToolContext

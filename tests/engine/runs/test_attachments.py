@@ -13,8 +13,8 @@ import pytest
 
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.errors import StorageError, UsageError
-from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.model_messages import ToolCall
+from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.attachments.reading import PreparedAttachments, of_bytes, read, text_file
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict

@@ -18,12 +18,12 @@ from atelier_desk.domain.errors import (
     ProviderError,
     UsageError,
 )
-from atelier_desk.domain.events.run import Dispatch, LimitKind, ModelReplied, RunStarted, WindowLearned
+from atelier_desk.domain.events.run import LimitKind, ModelReplied, RunStarted, WindowLearned
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, Recorder

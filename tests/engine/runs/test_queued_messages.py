@@ -9,9 +9,8 @@ import asyncio
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener
 from tests.engine.runs.gated_model import Busy

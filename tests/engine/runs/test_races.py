@@ -13,7 +13,6 @@ from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ConflictError, NotFoundError, StorageError
 from atelier_desk.domain.events.run import (
     CallStatus,
-    Dispatch,
     ModelReplied,
     QuestionAnswered,
     RunFinished,
@@ -27,7 +26,7 @@ from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel

@@ -19,7 +19,6 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, ProviderErr
 from atelier_desk.domain.events.run import (
     ChildFinished,
     ChildStarted,
-    Dispatch,
     LimitKind,
     RunEvent,
     ToolCallFinished,
@@ -29,7 +28,7 @@ from atelier_desk.domain.model_messages import ChatRequest, ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.team import ChildStatus
-from atelier_desk.domain.workflow import Run, RunMode, RunStatus
+from atelier_desk.domain.workflow import Dispatch, Run, RunMode, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.reducer.reduce import fold

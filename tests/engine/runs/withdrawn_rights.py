@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from atelier_desk.domain.agent import Agent, ApprovalMode, Choices
-from atelier_desk.domain.events.base_event import Dispatch
 from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope
 from atelier_desk.domain.question import QuestionStatus
+from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine import Atelier
 from tests.helpers.run_events import agent
 

@@ -11,9 +11,10 @@ import pytest
 
 from atelier_desk.domain.agent import AgentConfig, Budget, ToolDialect, ToolMode
 from atelier_desk.domain.errors import NotFoundError, ProviderError
-from atelier_desk.domain.events.run import Dispatch, ModelReplied
+from atelier_desk.domain.events.run import ModelReplied
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, ImagePart, ToolCall, Usage
 from atelier_desk.domain.stream.event import ChunkType
+from atelier_desk.domain.workflow import Dispatch
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway, OpenModel
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.engine.run.request.prompt_texts import SUMMARY_INSTRUCTIONS

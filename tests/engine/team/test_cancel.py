@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from atelier_desk.domain.events.run import Dispatch, RunFinished
+from atelier_desk.domain.events.run import RunFinished
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunStatus, WorkflowStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus, WorkflowStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.tools.base import Effect, Input, Outcome, Tool, ToolContext

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.errors import ConflictError, UsageError
-from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener, Recorder
 from tests.engine.team.conftest import (

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.model_messages import Role
 from atelier_desk.domain.stream.event import ChunkType
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import Step
 from tests.engine.conftest import Opener, Recorder

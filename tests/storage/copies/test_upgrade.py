@@ -7,7 +7,7 @@ import json
 import shutil
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -19,7 +19,7 @@ from atelier_desk.storage.copies.restore import restore
 from atelier_desk.storage.data_folder import preflight, schema_version
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES
-from atelier_desk.storage.data_folder.schema_version import UPGRADE_STEPS, UpgradeStep
+from atelier_desk.storage.data_folder.schema_version import UpgradeStep
 from atelier_desk.storage.database_engine import Engine
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.row_mapping import Table, record
@@ -90,7 +90,7 @@ async def test_a_folder_of_an_earlier_version_opens_completely(tmp_path: Path, c
     async with await Store.open(datadir.database, clock=clock, upgrading=lambda *step: told.append(step)) as store:
         assert store.version == migration_registry.latest()
         steps = [step for step, percent in told if not percent]
-        assert steps == (list(UPGRADE_STEPS) if number < migration_registry.latest() else [])
+        assert steps == (list(get_args(UpgradeStep)) if number < migration_registry.latest() else [])
         for each in steps:
             percents = [percent for step, percent in told if step == each]
             assert len(percents) > 1, f"{each} does not tell how far it is"

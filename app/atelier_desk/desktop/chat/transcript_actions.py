@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject
 
-from atelier_desk.domain.events.run import Dispatch
+from atelier_desk.domain.workflow import Dispatch
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge

@@ -8,15 +8,6 @@ from typing import ClassVar, Literal, NamedTuple
 from atelier_desk.domain.base_model import Model
 
 
-class Dispatch(StrEnum):
-    """What a message does that arrives during a run: wait, replace the step, stop the run, or be read later."""
-
-    QUEUE = "queue"
-    REDIRECT = "redirect"
-    TERMINATE = "terminate"
-    SILENT = "silent"
-
-
 class LimitKind(StrEnum):
     ITERATIONS = "iterations"
     TOOL_CALLS = "tool_calls"

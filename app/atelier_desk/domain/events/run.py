@@ -15,7 +15,7 @@ from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import Model, Timestamp, new_id, utc_now
 from atelier_desk.domain.events.approvals import *  # noqa: F403
 from atelier_desk.domain.events.base_event import *  # noqa: F403 - all events can be imported from here
-from atelier_desk.domain.events.base_event import Dispatch, Ended, Event, LimitKind, PauseReason
+from atelier_desk.domain.events.base_event import Ended, Event, LimitKind, PauseReason
 from atelier_desk.domain.events.context_changes import *  # noqa: F403
 from atelier_desk.domain.events.mcp_requests import *  # noqa: F403
 from atelier_desk.domain.events.model_requests import *  # noqa: F403
@@ -26,7 +26,7 @@ from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.model_messages import ImagePart, TextFile, Usage
 from atelier_desk.domain.permission import PermissionRule
 from atelier_desk.domain.skill import Invocation, SkillFacts
-from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.support.i18n import N_
 
 EVENT_SCHEMA = 1
@@ -245,13 +245,6 @@ class RunFailed(Event):
     detail: str = ""
     provider: str = ""
     recoverable: bool = True
-
-
-def handed_over(summary: str, result: str) -> str:
-    """Return the Markdown answer of an agent that ends its run with a summary and a result, without repetition."""
-    if not summary or summary.strip() in result:
-        return result
-    return summary if result.strip() in summary else f"{summary}\n\n{result}"
 
 
 class RunFinished(Event):

@@ -7,6 +7,7 @@ able to read the user's folder, whatever the platform's rules for sockets and pi
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import stat
@@ -40,8 +41,6 @@ def socket_address(root: Path, wanted: Path) -> str:
 
     On Windows the name of a pipe.
     """
-    import hashlib  # it loads a large library, which most who read a note do not need
-
     digest = hashlib.sha256(os.fsencode(root.resolve())).hexdigest()[:24]
     if sys.platform == "win32":
         return rf"\\.\pipe\atelier-{digest}"

@@ -11,11 +11,11 @@ from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.attachment import Attachment
 from atelier_desk.domain.base_model import new_id
 from atelier_desk.domain.errors import ConflictError, NotFoundError, UsageError
-from atelier_desk.domain.events.run import Dispatch, RunStarted, UserMessage
+from atelier_desk.domain.events.run import RunStarted, UserMessage
 from atelier_desk.domain.model_messages import ImagePart, TextFile
 from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.stream.event import StreamEvent, Topic
-from atelier_desk.domain.workflow import QUEUED, Run, RunMode, Workflow
+from atelier_desk.domain.workflow import QUEUED, Dispatch, Run, RunMode, Workflow
 from atelier_desk.engine.attachments.reading import PreparedAttachments
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal import replay_and_fork

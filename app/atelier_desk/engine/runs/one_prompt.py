@@ -1,21 +1,15 @@
-"""The short way to a run: one prompt, one answer. Also temporary data folders."""
+"""The short way to a run: one prompt, one answer."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.errors import AtelierError
-from atelier_desk.domain.events.run import handed_over
 from atelier_desk.domain.model_messages import FinishReason, Usage
 from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import StreamEvent
-from atelier_desk.support.threads import in_storage_thread
+from atelier_desk.domain.workflow import handed_over
 
 if TYPE_CHECKING:
     from atelier_desk.engine.journal.journal import RunHandle
@@ -136,13 +130,3 @@ class Listener:
             self.finish_reason,
             self.data,
         )
-
-
-@asynccontextmanager
-async def temporary_folder() -> AsyncIterator[Path]:
-    """Create a private folder that is removed at the end with all its content."""
-    folder = Path(await in_storage_thread(tempfile.mkdtemp, prefix="atelier-"))
-    try:
-        yield folder
-    finally:
-        await in_storage_thread(shutil.rmtree, folder, ignore_errors=True)

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.events.run import (
     CallStatus,
-    Dispatch,
     EventBody,
     Injected,
     LimitKind,
@@ -17,7 +16,7 @@ from atelier_desk.domain.events.run import (
     RunResumed,
     UserMessage,
 )
-from atelier_desk.domain.workflow import RunMode
+from atelier_desk.domain.workflow import Dispatch, RunMode
 from atelier_desk.engine.journal.journal import Part
 from atelier_desk.engine.run.driver import CANCELLED, SUPERSEDED, closing_events
 from atelier_desk.engine.run.driver_dependencies import RunEnvironment

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain import limits, structured_answers
 from atelier_desk.domain.agent import Agent, AgentConfig, ToolMode
 from atelier_desk.domain.errors import AtelierError, ConflictError, NotFoundError, UsageError
+from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
 from atelier_desk.engine.importing.imported_data_restrictions import asking_mode
 from atelier_desk.engine.services.agent_gallery import BUILTIN, READY, builtin_agents
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.common.workflow_names import numbered
+from atelier_desk.llm.model_assumptions import profile
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.support.i18n import LANGUAGES, N_, _, language, program_language, spoken
 from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, SERVERS, SHELL, WEB
@@ -234,9 +236,7 @@ class AgentService:
 
         Estimated, and calibrated by the server's counts since the start.
         """
-        from atelier_desk.engine.gateways.model_gateway import DEFAULT_WINDOW
         from atelier_desk.engine.services.request.prompt_size import prompt_cost
-        from atelier_desk.llm.model_assumptions import profile
 
         now, lang = self._context.clock.now(), language()
         try:

@@ -20,11 +20,14 @@ from atelier_desk.domain.approval import (
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
 from atelier_desk.domain.events.approvals import ApprovalAskedAgain, ApprovalDecided
 from atelier_desk.domain.result_parts import FileChange
+from atelier_desk.engine.run.tool_results import rejected
 from atelier_desk.engine.services.common.approval_rules import also_allowed, is_about_settings, rules_of_approval
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.approval_strictness_and_grouping import together
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
+from atelier_desk.tools.calls.argument_validation import validate
+from atelier_desk.tools.calls.context import ToolContext
 
 if TYPE_CHECKING:
     from atelier_desk.domain.events.run import EventBody
@@ -125,9 +128,6 @@ class ApprovalService:
         Raises:
             ToolError: as the call itself, for example if the text to replace is missing.
         """
-        from atelier_desk.tools.calls.argument_validation import validate
-        from atelier_desk.tools.calls.context import ToolContext
-
         asked = await self.get(approval_id)
         tool = self._context.registry.get_tool(asked.tool)
         if tool is None:
@@ -218,8 +218,6 @@ class ApprovalService:
                 approval_id=asked.id, call_id=asked.call_id, seen_ms=asked.seen_ms, **dict(decision)
             )
             if decision.status is ApprovalStatus.REJECTED:
-                from atelier_desk.engine.run.tool_results import rejected
-
                 return [decided, *rejected(call, waiting, decision)]
             once = decision.scope is ApprovalScope.ONCE
             return [decided, *(() if once else also_allowed(now.requests, waiting, decision))]
@@ -258,8 +256,6 @@ class ApprovalService:
         _check_json(asked.tool, arguments)
         if same_arguments(arguments, asked.arguments):
             return None
-        from atelier_desk.tools.calls.argument_validation import validate
-
         tool = self._context.registry.get_tool(asked.tool)
         if tool is None:
             raise UsageError(

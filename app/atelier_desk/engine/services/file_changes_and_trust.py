@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import logging
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,9 +28,8 @@ from atelier_desk.workspace.checkpoints.undoable_file_operations import Workspac
 from atelier_desk.workspace.diffs import file_change
 
 if TYPE_CHECKING:
-    from atelier_desk.workspace.confined_root import ConfinedRoot
+    pass
 
-log = logging.getLogger(__name__)
 
 CLEANED_EVERY_S = 12 * 3600.0
 
@@ -195,25 +193,15 @@ class FileService:
 
         ``rules``: those of the run; files that they deny are omitted.
         """
-        from atelier_desk.policy.permissions.path_denials import bans
-        from atelier_desk.workspace.checkpoints.protected_file_guard import settle_all
-        from atelier_desk.workspace.instruction_files import instructions
-        from atelier_desk.workspace.path_restrictions import Denials
+        from atelier_desk.engine.services.common import folder_instructions
 
         await self.missing(folders)
         # Files just placed by a running program must wait for a person first.
-        for workflow_id in await in_tool_thread(settle_all, self._files):
+        for workflow_id in await in_tool_thread(folder_instructions.settle_all, self._files):
             self._context.bus.changed("file", workflow_id)
         decided = await self.trusted(folders)
         trusted = tuple(folder for folder in folders if decided[folder])
-        found: builtins.list[FolderInstructions] = []
-        denials = Denials(bans(rules), folders)
-        for folder in trusted:
-            try:
-                found += await in_tool_thread(instructions, self._files.root(folder), denials)
-            except (AtelierError, OSError) as error:
-                log.info("the instructions of a folder cannot be read: %s", error)
-        return trusted, tuple(found)
+        return trusted, await folder_instructions.present(self._files, trusted, folders, rules)
 
     async def unread(self, folders: Sequence[str]) -> builtins.list[str]:
         """Return the folders with instructions whose trust nobody was asked about."""
@@ -225,10 +213,12 @@ class FileService:
 
         Absolute for several folders.
         """
+        from atelier_desk.engine.services.common import folder_instructions
+
         found: builtins.list[str] = []
         for folder in folders:
             try:
-                names = await in_tool_thread(_instruction_files, self._files.root(folder))
+                names = await in_tool_thread(folder_instructions.names, self._files.root(folder))
             except (AtelierError, OSError):
                 continue
             found += [name if len(folders) == 1 else str(Path(folder) / name) for name in names]
@@ -312,13 +302,6 @@ class FileService:
             UndoneChange(each.change, each.problem)
             for each in undo(self._files, [known[id] for id in ids], force=force)
         ]
-
-
-def _instruction_files(root: ConfinedRoot) -> builtins.list[str]:
-    from atelier_desk.workspace.instruction_files import paths
-    from atelier_desk.workspace.skills.skill_discovery import in_project
-
-    return [*paths(root), *(found.path for found in in_project(root))]
 
 
 _SHOWN = 2 * 1024 * 1024

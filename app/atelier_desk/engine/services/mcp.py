@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.errors import AtelierError, ConflictError, LimitError, NotFoundError
@@ -50,6 +50,7 @@ from atelier_desk.tools.registry.sections import Section, of_server
 
 if TYPE_CHECKING:
     from atelier_desk.domain.workflow import ToolExecution
+    from atelier_desk.llm.secrets import KeyVault
     from atelier_desk.mcp.client_requests import LogLine
     from atelier_desk.mcp.connection import Connection
     from atelier_desk.mcp.results import Answer
@@ -281,19 +282,13 @@ class McpService:
 
         A ``save`` of exactly this server knows its list, so that agents have its tools at once.
         """
-        from atelier_desk.mcp.connection import Connection
-
         checked(config)
         stored = config.name in await self._all()
         own = (await self.settled(config.name)).keyring if stored else self._secrets.fresh(config).keyring
         config = config.model_copy(update={"keyring": own})
         vault = await self._secrets.drafted(config, secrets or {})
         drafted = config.model_copy(update={"enabled": True})
-        connection = Connection(
-            drafted, lambda server: resolved(server, vault), self._context.clock,
-            hidden=(self._context.datadir.root,), temporary=self._temporary, denied=self._denied,
-            files=self._context.workspace_files,
-        )  # fmt: skip
+        connection = self._to(drafted, vault)
         try:
             known = described(McpKnown(), await inspected(connection))
             self._tested[config.name] = (_bare(config), known)
@@ -429,23 +424,31 @@ class McpService:
         return await self._connection((await self._entry(name)).config)
 
     async def _connection(self, config: McpServer) -> Connection:
-        from atelier_desk.mcp.connection import Connection
-
         name = config.name
         if name not in self._connections:
-            self._connections[name] = Connection(
+            self._connections[name] = self._to(
                 config,
-                lambda server: resolved(server, self._context.vault),
-                self._context.clock,
+                self._context.vault,
                 told=lambda: self._announce(name),
                 listed=lambda: self._reread_tools(name),
-                hidden=(self._context.datadir.root,),
-                temporary=self._temporary,
                 auth=self._sign.auth,
-                denied=self._denied,
-                files=self._context.workspace_files,
             )
         return self._connections[name]
+
+    def _to(self, config: McpServer, vault: KeyVault, **more: Any) -> Connection:
+        """Return a new connection to a server, with its secrets from this vault."""
+        from atelier_desk.mcp.connection import Connection
+
+        return Connection(
+            config,
+            lambda server: resolved(server, vault),
+            self._context.clock,
+            hidden=(self._context.datadir.root,),
+            temporary=self._temporary,
+            denied=self._denied,
+            files=self._context.workspace_files,
+            **more,
+        )
 
     async def _denied(self, folder: str) -> Denials:
         """Return what rules deny to a server's program in this folder.

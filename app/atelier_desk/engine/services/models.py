@@ -274,13 +274,14 @@ class ModelService:
     def downloads(self) -> Downloads:
         """The downloads; progress is announced as ``download`` with a model's id."""
         if self._opened is None:
-            from atelier_desk.llm.local.download import Downloads
-            from atelier_desk.llm.local.model_files import ModelStore
+            from atelier_desk.llm.local import download, model_files
 
             def changed(id: str) -> None:
                 self._context.bus.changed("download", id)
 
-            self._opened = Downloads(ModelStore(self._context.datadir.models), self._context.clock, changed)
+            self._opened = download.Downloads(
+                model_files.ModelStore(self._context.datadir.models), self._context.clock, changed
+            )
         return self._opened
 
     def forget(self, provider: str, model: str = "") -> None:

@@ -17,11 +17,13 @@ from atelier_desk.domain.permission import RuleScope
 from atelier_desk.domain.skill import Invocation, SkillFacts, SkillUse
 from atelier_desk.engine.attachments.names_and_decoding import is_secret_name
 from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.registry.tool_services import OpenedSkill
 from atelier_desk.workspace.confined_root import ConfinedRoot
 from atelier_desk.workspace.diffs import digest
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.resolved_folders import resolved_paths
 from atelier_desk.workspace.skills import argument_placeholders, file_references, skill_discovery
 from atelier_desk.workspace.skills.skill_discovery import FoundSkill
@@ -271,9 +273,6 @@ class SkillService:
         text = filled(said, given, found)
         where = ([found.folder] if found.kind == "skill" else []) + list(folders)
         # Rules of any workflow and agent: the message is read by all that answer it.
-        from atelier_desk.policy.permissions.path_denials import bans
-        from atelier_desk.workspace.path_restrictions import Denials
-
         here = resolved_paths(tuple(folders))
         await self._context.repos.settings.refuse_damaged()
         held = [

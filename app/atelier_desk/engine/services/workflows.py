@@ -27,6 +27,7 @@ from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.common.workflow_names import free_name
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_storage_thread
+from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
 
 if TYPE_CHECKING:
     from atelier_desk.engine.services.workflow.exporting import WorkflowExport
@@ -267,12 +268,11 @@ class WorkflowService:
 
     async def duplicate(self, workflow_id: str) -> Workflow:
         """Return a complete copy under a numbered name, with new ids."""
-        from atelier_desk.engine.services.workflow.exporting import artefacts_of
-        from atelier_desk.engine.services.workflow.importing import with_new_ids
+        from atelier_desk.engine.services.workflow import exporting, importing
 
         file = await self.exporting.collect(workflow_id)
-        copy = await in_storage_thread(with_new_ids, file)
-        artefacts, parts = self._context.repos.artefacts, artefacts_of(file.events)
+        copy = await in_storage_thread(importing.with_new_ids, file)
+        artefacts, parts = self._context.repos.artefacts, exporting.artefacts_of(file.events)
         try:
             for part in parts:
                 await artefacts.copy(workflow_id, copy.workflow.id, part)
@@ -300,8 +300,6 @@ class WorkflowService:
 
         Its usage stays in the totals, without a name.
         """
-        from atelier_desk.workspace.checkpoints.orphaned_undo_data import delete_undo_data
-
         removed = await self._purge(workflow_id)
         try:
             await in_storage_thread(delete_undo_data, self._context.workspace_files, workflow_id)

@@ -29,12 +29,11 @@ from atelier_desk.domain.events.run import (
     RunStarted,
     ToolCallFinished,
     UserMessage,
-    handed_over,
 )
 from atelier_desk.domain.events.sub_agents import AnsweredBy
 from atelier_desk.domain.permission import PermissionRule, snapshot
 from atelier_desk.domain.team import ChildPlan, ChildState, ChildStatus, TeamCall
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import RunStatus, handed_over
 from atelier_desk.engine.gateways.direct_tool_call import PROVIDER as DIRECT_CALL
 from atelier_desk.engine.journal.journal import Decide, Part, RunHandle
 from atelier_desk.engine.run import sub_agent_state

@@ -422,14 +422,13 @@ def _line(line: str) -> GitIgnoreSpecPattern | None:
 
     None for a line that names no path, such as a command that ends with a backslash; git ignores it too.
     """
-    from pathspec.patterns.gitignore.base import GitIgnorePatternError
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+    from pathspec.patterns.gitignore import base, spec
 
     stripped = line.rstrip(" ")
     escaped = stripped + "\\ " * (len(line) - len(stripped))
     try:
-        return GitIgnoreSpecPattern(f"\\{escaped}" if escaped.startswith("#") else escaped)
-    except GitIgnorePatternError:
+        return spec.GitIgnoreSpecPattern(f"\\{escaped}" if escaped.startswith("#") else escaped)
+    except base.GitIgnorePatternError:
         return None
 
 

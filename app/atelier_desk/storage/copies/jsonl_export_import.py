@@ -27,6 +27,7 @@ from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.data_folder.lock import shielded
 from atelier_desk.storage.row_mapping import plain_time, record
 from atelier_desk.storage.store import Statement, Store
+from atelier_desk.storage.surrealdb_driver import surrealdb
 from atelier_desk.storage.table_pages import Run, insertion, read_pages
 from atelier_desk.support.hashing import sha256_of
 from atelier_desk.support.i18n import N_
@@ -228,10 +229,8 @@ async def _import_table(
 
 def _belongs(row: dict[str, Any], table: str) -> bool:
     """Whether a row's id is one of this table: the engine would write it into the table that the id names."""
-    from surrealdb import RecordID
-
     id = row.get("id")
-    return isinstance(id, RecordID) and id.table_name == table
+    return isinstance(id, surrealdb().RecordID) and id.table_name == table
 
 
 async def _computed_columns(run: Run, table: str) -> frozenset[str]:
@@ -325,13 +324,11 @@ def _read_rows(path: Path, offset: int) -> tuple[list[dict[str, Any]], int]:
 
 def to_plain(value: Any) -> Any:
     """Convert a database value to JSON."""
-    from surrealdb import RecordID
-
     if isinstance(value, datetime):
         return {"$time": plain_time(value).isoformat()}
     if isinstance(value, bytes):
         return {"$bytes": base64.b64encode(value).decode()}
-    if isinstance(value, RecordID):
+    if isinstance(value, surrealdb().RecordID):
         return {"$record": [value.table_name, to_plain(value.id)]}
     if isinstance(value, dict):
         plain = {name: to_plain(each) for name, each in value.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -16,6 +17,9 @@ from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage import database_errors
 from atelier_desk.storage.data_folder import schema_version
 from atelier_desk.storage.data_folder.free_space import MIN_FREE_BYTES, free_bytes, no_files_left
+
+if sys.platform != "win32":
+    import resource
 
 PROBE = "atelier-probe.tmp"
 PROBE_BYTES = 1024 * 1024
@@ -66,9 +70,7 @@ def check_limits() -> None:
     """
     if time.time() < 0:
         raise StorageError(database_errors.CLOCK, code="clock")
-    try:
-        import resource
-    except ImportError:  # Windows
+    if sys.platform == "win32":
         return
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     needed = ADDRESSES_BYTES + ADDRESSES_BYTES_PER_CPU * min(os.cpu_count() or 1, MOST_CPUS)

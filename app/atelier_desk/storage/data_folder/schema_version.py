@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from atelier_desk.storage.data_folder.atomic_files import write_atomic
 
@@ -17,7 +17,6 @@ UpgradeStep = Literal["copy", "read", "migrate", "back_up", "verify"]
 """Steps of a migration that take time: each reads or writes the whole database."""
 Upgrading = Callable[[UpgradeStep, int], None]
 """Called when a step of a migration begins, with 0, and then with the percentage of it that is done."""
-UPGRADE_STEPS: tuple[UpgradeStep, ...] = get_args(UpgradeStep)
 
 
 def noted(directory: Path) -> int | None:

@@ -19,12 +19,14 @@ from atelier_desk.storage.repositories.configuration import (
     SettingsRepository,
 )
 from atelier_desk.storage.repositories.history_index import HistoryRepository, SearchHit
+from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.repositories.memory_bin import MemoryBinRepository
 from atelier_desk.storage.repositories.projects import ProjectRepository
 from atelier_desk.storage.repositories.prompts import PromptRepository
 from atelier_desk.storage.repositories.questions import QuestionRepository
 from atelier_desk.storage.repositories.reports import ReportRepository
+from atelier_desk.storage.repositories.runs import RunRepository
 from atelier_desk.storage.repositories.system_prompts_and_tools import PromptFrameRepository
 from atelier_desk.storage.repositories.tasks import TaskRepository
 from atelier_desk.storage.repositories.transcripts import ExecutionRepository, MessageRepository
@@ -33,9 +35,7 @@ from atelier_desk.storage.repositories.workflows import WorkflowRepository
 from atelier_desk.storage.store import Store
 
 if TYPE_CHECKING:
-    from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
     from atelier_desk.storage.repositories.journal import JournalRepository
-    from atelier_desk.storage.repositories.runs import RunRepository
 
 __all__ = [
     "AgentRepository",
@@ -97,23 +97,12 @@ class Repositories:
         self.projects = ProjectRepository(store)
         self.prompts = PromptRepository(store)
         self.used = UsedRepository(store)
-
-    # Created on first use: loading the event types takes a while, and a listing needs none.
-
-    @cached_property
-    def housekeeping(self) -> HousekeepingRepository:
-        from atelier_desk.storage.repositories.housekeeping_state import HousekeepingRepository
-
-        return HousekeepingRepository(self.store)
+        self.housekeeping = HousekeepingRepository(store)
+        self.runs = RunRepository(store)
 
     @cached_property
     def journal(self) -> JournalRepository:
+        """Created on first use: loading the event types takes a while, and a listing needs none."""
         from atelier_desk.storage.repositories.journal import JournalRepository
 
         return JournalRepository(self.store)
-
-    @cached_property
-    def runs(self) -> RunRepository:
-        from atelier_desk.storage.repositories.runs import RunRepository
-
-        return RunRepository(self.store)

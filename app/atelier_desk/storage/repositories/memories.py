@@ -18,6 +18,7 @@ from atelier_desk.storage.language_detection import language
 from atelier_desk.storage.memory_index_entry import MemoryTerms, Stems, is_current, pack
 from atelier_desk.storage.repositories.base_repository import Repository, guard, page_size, some
 from atelier_desk.storage.repositories.memory_bin import copy_to_bin, unbinned
+from atelier_desk.storage.repositories.runs import RunRepository
 from atelier_desk.storage.row_mapping import plain_time, record, to_json
 from atelier_desk.storage.search.index_changes import RemovedDocument, document
 from atelier_desk.storage.search.tokens import literal_tokens, query_tokens
@@ -288,8 +289,6 @@ class MemoryRepository(Repository[Memory]):
 
     async def left_behind(self, run_id: str, by: str, workflow_id: str) -> bool:
         """Whether ``run_id`` is a run of the workflow that is not on the branch of the run ``by``."""
-        from atelier_desk.storage.repositories.runs import RunRepository
-
         links = await RunRepository(self._store).links(workflow_id)
         return any(link.id == run_id for link in links) and run_id not in branch_of(links, by)
 
@@ -518,9 +517,7 @@ def _home_condition(workflow_id: str | None, scope: MemoryScope | None) -> str:
 
 
 def _vector_statement(memory: Memory, vector: np.ndarray) -> Statement:
-    import numpy as np
-
-    data = np.ascontiguousarray(vector, dtype="<f4").reshape(-1)
+    data = vector.astype("<f4").reshape(-1)
     content = {
         "memory": record("memory", memory.id),
         "workflow": record("workflow", memory.workflow_id) if memory.workflow_id else None,

@@ -15,6 +15,7 @@ from atelier_desk.domain.workflow import QUEUED, Message, MessageRole, ToolExecu
 from atelier_desk.storage import tables
 from atelier_desk.storage.damage_report import CODE
 from atelier_desk.storage.repositories.base_repository import Repository, page_size
+from atelier_desk.storage.row_hash import named_in
 from atelier_desk.storage.row_mapping import Table, plain_time, record
 from atelier_desk.storage.store import Store
 from atelier_desk.support.i18n import N_, _
@@ -170,9 +171,6 @@ async def _one_by_one(
     Raises:
         StorageError: ``damaged_row``: an event cannot be read either.
     """
-    # Loading the event types takes a while, and a listing needs none.
-    from atelier_desk.storage.writing.hash_chain import named_in
-
     condition = "workflow = $workflow" if run_ids is None else "run IN $runs"
     events = await store.query(
         f"SELECT workflow, run, stream_from, time, wrote FROM run_event WHERE {condition} AND wrote != NONE",  # noqa: S608

@@ -8,13 +8,13 @@ swapped rows are all noticed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from typing import Any
 
 from atelier_desk.domain.workflow import QUEUED
 from atelier_desk.storage.compressed_text import pack
 from atelier_desk.storage.damage_report import MISSING, Damage, of_row
-from atelier_desk.storage.row_hash import row_hash
+from atelier_desk.storage.row_hash import name_of, row_hash
 from atelier_desk.storage.writing.event_rows import EVENTS, HASHED
 
 Row = dict[str, Any]
@@ -46,19 +46,6 @@ def link(events: Sequence[Row], written: Iterable[Row], last: MutableMapping[str
 def owner(event: Row) -> str:
     """Return the run of an event, or its workflow if it belongs to no run."""
     return str((event["run"] or event["workflow"]).id)
-
-
-def name_of(row: Row) -> str:
-    """Return the entry of a row in ``wrote``: table, id and hash."""
-    return f"{row['id'].table_name}:{row['id'].id}:{row['hash'].hex()}"
-
-
-def named_in(wrote: Iterable[str] | None) -> Iterator[tuple[str, str, bytes]]:
-    """Inverse of ``name_of``: yields tables, ids and hashes."""
-    for each in wrote or ():
-        table, _colon, rest = each.partition(":")
-        key, _colon, digest = rest.rpartition(":")
-        yield table, key, bytes.fromhex(digest)
 
 
 class Chain:

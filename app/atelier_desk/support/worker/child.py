@@ -7,6 +7,7 @@ input or ends.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import signal
@@ -19,6 +20,9 @@ from queue import SimpleQueue
 from typing import Any
 
 from atelier_desk.support.worker.frames import HEAD, Reply, packed
+
+if sys.platform != "win32":
+    import resource
 
 _MOST_TEXT = 2_000
 _MOST_TRACE = 20_000
@@ -60,9 +64,7 @@ def serve(answer: Callable[[Any, bytes, Report], Any], *, memory: int = 0, cpu_s
 
 def bound(memory: int, cpu_s: int, *, hard: bool = False) -> None:
     """Limit this process's memory and further CPU time; ``hard`` cannot be undone."""
-    with suppress(ImportError):  # Windows has no such limits
-        import resource
-
+    if sys.platform != "win32":
         used = resource.getrusage(resource.RUSAGE_SELF)
         until = int(used.ru_utime + used.ru_stime) + cpu_s
         limits = [(resource.RLIMIT_AS, memory, memory)] if memory else []
@@ -99,8 +101,6 @@ def _channels() -> SimpleQueue[tuple[int, Any, bytes]]:
         if reconfigure is not None:
             reconfigure(encoding="utf-8", errors="backslashreplace", line_buffering=True)
     if sys.platform == "linux":
-        import ctypes
-
         # Code that never lets another thread run would not notice the end of standard input.
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     requests: SimpleQueue[tuple[int, Any, bytes]] = SimpleQueue()

@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from atelier_desk.domain.agent import SearchScope
 from atelier_desk.domain.attachment import Attachment
@@ -22,17 +22,8 @@ from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.usage import Payment
 from atelier_desk.tools.calls.team_interface import Team
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.skills.skill_discovery import folders_of
-
-if TYPE_CHECKING:
-    from atelier_desk.workspace.path_restrictions import Denials
-
-
-def _nothing_denied() -> Denials:
-    # imports the command parser, which listing tools does not need
-    from atelier_desk.workspace.path_restrictions import Denials
-
-    return Denials()
 
 
 class Cancellation:
@@ -175,7 +166,7 @@ class ToolContext:
     barred_host: Callable[[str], str] = lambda host: ""
     may_disclose: Callable[[str], bool] = lambda place: True
     settings_allowed: Callable[[str], bool] = lambda rule: False
-    denied: Denials = field(default_factory=_nothing_denied)
+    denied: Denials = field(default_factory=Denials)
     denied_allowed: str = ""
     protected: ProtectedTargets | None = None
     given: GivenInput | None = None

@@ -15,6 +15,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import simpleeval
+
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import ToolError
 
@@ -237,8 +239,6 @@ def evaluate(expression: str) -> Number:
 
 def guarded(compute: Callable[[], object]) -> Number:
     """Return the bounded, tidied result of ``compute()``; arithmetic errors become ``CalculationError``."""
-    import simpleeval
-
     try:
         return tidy(bounded(compute()))
     except CalculationError:
@@ -327,7 +327,6 @@ def _evaluator() -> Any:
 
     Chains such as 1+1+1+… are evaluated in a loop: 500 terms must not nest 500 levels.
     """
-    import simpleeval
 
     class Evaluator(simpleeval.SimpleEval):  # type: ignore[misc]
         def _eval_binop(self, node: ast.BinOp) -> object:

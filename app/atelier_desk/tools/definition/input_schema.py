@@ -9,7 +9,7 @@ arguments are checked against the union itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, Literal, get_args, get_origin
@@ -71,19 +71,23 @@ def operations_of(input_type: object) -> list[Operation]:
     return found
 
 
-def parameters_of(input_type: object) -> dict[str, object]:
-    """Return an input's parameters as a JSON schema: type object, no references, no titles."""
-    operations = operations_of(input_type)
-    schemas = [_inlined(_schema(operation.model)) for operation in operations]
+@lru_cache(maxsize=1024)
+def parameters_of(input_type: Hashable) -> dict[str, object]:
+    """Return an input's parameters as a JSON schema: type object, no references, no titles.
+
+    Cached, as every tool list and request needs it: callers copy what they change.
+    """
+    operations, schemas = operations_of(input_type), variants_of(input_type)
     return _flat(operations, schemas) if operations[0].names else schemas[0]
 
 
-def variants_of(input_type: object) -> tuple[dict[str, object], ...]:
-    """Return one schema per operation, for grammars.
+@lru_cache(maxsize=1024)
+def variants_of(input_type: Hashable) -> tuple[dict[str, object], ...]:
+    """Return one schema per operation, for grammars; cached like ``parameters_of``.
 
     They enforce required fields, which the flat form cannot express.
     """
-    return tuple(_inlined(_schema(operation.model)) for operation in operations_of(input_type))
+    return tuple(_inlined(operation.model.model_json_schema(by_alias=True)) for operation in operations_of(input_type))
 
 
 def property_names(input_type: object) -> set[str]:
@@ -92,12 +96,6 @@ def property_names(input_type: object) -> set[str]:
     return {name for operation in operations for name in operation.fields()} | (
         {"operation"} if operations[0].names else set()
     )
-
-
-@lru_cache(maxsize=1024)
-def _schema(model: type[BaseModel]) -> dict[str, object]:
-    """Return pydantic's schema, cached because every tool list and request needs it. Callers copy what they keep."""
-    return model.model_json_schema(by_alias=True)
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, object]:
@@ -151,7 +149,7 @@ def _bounded(node: dict[str, object]) -> dict[str, object]:
     return node
 
 
-def _flat(operations: list[Operation], schemas: list[dict[str, Any]]) -> dict[str, object]:
+def _flat(operations: list[Operation], schemas: Sequence[dict[str, Any]]) -> dict[str, object]:
     names = [name for operation in operations for name in operation.names]
     properties: dict[str, object] = {"operation": {"type": "string", "enum": names, "description": "What to do."}}
     order = dict.fromkeys(name for operation in operations for name in operation.fields())

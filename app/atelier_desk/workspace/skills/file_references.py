@@ -10,14 +10,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.workspace.confined_root import ConfinedRoot
+from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.text_files import decode
-
-if TYPE_CHECKING:
-    from atelier_desk.workspace.path_restrictions import Denials
 
 MOST = 10
 """Maximum files per text."""
@@ -48,10 +45,7 @@ def included(
         secret: tells whether files of a name are excluded.
         denials: what rules deny; files that they deny are only named.
     """
-    if denials is None:
-        from atelier_desk.workspace.path_restrictions import Denials
-
-        denials = Denials()
+    denials = denials or Denials()
     names = dict.fromkeys(match[1].rstrip(".,;:/") for match in _NAMED.finditer(text))
     parts = [text, *list(_files(names, roots, secret, denials))[:MOST]]
     if has_commands(text):

@@ -99,33 +99,25 @@ def read(text: str) -> Document:
         raise UsageError(N_("The header is not YAML: {detail}"), code="header", detail="nested too deeply")
     if len(header) > LONGEST:
         raise UsageError(N_("The header is longer than {most} characters."), code="header", most=LONGEST)
-    import yaml  # slow to import, and needed only with a header
-
     try:
         return Document(_fields(header), body)
-    except yaml.YAMLError as error:
+    except ValueError as error:
         for mended in (_quoted(header), _quoted(_straightened(header))):
             try:
                 return Document(_fields(mended), body, repaired=True)
-            except (yaml.YAMLError, UsageError):
+            except (ValueError, UsageError):
                 continue
-        raise UsageError(N_("The header is not YAML: {detail}"), code="header", detail=_error_text(error)) from None
+        raise UsageError(N_("The header is not YAML: {detail}"), code="header", detail=str(error)) from None
     except UsageError:
         try:
             return Document(_fields(_quoted(_straightened(header))), body, repaired=True)
-        except yaml.YAMLError:
+        except ValueError:
             pass
         raise
 
 
 def _fields(header: str) -> dict[str, Any]:
-    import yaml
-
-    try:
-        # The base loader creates only text, lists and mappings.
-        value = yaml.load(header, Loader=yaml.BaseLoader)  # noqa: S506
-    except (RecursionError, ValueError) as error:
-        raise yaml.YAMLError(str(error) or "nested too deeply") from None
+    value = _loaded(header)
     if value is None or value == "":
         return {}
     if not isinstance(value, dict):
@@ -180,13 +172,27 @@ def _open(value: str) -> bool:
 
 
 def _readable(value: str) -> bool:
-    import yaml
-
     try:
-        yaml.load(value, Loader=yaml.BaseLoader)  # noqa: S506
-    except (yaml.YAMLError, RecursionError, ValueError):
+        _loaded(value)
+    except ValueError:
         return False
     return True
+
+
+def _loaded(text: str) -> Any:
+    """Return the value of YAML: only texts, lists and mappings.
+
+    Raises:
+        ValueError: it is none; says why, with the line number in the file.
+    """
+    import yaml  # slow to import, and needed only with a header
+
+    try:
+        return yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
+    except yaml.YAMLError as error:
+        raise ValueError(_error_text(error)) from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
 
 
 def _error_text(error: YAMLError) -> str:

@@ -15,7 +15,6 @@ from atelier_desk.domain.events.run import (
     ApprovalRequested,
     CallStatus,
     ContextCompacted,
-    Dispatch,
     ImagesRejected,
     Injected,
     LimitKind,
@@ -44,7 +43,7 @@ from atelier_desk.domain.model_messages import ToolCall
 from atelier_desk.domain.question import QuestionStatus
 from atelier_desk.domain.skill import SkillUse
 from atelier_desk.domain.task import Task, TaskStatus
-from atelier_desk.domain.workflow import RunMode, RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunMode, RunStatus
 from atelier_desk.engine.run.reducer.conversation_entries import ContextEntry, EntryKind
 from atelier_desk.engine.run.reducer.reduce import ARE_YOU_DONE, FINISH_NOW, FIX_ANSWER, fold, reduce
 from atelier_desk.engine.run.reducer.state import Ending, inherited_context

@@ -14,9 +14,8 @@ from atelier_desk.desktop.chat.compose.queue_controller import joined
 from atelier_desk.desktop.chat.compose.regenerate_notice import regenerate_text
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.agent import Choices
-from atelier_desk.domain.events.run import Dispatch
 from atelier_desk.domain.limits import MESSAGE
-from atelier_desk.domain.workflow import RunMode
+from atelier_desk.domain.workflow import Dispatch, RunMode
 from atelier_desk.presentation.run_notices import continue_text
 from atelier_desk.support.i18n import _
 
@@ -30,8 +29,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.workspace_folders.controller import FolderController
     from atelier_desk.domain.attachment import Attachment
-    from atelier_desk.domain.events.run import Dispatch
-    from atelier_desk.domain.workflow import RunMode, Workflow
+    from atelier_desk.domain.workflow import Dispatch, RunMode, Workflow
     from atelier_desk.presentation.rows.transcript_entries import Entry
 
 WAITING_NOTICE_MS = 1_000

@@ -38,12 +38,11 @@ from atelier_desk.domain.events.run import (
     ToolCallStarted,
     ToolsRefused,
     UserMessage,
-    handed_over,
 )
 from atelier_desk.domain.model_messages import LOADING, Usage
 from atelier_desk.domain.question import UserQuestion
 from atelier_desk.domain.stream import payloads
-from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus
+from atelier_desk.domain.workflow import MessageRole, RunStatus, ToolExecution, WorkflowStatus, handed_over
 from atelier_desk.engine.run.projection import approval_sub_agent_projection, audit, user_message_queue
 from atelier_desk.engine.run.projection.projection_base import (
     Projection,

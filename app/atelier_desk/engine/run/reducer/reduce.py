@@ -12,7 +12,6 @@ from dataclasses import replace
 from atelier_desk.domain.attachment import OUTSIDE
 from atelier_desk.domain.events.run import (
     CallStatus,
-    Dispatch,
     EventBody,
     ImagesRejected,
     Injected,
@@ -43,7 +42,7 @@ from atelier_desk.domain.events.run import (
 )
 from atelier_desk.domain.model_messages import FinishReason
 from atelier_desk.domain.result_parts import PicturePart, SourcePart
-from atelier_desk.domain.workflow import RunStatus
+from atelier_desk.domain.workflow import Dispatch, RunStatus
 from atelier_desk.engine.run import sub_agent_state
 from atelier_desk.engine.run.reducer import (  # noqa: F401 - they register their parts
     reduce_approvals_sub_agents,

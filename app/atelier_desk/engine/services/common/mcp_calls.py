@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from atelier_desk.domain.mcp import McpError
 from atelier_desk.domain.question import QuestionSpec, Sampling, UserQuestion
 from atelier_desk.mcp import results
+from atelier_desk.mcp.elicitation import UnsupportedRequest
 from atelier_desk.support.i18n import N_, spoken
 from atelier_desk.tools.base import ServerAsks
 from atelier_desk.tools.calls.context import ToolContext
@@ -58,8 +59,6 @@ async def call(
 ) -> Answer | ServerAsks:
     """Make a call, or repeat it with answers for its server. Raises ``McpError``."""
     from mcp_types import InputRequiredResult
-
-    from atelier_desk.mcp.elicitation import UnsupportedRequest
 
     name, given = connection.server.name, context.given
     refused = given is not None and any(

@@ -17,14 +17,15 @@ from atelier_desk.engine.services.common.mcp_status import McpToolStatus
 from atelier_desk.llm.secrets import redact
 from atelier_desk.mcp import tool_definitions
 from atelier_desk.mcp.config_import.found_server import is_secret
+from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.visible_and_shortened_text import shorten
+from atelier_desk.workspace.path_restrictions import Denials
 
 if TYPE_CHECKING:
     from atelier_desk.domain.permission import PermissionRule
     from atelier_desk.mcp.connection import Connection
-    from atelier_desk.workspace.path_restrictions import Denials
 
 HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}")
 OWN_HEADERS = frozenset(
@@ -173,9 +174,6 @@ async def denied_in(folder: str, rules: Sequence[PermissionRule]) -> Denials:
 
     Global rules and those of its folder, at its start.
     """
-    from atelier_desk.policy.permissions.path_denials import bans
-    from atelier_desk.workspace.path_restrictions import Denials
-
     resolved = await in_tool_thread(_resolved, folder) if folder else ""
     held = [
         rule

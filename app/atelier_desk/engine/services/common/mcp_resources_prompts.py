@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.mcp import McpEntry, McpError, McpPrompt, McpServer, McpTemplate, RejectedKind
-from atelier_desk.mcp import results
+from atelier_desk.mcp import prompts, results
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.visible_and_shortened_text import shorten
@@ -131,8 +131,6 @@ class McpContent:
             UsageError: an argument is missing or unknown.
             McpError: the server is disabled or gone, refuses, takes too long or returns nothing.
         """
-        from atelier_desk.mcp import prompts
-
         entry = (await self._all()).get(name)
         if entry is None or not entry.known.prompts:
             return None
@@ -158,8 +156,6 @@ class McpContent:
             making.cancel()
 
     async def _prompt_made(self, name: str, call: str, given: str) -> tuple[McpPrompt, str]:
-        from atelier_desk.mcp import prompts
-
         await self._refresh(name)
         if _prompt(await self._entry(name), call) is None:
             await self._refresh(name, anew=True)

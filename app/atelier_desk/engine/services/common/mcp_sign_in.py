@@ -87,18 +87,16 @@ class McpSignIn:
 
     async def auth(self, server: McpServer) -> Any:
         """Return what authenticates a server's requests; None if nobody ever signed in."""
-        from atelier_desk.mcp.oauth import StoredTokens
+        from atelier_desk.mcp import oauth, oauth_request_auth  # import the SDK
 
         if server.name in self._signing:
             tokens, notify = self._signing[server.name]
         else:
-            tokens, notify = StoredTokens(server, self._vault), None
+            tokens, notify = oauth.StoredTokens(server, self._vault), None
             await tokens.load()
             if not tokens.signed_in:
                 return None
-        from atelier_desk.mcp.oauth_request_auth import auth  # imports the SDK
-
-        return await auth(server, tokens, told=notify)
+        return await oauth_request_auth.auth(server, tokens, told=notify)
 
     async def _signed_in(self, name: str, kept: StoredTokens, told: OnAddress) -> McpHealth:
         health = McpHealth(ok=False)
