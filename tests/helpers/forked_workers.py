@@ -41,7 +41,7 @@ IMPORTED = (
     "atelier_desk.engine.runs",
     "atelier_desk.engine.services",
     "atelier_desk.knowledge.memory_search",
-    "atelier_desk.llm.scripted_model",
+    "atelier_desk.llm",
     "atelier_desk.media.picture_conversion",
     "atelier_desk.storage",
     "atelier_desk.tools",
