@@ -1,18 +1,18 @@
 """Python programs as forks of one process that has imported the program: importing takes more processor time than most
 of them need for their work, a fork a few milliseconds.
 
-    python -m tests.helpers.forked_workers SOCKET
+    python -m tests.helpers.forked_workers SOCKET READY
 
-reads requests from the socket and forks a process for each. The process becomes a child of the one that asked, which
-waits for it as for any other. Only Linux has what this needs (``PR_SET_CHILD_SUBREAPER``); elsewhere the programs are
-started as usual.
+closes the descriptor ``READY`` when it has imported the program, reads requests from the socket and forks a process for
+each. The process becomes a child of the one that asked, which waits for it as for any other. Until then the programs
+are started as usual, so that no test waits for the imports; and always except on Linux, which alone has what this needs
+(``PR_SET_CHILD_SUBREAPER``).
 """
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import fcntl
 import functools
 import gc
 import importlib
@@ -21,6 +21,7 @@ import json
 import os
 import pkgutil
 import runpy
+import select
 import signal
 import socket
 import subprocess
@@ -28,7 +29,7 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 ROOT = Path(__file__).resolve().parents[2]
 FORKS = sys.platform == "linux"
@@ -61,13 +62,14 @@ _start = subprocess.Popen._execute_child  # type: ignore[attr-defined]
 
 
 class ForkedWorker(subprocess.Popen[Any]):
-    """A command ``[sys.executable, "-m", module, …]``, forked; also with ``-u`` for output without a buffer."""
+    """A command ``[sys.executable, "-m", module, …]``, forked; also with ``-u`` for output without a buffer. Its output
+    is always a pipe.
+    """
+
+    stdout: IO[Any]
 
     def _execute_child(self, *given: Any, **named: Any) -> None:
-        if FORKS:
-            _fork(self, *given, **named)
-        else:
-            _start(self, *given, **named)
+        (_fork if _ready() else _start)(self, *given, **named)
 
 
 def start(module: str, *arguments: str) -> ForkedWorker:
@@ -83,9 +85,9 @@ def forking() -> contextlib.AbstractContextManager[None]:
     """Inside, the child processes that answer requests (``support.worker``) are forked."""
 
     def execute_child(process: subprocess.Popen[Any], args: Any, *given: Any, **named: Any) -> None:
-        (_fork if _answers_requests(args) else _start)(process, args, *given, **named)
+        (_fork if _answers_requests(args) and _ready() else _start)(process, args, *given, **named)
 
-    return _starting_by(execute_child if FORKS else _start)
+    return _starting_by(execute_child)
 
 
 def starting() -> contextlib.AbstractContextManager[None]:
@@ -111,13 +113,20 @@ def _answers_requests(args: Any) -> bool:
 
 
 @functools.cache
-def _server() -> socket.socket:
-    """Start the process that forks; it ends when this one does."""
-    ours, its = socket.socketpair()
+def _server() -> tuple[socket.socket, int]:
+    """Start the process that forks; it ends when this one does. Returns its socket, and what it closes when ready."""
+    (ours, its), (ready, closed) = socket.socketpair(), os.pipe()
     with its:
-        command = [sys.executable, "-m", "tests.helpers.forked_workers", str(its.fileno())]
-        subprocess.Popen(command, cwd=ROOT, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL)
-    return ours
+        passed = (its.fileno(), closed)
+        command = [sys.executable, "-m", "tests.helpers.forked_workers", *map(str, passed)]
+        subprocess.Popen(command, cwd=ROOT, pass_fds=passed, stdin=subprocess.DEVNULL)
+    os.close(closed)
+    return ours, ready
+
+
+def _ready() -> bool:
+    """Whether a process can be forked now; the first time, the process that forks is started."""
+    return FORKS and bool(select.select([_server()[1]], [], [], 0)[0])
 
 
 def _fork(process: Any, *given: Any, **named: Any) -> None:
@@ -139,9 +148,10 @@ def _fork(process: Any, *given: Any, **named: Any) -> None:
     with _asks:
         _adopt_orphans(True)
         try:
-            socket.send_fds(_server(), [len(request).to_bytes(4, "big")], descriptors)
-            _server().sendall(request)
-            process.pid = int.from_bytes(_server().recv(4, socket.MSG_WAITALL), "big")
+            server, _closed = _server()
+            socket.send_fds(server, [len(request).to_bytes(4, "big")], descriptors)
+            server.sendall(request)
+            process.pid = int.from_bytes(server.recv(4, socket.MSG_WAITALL), "big")
         except BaseException:
             _server.cache_clear()  # its answer would be taken for that to the next request
             raise
@@ -168,6 +178,8 @@ def _import_most() -> None:
 
 def _become(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     """In the fork: run the module."""
+    import fcntl  # not on Windows
+
     if request["session"]:
         os.setsid()
     above = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, ABOVE) for descriptor in descriptors]
@@ -187,9 +199,10 @@ def _become(request: dict[str, Any], descriptors: Sequence[int]) -> None:
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
 
 
-def serve(requests: socket.socket) -> None:
+def serve(requests: socket.socket, ready: int) -> None:
     """Fork until the other end of the socket is closed; returns in the forks, too."""
     _import_most()
+    os.close(ready)
     gc.freeze()  # collections in the forks would copy what they look at
     while True:
         head, given, _flags, _address = socket.recv_fds(requests, 4, 16)
@@ -215,4 +228,4 @@ def serve(requests: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))
