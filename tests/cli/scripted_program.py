@@ -33,13 +33,13 @@ if __name__ == "__main__":
     if os.environ.get("TEST_HANG"):
         from atelier_desk.engine.runs.live_runs import LiveRuns
 
-        assert LiveRuns.interrupt
+        assert callable(LiveRuns.interrupt)
         LiveRuns.interrupt = hang  # type: ignore[method-assign, assignment]
 
     def opened(data_dir: Any = None, **options: Any) -> Any:
         gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
         model = ScriptedModel(steps, gate=gate)
-        parts = {"embedder": WordEmbedder(), "vault": KeyVault(), "fsync": False}
+        parts: dict[str, Any] = {"embedder": WordEmbedder(), "vault": KeyVault(), "fsync": False}
         return real(data_dir, model_factory=lambda agent: model, **parts, **options)
 
     Atelier.open = opened  # type: ignore[method-assign]

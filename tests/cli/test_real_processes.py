@@ -14,7 +14,8 @@ import pytest
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.storage.data_folder.datadir import default_data_dir
 from tests.cli.conftest import Cli
-from tests.cli.real_process import PROGRAM, ROOT, Process, finished, folder
+from tests.cli.real_process import PROGRAM, Process, finished, folder
+from tests.helpers.forked_workers import ROOT
 from tests.helpers.tool_files import HANGS, gone, until_now
 from tests.storage.samples.unpack_sample import unpack
 
