@@ -31,6 +31,7 @@ from hypothesis import HealthCheck, settings
 from atelier_desk.support import i18n
 from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.shutdown import EndWatch
+from tests.helpers import forked_workers
 from tests.helpers.manual_clock import ManualClock
 
 pytest_plugins = ["tests.helpers.database_templates", "tests.helpers.hang_watchdog"]
@@ -74,6 +75,20 @@ def _tests_are_not_ended() -> Iterator[None]:
     """A program called as a function that is slow to end on a busy machine would end the tests with it, as passed."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(EndWatch, "_end", lambda _watch: None)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _forked_workers() -> Iterator[None]:
+    """Child processes that answer requests are forks: their imports take most of their processor time."""
+    with forked_workers.forking():
+        yield
+
+
+@pytest.fixture
+def real_start() -> Iterator[None]:
+    """Child processes that answer requests are started by their command, as in the program."""
+    with forked_workers.starting():
         yield
 
 

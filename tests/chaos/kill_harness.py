@@ -17,8 +17,8 @@ from pathlib import Path
 
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
-from tests.chaos import forked_workers
-from tests.chaos.forked_workers import ForkedWorker
+from tests.helpers import forked_workers
+from tests.helpers.forked_workers import ForkedWorker
 
 KILLS_PER_WORLD = 6
 """After this number of kills at random moments a run may finish, and the next one starts."""

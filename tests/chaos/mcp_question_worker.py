@@ -22,8 +22,8 @@ from atelier_desk.domain.question import form_answer
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
-from tests.chaos.forked_workers import ROOT
 from tests.chaos.run_worker import acknowledge, fault_at
+from tests.helpers.forked_workers import ROOT
 
 VALUES = {"name": "Ada", "seats": 2}
 

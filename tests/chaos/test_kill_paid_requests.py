@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from tests.chaos.forked_workers import ForkedWorker
 from tests.chaos.kill_harness import World
 from tests.chaos.paid_service_worker import MOST_TOKENS, PRICE, TOKENS
 from tests.chaos.side_request_worker import KINDS
+from tests.helpers.forked_workers import ForkedWorker
 from tests.helpers.sample_images import png
 from tests.helpers.servers.threaded_http import Handler, serving
 

@@ -14,8 +14,8 @@ from time import sleep
 
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.secrets import KeyVault
-from tests.chaos import forked_workers
 from tests.engine.conftest import WordEmbedder
+from tests.helpers import forked_workers
 
 KILLS = int(os.environ.get("ATELIER_PROJECT_KILLS", "60"))
 FILES = 120

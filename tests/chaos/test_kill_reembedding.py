@@ -14,8 +14,8 @@ from atelier_desk.knowledge.memory_search import BATCH
 from atelier_desk.storage.data_folder.datadir import DataDir
 from atelier_desk.storage.repositories.memories import MemoryRepository
 from atelier_desk.storage.store import Store
-from tests.chaos import forked_workers
 from tests.chaos.reembed_worker import MEMORIES, NEW, vector
+from tests.helpers import forked_workers
 
 KILLS = 12
 

@@ -6,49 +6,16 @@ import json
 import os
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.helpers.database_templates import PlaceDatabase
+from tests.helpers.forked_workers import ROOT, ForkedWorker
 
-PROGRAM = textwrap.dedent(
-    """
-    import asyncio, json, os, sys
-    from atelier_desk.__main__ import main
-    from atelier_desk.engine.atelier import Atelier
-    from atelier_desk.domain.model_messages import ToolCall
-    from atelier_desk.llm.scripted_model import ScriptedModel
-    from atelier_desk.llm.secrets import KeyVault
-    from tests.engine.conftest import WordEmbedder
-
-    def step(value):
-        return [ToolCall(**call) for call in value] if isinstance(value, list) else value
-
-    real, steps = Atelier.open, [step(value) for value in json.loads(os.environ["TEST_STEPS"])]
-
-    if os.environ.get("TEST_HANG"):
-        from atelier_desk.engine.runs.live_runs import LiveRuns
-
-        async def hang(self, *given):
-            await asyncio.Event().wait()
-
-        assert LiveRuns.interrupt
-        LiveRuns.interrupt = hang
-
-    def opened(data_dir=None, **options):
-        gate = asyncio.Event() if os.environ.get("TEST_GATE") else None
-        model = ScriptedModel(steps, gate=gate)
-        parts = {"embedder": WordEmbedder(), "vault": KeyVault(), "fsync": False}
-        return real(data_dir, model_factory=lambda agent: model, **parts, **options)
-
-    Atelier.open = opened
-    sys.exit(main())
-    """
-)
+PROGRAM = "tests.cli.scripted_program"
 
 
 class Process:
@@ -66,8 +33,8 @@ class Process:
         }
         if gate:
             environ["TEST_GATE"] = "1"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, *argv],
+        self.process = ForkedWorker(
+            [sys.executable, "-m", PROGRAM, *argv],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ,
             cwd=folder.parent,
         )  # fmt: skip
@@ -113,8 +80,11 @@ class Process:
 
 
 @pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("p") / "data"
+def folder(tmp_path_factory: pytest.TempPathFactory, place_database: PlaceDatabase) -> Path:
+    """A data folder with an empty database."""
+    folder = tmp_path_factory.mktemp("p") / "data"
+    place_database(folder / "database")
+    return folder
 
 
 def finished(folder: Path, *argv: str, **options: Any) -> Process:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.helpers.forked_workers import ROOT, ForkedWorker
 from tests.helpers.servers.mistral import FakeMistral
 from tests.helpers.servers.ollama import FakeOllama
 from tests.helpers.servers.openai import FakeOpenAI
@@ -27,14 +29,14 @@ SERVERS: dict[str, type[Any]] = {
 
 async def atelier(data: Path, *argv: str) -> tuple[int, str]:
     """Run the program; returns its exit status and standard output."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *argv,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env={**os.environ, "SERVER_KEY": "k" * 24}, cwd=Path(__file__).resolve().parents[2],
-    )  # fmt: skip
-    out, err = await process.communicate()
-    assert "k" * 24 not in out.decode() + err.decode()
-    return process.returncode or 0, out.decode()
+    with ForkedWorker(
+        [sys.executable, "-m", "atelier_desk", "--data-dir", str(data), *argv],
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env={**os.environ, "SERVER_KEY": "k" * 24}, cwd=ROOT,
+    ) as process:  # fmt: skip
+        out, err = await asyncio.to_thread(process.communicate)
+    assert "k" * 24 not in out + err
+    return process.returncode or 0, out
 
 
 @pytest.mark.parametrize("kind", SERVERS)

@@ -1,8 +1,8 @@
 """Databases with their tables already created: creating them takes longer than most tests, so they are
 copied.
 
-Databases that a test opens in an empty folder itself, and those of programs it starts, are created by the
-program as usual.
+Databases that a test opens in an empty folder itself are created by the program as usual, unless it uses
+``copied_databases``; so are those of programs it starts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,3 +49,14 @@ def place_database(tmp_path_factory: pytest.TempPathFactory, _one_pause: None) -
         return directory
 
     return place
+
+
+@pytest.fixture
+def copied_databases(place_database: PlaceDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that the test opens where none is, is a copy, too."""
+    real = Store.open
+
+    async def opened(directory: Path | None, **options: Any) -> Store:
+        return await real(directory and place_database(directory), **options)
+
+    monkeypatch.setattr(Store, "open", opened)

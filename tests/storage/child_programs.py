@@ -29,8 +29,8 @@ from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.repositories.base_repository import upsert
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing import writer
+from tests.helpers.forked_workers import ROOT, ForkedWorker
 
-ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 65534
 LIFE_S = 150
 """No program outlives its test, even when it hangs or the test fails to kill it."""
@@ -38,16 +38,26 @@ LIFE_S = 150
 
 def start(program: str, *arguments: object) -> subprocess.Popen[str]:
     """Start one of the programs below with its standard streams as pipes."""
-    command = [sys.executable, "-u", "-m", "tests.storage.child_programs", program, *map(str, arguments)]
-    return subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
+    return ForkedWorker(
+        _command(program, *arguments), cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
 
 
 def run(program: str, *arguments: object) -> subprocess.CompletedProcess[str]:
     """Run one of the programs to its end."""
-    command = [sys.executable, "-u", "-m", "tests.storage.child_programs", program, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=90, check=False)
+    command = _command(program, *arguments)
+    with ForkedWorker(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            out, err = process.communicate(timeout=90)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def _command(program: str, *arguments: object) -> list[str]:
+    return [sys.executable, "-u", "-m", "tests.storage.child_programs", program, *map(str, arguments)]
 
 
 async def hold(directory: Path) -> None:

@@ -33,8 +33,8 @@ async def store(datadir: DataDir, clock: ManualClock, place_database: PlaceDatab
 
 
 @pytest.fixture
-async def disk_store(datadir: DataDir, clock: ManualClock) -> AsyncIterator[Store]:
-    async with await Store.open(datadir.database, clock=clock) as store:
+async def disk_store(datadir: DataDir, clock: ManualClock, place_database: PlaceDatabase) -> AsyncIterator[Store]:
+    async with await Store.open(place_database(datadir.database), clock=clock) as store:
         yield store
 
 

@@ -24,6 +24,8 @@ from atelier_desk.storage.writing import writer
 from atelier_desk.support import malloc_tuning
 from tests.storage.child_programs import run, start
 
+pytestmark = pytest.mark.usefixtures("copied_databases")
+
 EIO = "Cannot COMMIT: There was a problem with a transaction: WAL error: IO error: Input/output error (os error 5)"
 
 

@@ -210,9 +210,9 @@ def _plain(event: StreamEvent) -> str:
     ("approval", "mounts", "rows"),
     [
         ("auto", True, slice(None)),
-        ("plan", True, slice(0, None, 9)),
-        ("selective", True, slice(1, None, 9)),
-        ("edit", True, slice(2, None, 9)),
+        ("plan", True, slice(0, None, 27)),
+        ("selective", True, slice(9, None, 27)),
+        ("edit", True, slice(18, None, 27)),
         ("auto", False, slice(0, None, 3)),
     ],
     ids=["auto", "plan", "selective", "edit", "without mounts"],
@@ -220,8 +220,8 @@ def _plain(event: StreamEvent) -> str:
 async def test_denied_content_is_never_reached(
     open_atelier: Opener, place: Place, approval: str, mounts: bool, rows: slice, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The complete table under the freest profile, each ninth row under each other, each third where the system has no
-    mounts: there only the judgement of the call protects.
+    """The complete table under the freest profile, each 27th row under each other, where rules deny the same calls, and
+    each third where the system has no mounts: there only the judgement of the call protects.
     """
     if not mounts:
         monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: False)

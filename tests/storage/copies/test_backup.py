@@ -37,6 +37,8 @@ from tests.storage.child_programs import run
 from tests.storage.copies.killed_restores import check_killed_restore, fill
 from tests.storage.damaged_databases import closed_database, cut, flip, only
 
+pytestmark = pytest.mark.usefixtures("copied_databases")
+
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> tuple[DataDir, BackupInfo]:

@@ -25,6 +25,8 @@ from atelier_desk.storage.store import Store
 from tests.storage.child_programs import content, run
 from tests.storage.samples.unpack_sample import read_rows, rows_of, unpack
 
+pytestmark = pytest.mark.usefixtures("copied_databases")
+
 WORDS = (b"zebraquartz", b"okapigranite", b"lemurbasalt", b"tapirmarble")
 """In a small row, in one large enough for the value log, in a memory, and in a report."""
 

@@ -19,7 +19,7 @@ from atelier_desk.storage.store import Store
 from tests.storage.damaged_databases import ROWS, closed_database, flip, killed_database, only
 
 
-async def test_the_rows_are_counted(tmp_path: Path) -> None:
+async def test_the_rows_are_counted(tmp_path: Path, real_start: None) -> None:
     await closed_database(tmp_path / "database")
     for read in (True, False):
         found = await inspect(tmp_path / "database", read=read)
@@ -70,7 +70,7 @@ async def test_an_open_database_is_reported_as_locked(tmp_path: Path) -> None:
 
 
 async def test_a_failure_of_the_helper_itself_is_not_reported_as_damage(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, real_start: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await closed_database(tmp_path / "database")
     broken = tmp_path / "broken" / "atelier_desk"

@@ -22,6 +22,8 @@ from atelier_desk.storage.store import Store
 from atelier_desk.storage.writing.journal_commit import Commit
 from tests.helpers.manual_clock import ManualClock
 
+pytestmark = pytest.mark.usefixtures("copied_databases")
+
 
 async def say(repos: Repositories, workflow_id: str, text: str, seq: int = 1) -> str:
     run = Run(workflow_id=workflow_id)

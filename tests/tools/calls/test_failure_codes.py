@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 import atelier_desk
 from atelier_desk.domain.document_formats import NOT_READ
@@ -70,15 +69,12 @@ def failures(tree: ast.AST) -> Iterator[tuple[str, str]]:
                 yield code, text
 
 
-WRITTEN = sorted(
-    {found for path in sources() for found in failures(ast.parse(path.read_text(encoding="utf-8")))}
-    | {*NOT_READ.items()}
-)
-WORDS = {
-    word
-    for path in sources()
-    for word in re.findall(r'"([a-z_]+)"|FailureCode\.([A-Z_]+)', path.read_text(encoding="utf-8"))
-}
+@functools.cache
+def written() -> list[tuple[str, str]]:
+    """Every code with its text, in the sources."""
+    found = {each for path in sources() for each in failures(ast.parse(path.read_text(encoding="utf-8")))}
+    return sorted(found | {*NOT_READ.items()})
+
 
 STEP = re.compile(
     r"\b(use|give|tell|read|set|choose|try|do the work|do not|ask|list|add|leave|call|there "
@@ -128,12 +124,13 @@ NEXT_STEPS = {
 
 
 def test_every_used_code_is_in_the_enum() -> None:
-    assert len(WRITTEN) > 200
-    assert {code for code, _text in WRITTEN} - NOT_OF_CALLS <= set(FailureCode)
+    assert len(written()) > 200
+    assert {code for code, _text in written()} - NOT_OF_CALLS <= set(FailureCode)
 
 
 def test_every_code_of_the_enum_is_used() -> None:
-    used = {name for pair in WORDS for name in pair if name}
+    words = re.compile(r'"([a-z_]+)"|FailureCode\.([A-Z_]+)')
+    used = {name for path in sources() for pair in words.findall(path.read_text("utf-8")) for name in pair if name}
     of_classes = {"usage", "over_limit", "conflict", "storage", "provider", "cancelled", "not_found", "tool_error"}
     kept = "".join(
         path.read_text(encoding="utf-8")
@@ -143,18 +140,23 @@ def test_every_code_of_the_enum_is_used() -> None:
     assert [code.value for code in FailureCode if code not in used | of_classes and f'"{code}"' not in kept] == []
 
 
-@pytest.mark.parametrize(("code", "text"), WRITTEN)
-def test_every_text_names_the_next_step_or_what_is_allowed(code: str, text: str) -> None:
-    said = with_next_step(text, code)
-    if code in NOT_OF_CALLS or not re.search(r"[a-z]{3} [a-z]", said) or re.search(r"[.:]\s(…|\{\w+\})?$", said):
-        return  # the end of the text is inserted at run time
-    assert STEP.search(re.sub(r"\{\w+(!r)?\}", "…", said)), f"{code}: {said}"
+def test_every_text_names_the_next_step_or_what_is_allowed() -> None:
+    wrong = []
+    for code, text in written():
+        said = with_next_step(text, code)
+        if code in NOT_OF_CALLS or not re.search(r"[a-z]{3} [a-z]", said) or re.search(r"[.:]\s(…|\{\w+\})?$", said):
+            continue  # the end of the text is inserted at run time
+        if not STEP.search(re.sub(r"\{\w+(!r)?\}", "…", said)):
+            wrong.append((code, said))
+    assert not wrong
 
 
-@pytest.mark.parametrize("code", list(NEXT_STEPS))
-def test_the_next_step_of_a_code(code: str) -> None:
-    texts = [with_next_step(text, each) for each, text in WRITTEN if each == code]
-    assert any(NEXT_STEPS[code] in text for text in texts), texts
+def test_the_next_step_of_a_code() -> None:
+    texts: dict[str, list[str]] = {code: [] for code in NEXT_STEPS}
+    for code, text in written():
+        texts.setdefault(code, []).append(with_next_step(text, code))
+    lacking = {code: texts[code] for code, step in NEXT_STEPS.items() if not any(step in text for text in texts[code])}
+    assert not lacking
 
 
 def test_a_step_is_added_only_where_the_text_lacks_it() -> None:
@@ -169,4 +171,4 @@ def test_a_step_is_added_only_where_the_text_lacks_it() -> None:
     )
     assert with_next_step("Whatever", "code_of_an_own_tool") == "Whatever"
     for code, part, _step in _STEPS:
-        assert any(each == code and part in text for each, text in WRITTEN), f"{code}: no text has “{part}”"
+        assert any(each == code and part in text for each, text in written()), f"{code}: no text has “{part}”"

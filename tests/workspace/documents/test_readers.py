@@ -143,7 +143,7 @@ def test_mail_attachments_are_named_and_a_forwarded_mail_is_read() -> None:
 
 def test_nested_mails_are_read_to_a_limited_depth() -> None:
     message = sample_documents.mail("innermost")
-    for _ in range(40):
+    for _ in range(12):
         outer = EmailMessage()
         outer.set_content("outer")
         outer.add_attachment(email.message_from_bytes(message.as_bytes(), policy=email.policy.default))
