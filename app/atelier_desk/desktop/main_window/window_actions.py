@@ -458,7 +458,7 @@ class WindowActions(ChildWindows):
 
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings", early="later")
     def open_settings(self) -> None:
-        self._open_settings()
+        self._open_settings().focus_search()
 
     @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
     def language_french(self) -> None:
