@@ -413,6 +413,10 @@ class WindowActions(ChildWindows):
             self._share_actions(self._quick)
         self._quick.popup()
 
+    def _on_tray_clicked(self) -> None:
+        """Bring back a window that was closed while its agents work, else open quick ask."""
+        self.raise_up() if self.isHidden() else self.quick_ask()
+
     def _new_from_tray(self) -> None:
         self.raise_up()
         self.new_workflow()
@@ -428,7 +432,7 @@ class WindowActions(ChildWindows):
                 (N_("New workflow"), self._new_from_tray),
                 (N_("Quit"), self.quit),
             ]
-            self._tray = Tray(self, entries)
+            self._tray = Tray(self, entries, self._on_tray_clicked)
             self.presenter.attention.use(self._tray.icon)
         if self._tray is not None:
             self._tray.set_shown(on)
