@@ -337,7 +337,7 @@ class MainWindow(WindowActions):
         """Restore the stored layout, if any; again once the docks of the panes are made."""
         if state := self._layout:
             if self.restoreState(_bytes(state["state"]), LAYOUT_VERSION):
-                self.rail.keep_heights()
+                self.rail.use_stored_heights()
             self.side.repair_layout()
             rows = state.get("rows", "")
             shown = set(state["panes"].split("\n")) - {""} if "panes" in state else None

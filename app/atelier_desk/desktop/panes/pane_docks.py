@@ -260,7 +260,7 @@ class Rail(QWidget):
             self._window.resizeDocks(*self._usual_heights, Qt.Orientation.Vertical)
             self._usual_heights = None
 
-    def keep_heights(self) -> None:
+    def use_stored_heights(self) -> None:
         """Leave the panes the heights of a stored layout."""
         self._usual_heights = None
 
