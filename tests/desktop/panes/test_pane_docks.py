@@ -75,7 +75,7 @@ async def test_a_stored_layout_without_the_sidebar_leaves_it_in_place(window: Ma
     window.side.repair_layout()
     window.rail.repair_layout()
     window.side.size_column(1.0)
-    window.rail.size_column(1.0)
+    window.rail.size_column()
     await settle()
     assert dock.isVisible()
     qtbot.waitUntil(lambda: position(window, "chat-view").x() == left)
@@ -171,6 +171,29 @@ async def test_an_empty_pane_collapses_to_its_heading_with_the_reason_and_expand
     qtbot.waitUntil(lambda: activity.y() > below)  # the others used its space
     assert why.text() == ""
     assert pane.findChild(QWidget, "task-list").isVisible()  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("scale", [100, 120])
+async def test_panes_filled_one_after_another_leave_the_lowest_its_search_field(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, scale: int
+) -> None:
+    filled: set[str] = set()
+    monkeypatch.setattr(Pane, "vacant", property(lambda pane: pane.objectName() not in filled))
+    theme().set_scale(scale)
+    window = await started(qtbot)
+    docks, panes = window.rail.docks, window.rail.panes
+    for name, other in (("tasks", "task-pane"), ("activity", "activity-pane")):
+        filled.add(other)
+        panes[name].filled.emit()
+        qtbot.waitUntil(lambda name=name: docks[name].height() > 150)
+    search = window.findChild(QWidget, "memory-search")
+    qtbot.waitUntil(lambda: search.height() >= search.sizeHint().height())
+    for size in (1300, 760), (1300, 1000), (1300, 760):
+        window.resize(*size)
+        window.resizeDocks([docks["tasks"]], [size[1]], Qt.Orientation.Vertical)
+        await settle()
+        assert search.height() >= search.sizeHint().height(), size
+        assert [name for name in ("tasks", "activity") if panes[name].height() < 100] == []
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSysInfo, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent, QImage
-from PySide6.QtWidgets import QApplication, QMenu, QMessageBox, QPushButton, QWidget
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.message_field import MessageField
@@ -212,6 +212,75 @@ async def test_a_dropped_folder_asks_for_its_purpose_and_a_dropped_file_is_attac
     entering = QDragEnterEvent(QPoint(5, 5), copy, mime, left, none)
     panel.chat.composer.field.dragEnterEvent(entering)
     assert not entering.isAccepted(), "the field leaves it to the window"
+
+
+async def test_what_is_dragged_over_the_window_shows_where_it_may_be_dropped(
+    panel: Panel, tmp_path: Path, qtbot: QtBot
+) -> None:
+    window, page = QWidget(), QWidget()
+    qtbot.addWidget(window)
+    page.setParent(window)
+    window.resize(300, 200)
+    page.setGeometry(100, 0, 200, 200)
+    composer = panel.chat.composer
+    composer.setParent(page)
+    window.show()
+    FolderDrop(window, list[str]().extend, list[str]().extend, composer.field, page)
+    highlight = window.findChild(QWidget, "drop-highlight")
+    folder, file = tmp_path / "folder", tmp_path / "file"
+    folder.mkdir()
+    file.touch()
+    text = QMimeData()
+    text.setText("some words")
+    copy, left, none = Qt.DropAction.CopyAction, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+
+    def enter(over: QWidget, mime: QMimeData, x: int = 5) -> str:
+        """The text of the highlight, if any."""
+        QApplication.sendEvent(over, QDragEnterEvent(QPoint(x, 5), copy, mime, left, none))
+        (said,) = highlight.findChildren(QLabel)
+        return said.text() if highlight.isVisible() else ""
+
+    def leave(over: QWidget) -> None:
+        QApplication.sendEvent(over, QDragLeaveEvent())
+
+    assert enter(window, dropped(file)) == "Drop to add to the message"
+    assert highlight.geometry() == window.rect()
+    leave(window)
+    assert highlight.isHidden()
+    assert enter(composer, dropped(file)) == "Drop to add to the message"
+    leave(composer)
+    assert enter(composer.field.viewport(), dropped(file)) != ""
+    leave(composer.field.viewport())
+    assert highlight.isHidden()
+    assert enter(window, dropped(folder)) == "Drop to attach the folder or to work in it"
+    mime = dropped(file)
+    QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), copy, mime, left, none))
+    assert highlight.isHidden()
+    assert enter(window, text) == "", "the list of workflows takes no text"
+    assert enter(window, text, 150) == "Drop to add to the message"
+    assert highlight.geometry() == page.geometry()
+    assert enter(composer.field.viewport(), text) == "", "it shows its own caret"
+
+
+@pytest.mark.parametrize("receiver", ["window", "composer", "field"])
+async def test_a_dropped_file_is_copied_even_if_its_program_would_move_it(
+    panel: Panel, tmp_path: Path, qtbot: QtBot, receiver: str
+) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    composer = panel.chat.composer
+    FolderDrop(window, list[str]().extend, list[str]().extend, composer.field, QWidget(window))
+    file = tmp_path / "file"
+    file.touch()
+    mime = dropped(file)
+    both = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+    event = QDropEvent(QPointF(5, 5), both, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier)
+    assert event.proposedAction() == Qt.DropAction.MoveAction
+    over = {"window": window, "composer": composer, "field": composer.field.viewport()}[receiver]
+    entering = QDragEnterEvent(QPoint(5, 5), both, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier)
+    QApplication.sendEvent(over, entering)  # Qt drops on what accepted it
+    QApplication.sendEvent(over, event)
+    assert (event.isAccepted(), event.dropAction()) == (True, Qt.DropAction.CopyAction)
 
 
 def picture() -> QImage:

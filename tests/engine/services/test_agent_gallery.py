@@ -12,7 +12,7 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.engine.services.agent_gallery import READY, builtin_agents
+from atelier_desk.engine.services.agent_gallery import READY, builtin_agents, current_name
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.support import i18n
 from atelier_desk.tools.base import Effect
@@ -144,3 +144,10 @@ async def test_built_in_agents_follow_the_language(open_atelier: Opener) -> None
         assert (now[lead.id].name, now[lead.id].purpose) == ("Team lead", "Leads my team"), "somebody changed it"
         await atelier.settings.update(language="en")
         assert (await atelier.agents.get(assistant.id)).config == assistant.config
+
+
+def test_a_built_in_agent_stored_in_another_language_has_its_present_name() -> None:
+    names = ("Team lead", "Chef d’équipe", "Ada", "Reviewer")
+    assert [current_name(each) for each in names] == ["Team lead", "Team lead", "Ada", "Reviewer"]
+    i18n.set_language("fr")
+    assert [current_name(each) for each in names] == ["Chef d’équipe", "Chef d’équipe", "Ada", "Reviewer"]

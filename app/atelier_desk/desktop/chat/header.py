@@ -32,6 +32,8 @@ _SHORT_TITLE = 72
 """Minimum pixels at 100 % beside the usage; with less room the usage is hidden."""
 _ROOMY_TITLE = 220
 """Pixels at 100 % of a long title for which, and for full names of agent and model, the usage is shortened."""
+_SPACING, _LEAST_SPACING = 10, 4
+"""Pixels between the parts; less where title or names would be elided."""
 _HEIGHT = 28
 """Height of all buttons in the header, in pixels at 100 %."""
 
@@ -137,7 +139,7 @@ class ChatHeader(QWidget):
             self.more,
             self.right,
             margins=(16, 8, 12, 8),
-            spacing=10,
+            spacing=_SPACING,
         )
         self.agents.chosen.connect(self.agent_chosen)
         self.models.chosen.connect(self.model_chosen)
@@ -200,7 +202,9 @@ class ChatHeader(QWidget):
         needed = (
             margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
         )
-        needed += sum(each.sizeHint().width() for each in shown) + self._row.spacing() * (len(shown) + 1)
+        needed += sum(each.sizeHint().width() for each in shown) + _SPACING * (len(shown) + 1)
+        if (spacing := _LEAST_SPACING if needed > self.width() else _SPACING) != self._row.spacing():
+            self._row.setSpacing(spacing)
         self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
 
     def _parts(self) -> list[QWidget]:

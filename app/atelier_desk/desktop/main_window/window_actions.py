@@ -407,6 +407,10 @@ class WindowActions(ChildWindows):
             self._quick = made
         self._quick.popup()
 
+    def _on_tray_clicked(self) -> None:
+        """Bring back a window that was closed while its agents work, else open quick ask."""
+        self.raise_up() if self.isHidden() else self.quick_ask()
+
     def _new_from_tray(self) -> None:
         self.raise_up()
         self.new_workflow()
@@ -420,7 +424,7 @@ class WindowActions(ChildWindows):
                 (N_("New workflow"), self._new_from_tray),
                 (N_("Quit"), self.quit),
             ]
-            made: Tray = self.later().Tray(self, entries)
+            made: Tray = self.later().Tray(self, entries, self._on_tray_clicked)
             self.presenter.attention.use(made.icon)
             self._tray = made
         if self._tray is not None:
@@ -451,7 +455,7 @@ class WindowActions(ChildWindows):
 
     @action("settings", N_("Settings"), group="program", shortcut="Ctrl+,", icon="settings", early="later")
     def open_settings(self) -> None:
-        self._open_settings()
+        self._open_settings().focus_search()
 
     @action("language-french", N_("French"), group="program", icon="languages", keywords="français langue")
     def language_french(self) -> None:

@@ -36,7 +36,9 @@ DRAWER_HEIGHT = 320
 DRAWER_SHARE = 0.42
 """Largest share of the window's height that the lower drawer takes when opened."""
 WIDTH = 320
-"""Width in pixels at 100 %: the French titles of all panes fit side by side, also with text at 150 %."""
+"""Width in pixels at 100 %: the French titles of all panes fit side by side."""
+GROWTH = 0.7
+"""How much of the growth of the text the column follows: at 150 % the French titles fit with a count on one of them."""
 COMPACT_HEIGHTS = [300, 500]
 """Heights of the top and bottom pane where no more than two fit, in pixels at 100 %."""
 ROOMY_SCALE = 1.2
@@ -158,6 +160,8 @@ class Rail(QWidget):
         """The panes in which something waits for the person."""
         self._heights: dict[str, int] = {}
         """Of folded panes, before they were."""
+        self._usual_heights: tuple[list[QDockWidget], list[int]] | None = None
+        """Docks and heights of a default layout whose panes are hidden: they get them once they are shown."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -243,8 +247,22 @@ class Rail(QWidget):
             for dock in behind:
                 self._window.tabifyDockWidget(stack[-1], dock)
             stack[-1].raise_()
-        self.size_column(1 + (theme().scale - 1) * 0.5)
-        self._window.resizeDocks(stack, heights, Qt.Orientation.Vertical)
+        self.size_column()
+        self._usual_heights = stack, heights
+        self._size_stack()
+
+    def _size_stack(self) -> None:
+        """Set the heights of the default layout when its panes are first shown together."""
+        layout = self._window.layout()
+        if self._usual_heights is None or layout is None or not layout.isEnabled():
+            return
+        if not any(dock.isHidden() for dock in self._usual_heights[0]):
+            self._window.resizeDocks(*self._usual_heights, Qt.Orientation.Vertical)
+            self._usual_heights = None
+
+    def use_stored_heights(self) -> None:
+        """Leave the panes the heights of a stored layout."""
+        self._usual_heights = None
 
     def reset(self) -> None:
         """Restore the default layout, whatever the width of the window: closed until a pane has content."""
@@ -303,10 +321,11 @@ class Rail(QWidget):
         if drawer := [dock for dock in self._placed("drawer") if not dock.isHidden()]:
             self._open_drawer(drawer[0])
 
-    def size_column(self, grown: float) -> None:
-        """Set the column to its default width times ``grown``."""
+    def size_column(self) -> None:
+        """Set the column to its default width at the present text size."""
         if self.docks:
-            self._window.resizeDocks(self._placed("stack")[:1], [round(WIDTH * grown)], Qt.Orientation.Horizontal)
+            width = round(WIDTH * (1 + (theme().scale - 1) * GROWTH))
+            self._window.resizeDocks(self._placed("stack")[:1], [width], Qt.Orientation.Horizontal)
 
     def fill(self, presenter: QuestionPresenter) -> None:
         """Create the panes after the first paint; those of a closed drawer are created when it is opened.
@@ -369,6 +388,7 @@ class Rail(QWidget):
     def _refold(self, *_: object) -> None:
         """Unfold panes at once when they no longer may be folded; fold others after ``FOLD_MS``."""
         self._open_first()
+        self._size_stack()
         self._unfold.ask()
         self._fold.ask()
 

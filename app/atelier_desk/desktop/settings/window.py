@@ -96,7 +96,7 @@ class SettingsWindow(QWidget):
         close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         close.activated.connect(self._escape)
         find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.activated.connect(self._focus_search)
+        find.activated.connect(self.focus_search)
         theme().changed.connect(self._apply_style)
         self._apply_style()
         bind_text(self, title=N_("Settings"))
@@ -276,7 +276,8 @@ class SettingsWindow(QWidget):
         else:
             self.close()
 
-    def _focus_search(self) -> None:
+    def focus_search(self) -> None:
+        """Let the next words typed replace what was searched."""
         self.search.setFocus()
         self.search.selectAll()
 

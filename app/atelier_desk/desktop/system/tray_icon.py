@@ -18,11 +18,13 @@ def there_is_a_tray() -> bool:
 
 
 class Tray(QObject):
-    """The tray icon and its menu of ``entries``: an English ``N_`` text and a callback. A click runs the first one."""
+    """The tray icon and its menu of ``entries``: an English ``N_`` text and a callback. A click calls ``clicked``."""
 
-    def __init__(self, window: QWidget, entries: Sequence[tuple[str, Callable[[], object]]]) -> None:
+    def __init__(
+        self, window: QWidget, entries: Sequence[tuple[str, Callable[[], object]]], clicked: Callable[[], object]
+    ) -> None:
         super().__init__(window)
-        self._clicked = entries[0][1]
+        self._clicked = clicked
         self.menu = QMenu(window)
         self.menu.setObjectName("tray-menu")
         self.icon = QSystemTrayIcon(app_icon(), self)

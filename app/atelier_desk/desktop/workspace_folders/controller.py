@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QFileSystemWatcher, QMimeData, QObject, QSysInfo, Qt, QUrl, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
@@ -239,6 +239,15 @@ class FolderController(QObject):
         for folder in folders:
             await self._bridge.engine.files.trust(folder, trusted)
         await self._read(self.folders)
+
+
+def accept_copy(event: QDropEvent) -> None:
+    """Accept what is dragged as a copy, so that its source keeps it even if it proposes to move it."""
+    if event.possibleActions() & Qt.DropAction.CopyAction:
+        event.setDropAction(Qt.DropAction.CopyAction)
+        event.accept()
+    else:
+        event.acceptProposedAction()
 
 
 def files_of(data: QMimeData) -> list[str]:

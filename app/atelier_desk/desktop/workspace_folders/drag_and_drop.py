@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt
 from PySide6.QtGui import QDropEvent
 from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.workspace_folders.controller import files_of, folders_of
-from atelier_desk.support.i18n import ngettext
+from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
+from atelier_desk.desktop.workspace_folders.drop_highlight import DropHighlight
+from atelier_desk.support.i18n import _, ngettext
 
 
 class FolderDrop(QObject):
@@ -35,10 +36,14 @@ class FolderDrop(QObject):
     ) -> None:
         super().__init__(window)
         self._window, self._grant, self._attach, self._field, self._page = window, grant, attach, field, page
+        self._highlight = DropHighlight(window)
         window.setAcceptDrops(True)
-        window.installEventFilter(self)
+        for receiver in (window, page, field, field.viewport(), field.parentWidget()):
+            if receiver is not None and receiver.acceptDrops():
+                receiver.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self._show_highlight(watched, event)
         if isinstance(event, QDropEvent) and event.type() in (
             QEvent.Type.DragEnter,
             QEvent.Type.DragMove,
@@ -47,19 +52,47 @@ class FolderDrop(QObject):
             folders = folders_of(event.mimeData())
             files = [name for name in files_of(event.mimeData()) if (name.rstrip("/") or "/") not in folders]
             if folders or files:
-                event.acceptProposedAction()
-                if event.type() == QEvent.Type.Drop and folders:
-                    self._ask(folders, event.position().toPoint())
+                accept_copy(event)
+                if event.type() == QEvent.Type.Drop and folders and isinstance(watched, QWidget):
+                    self._ask(folders, watched.mapToGlobal(event.position().toPoint()))
                 if event.type() == QEvent.Type.Drop and files:
                     self._attach(files)
                 return True
-            if self._over_page(event) and self._field.canInsertFromMimeData(event.mimeData()):
-                event.acceptProposedAction()
+            if (
+                watched is self._window
+                and self._over_page(event)
+                and self._field.canInsertFromMimeData(event.mimeData())
+            ):
+                accept_copy(event)
                 if event.type() == QEvent.Type.Drop:
                     self._field.insertFromMimeData(event.mimeData())
                     self._field.setFocus()
                 return True
         return False
+
+    def _show_highlight(self, watched: QObject, event: QEvent) -> None:
+        """Show where a drag may be dropped: files anywhere, others on the page, where the field shows its own caret."""
+        if event.type() in (QEvent.Type.DragLeave, QEvent.Type.Drop):
+            self._highlight.hide()
+        elif isinstance(event, QDropEvent):  # the drag entered or moved
+            if folders := folders_of(event.mimeData()):
+                text = ngettext(
+                    "Drop to attach the folder or to work in it",
+                    "Drop to attach the {n} folders or to work in them",
+                    len(folders),
+                )
+                self._highlight.show_over(self._window.rect(), text)
+            elif files_of(event.mimeData()):
+                self._highlight.show_over(self._window.rect(), _("Drop to add to the message"))
+            elif (
+                watched is self._window
+                and self._over_page(event)
+                and self._field.canInsertFromMimeData(event.mimeData())
+            ):
+                page = QRect(self._page.mapTo(self._window, QPoint()), self._page.size())
+                self._highlight.show_over(page, _("Drop to add to the message"))
+            else:
+                self._highlight.hide()
 
     def _over_page(self, event: QDropEvent) -> bool:
         place = self._page.mapFrom(self._window, event.position().toPoint())
@@ -75,5 +108,5 @@ class FolderDrop(QObject):
         work = ngettext("Work in this folder", "Work in these {n} folders", count)
         menu.addAction(theme().icon("paperclip"), attach, lambda: self._attach(folders)).setObjectName("folder-attach")
         menu.addAction(theme().icon("folder"), work, lambda: self._grant(folders)).setObjectName("folder-grant")
-        menu.popup(self._window.mapToGlobal(at))
+        menu.popup(at)
         menu.setActiveAction(menu.actions()[0])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from atelier_desk.domain.agent import AgentConfig
 from atelier_desk.llm.local.model_files import STARTER
 from atelier_desk.llm.registry import builtin_type
-from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.i18n import LANGUAGES, N_, _, spoken
 from atelier_desk.tools.base import Effect
 from atelier_desk.tools.registry.sections import CONTEXT, CORE, FILES, KNOWLEDGE, MEDIA, PLANNING, SHELL, WEB
 
@@ -292,6 +292,17 @@ READY = (
 )
 """The default agent first, then the other one of a fresh installation."""
 BUILTIN = READY[:2]
+
+
+def current_name(stored: str) -> str:
+    """The name of a built-in agent in the current language, for one that was stored in any; other names unchanged."""
+    for ready in BUILTIN:
+        for code in LANGUAGES:
+            with spoken(code):
+                matches = _(ready.name) == stored
+            if matches:
+                return _(ready.name)
+    return stored
 
 
 def builtin_agents(registry: ToolRegistry) -> list[AgentConfig]:

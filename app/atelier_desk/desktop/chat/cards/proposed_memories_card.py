@@ -18,6 +18,7 @@ from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow
 from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.widgets import ElidedButton, FlowLayout, IconButton, bind, bind_text, control, fill, label
+from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -78,7 +79,7 @@ class RememberedRow(QWidget):
             holds = _("for all workflows?")
         else:
             holds = _("for all workflows") if memory.workflow_id is None else _("for this workflow")
-        return " · ".join(filter(None, (_(TYPE_WORDS[memory.type]), holds, memory.agent_source)))
+        return " · ".join(filter(None, (_(TYPE_WORDS[memory.type]), holds, current_name(memory.agent_source))))
 
 
 class RememberedCard(HeadedCard):

@@ -36,6 +36,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import Pill, bind, bind_text, control
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.date_format import short_moment
+from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, leave_out_unreadable
 from atelier_desk.presentation.unreadable_values import readable
 from atelier_desk.support.i18n import N_, _
@@ -440,13 +441,13 @@ class AssistantMessage(BodyMessage):
         return cards
 
     def _spoken(self) -> str:
-        name = self.entry.agent_name or _("The agent")
+        name = current_name(self.entry.agent_name) or _("The agent")
         return _("{name}: {text}", name=name, text=one_line(self.entry.content[:400])[:200])
 
     def _noted(self) -> str:
         when = short_moment(self.entry.time) if self.entry.time is not None else ""
         model = self.host.models.get((self.entry.provider, self.entry.model), self.entry.model)
-        return " · ".join(filter(None, (self.entry.agent_name, model, when)))
+        return " · ".join(filter(None, (current_name(self.entry.agent_name), model, when)))
 
 
 def _thumbnail(image: dict[str, str], parent: QWidget) -> QLabel:

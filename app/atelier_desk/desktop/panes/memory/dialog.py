@@ -19,6 +19,7 @@ from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox, DoubleSpinB
 from atelier_desk.domain import limits
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import DEFAULT_IMPORTANCE, DEFAULT_SCOPE, Memory, MemoryScope, MemoryType
+from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.support.i18n import _, ngettext
 
 
@@ -35,7 +36,7 @@ def provenance(memory: Memory) -> str:
         "user": _("Written by you, {time}"),
         "import": _("Imported {time}"),
     }.get(memory.source, _("Written by {agent}, {time}"))
-    lines = [by.format(agent=memory.agent_source or _("an agent"), time=date_time(memory.created_at))]
+    lines = [by.format(agent=current_name(memory.agent_source) or _("an agent"), time=date_time(memory.created_at))]
     if memory.updated_at > memory.created_at:
         lines.append(_("Changed {time}", time=date_time(memory.updated_at)))
     if memory.expires_at is not None:

@@ -17,6 +17,7 @@ from atelier_desk.desktop.widgets.date_format import day
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowDelegate
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryType
+from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -68,7 +69,7 @@ def facts(row: MemoryRow) -> str:
 
 def _trail(memory: Memory) -> list[str]:
     """Author, whether it was changed since, and how many runs found it."""
-    agent = memory.agent_source or _("an agent")
+    agent = current_name(memory.agent_source) or _("an agent")
     who = {"user": _("by you"), "import": _("imported from a file")}.get(memory.source) or _("by {agent}", agent=agent)
     found = len(memory.retrieved_by)
     return [
