@@ -21,6 +21,7 @@ ALLOWED = {
     "engine/services/own_tools.py:OwnToolService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.aclose": "every service is closed by a method of this name",
     "engine/services/projects.py:ProjectService.stop": "a protocol in tools/registry/tool_services.py",
+    "storage/row_mapping.py:record": "the driver is loaded with the first row, in a thread",
     "tools/teams/team_tool_base.py:preview": "defines the length of a preview",
 }
 """Functions by module and name, and why they are allowed."""
@@ -46,7 +47,6 @@ PROTOCOLS = {
     "desktop/chat/transcript/transcript_host.py:MessageMenu": "messages and the builder of their menus need each other",
     "desktop/system/notification.py:Notifier": "tests have another implementation",
     "domain/clock.py:Clock": "tests have another implementation",
-    "engine/maintenance/doctor.py:Opened": "the open engine has the diagnostics, which inspect it",
     "engine/services/common/service_context.py:McpAccess": _CONTEXT,
     "engine/services/common/service_context.py:MemoryVectors": _CONTEXT,
     "engine/services/common/service_context.py:ProjectVectors": _CONTEXT,
