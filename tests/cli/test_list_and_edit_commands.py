@@ -124,7 +124,7 @@ def test_workflows_are_moved(cli: Cli, tmp_path: Path) -> None:
     for options, says in (
         (("--output", "a.docx"), "already exists"),
         (("--format", "docx"), "specify a file with --output"),
-        (("--output", "a.pdf"), "only in the window. Use docx, html or md"),
+        (("--output", "a.pdf"), "only in Atelier's window. Use docx, html or md"),
         (("--output", "a.exe"), "allowed: docx, html, md"),
         (("--output", "missing/a.md"), "cannot be written"),
     ):

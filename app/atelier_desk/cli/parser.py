@@ -123,7 +123,7 @@ def global_options() -> Parser:
     common = Parser(add_help=False, argument_default=argparse.SUPPRESS)
     group = common.add_argument_group(_("global options"))
     group.add_argument(
-        "--data-dir", metavar="PATH", help=_("folder of the database, models and reports (ATELIER_DATA_DIR)")
+        "--data-dir", metavar="PATH", help=_("folder for the database, models and reports (ATELIER_DATA_DIR)")
     )
     group.add_argument("--lang", choices=LANGUAGES, help=_("language of messages"))
     group.add_argument("--log-level", choices=LOG_LEVELS, help=_("also log to standard error, from this level up"))

@@ -158,8 +158,8 @@ def went_beyond(server: str, ended: Ended | None, answered: Answered | None) -> 
         return too_many_values(server)
     if why == "requests":
         message = N_(
-            "The connection to the MCP server {server} was closed: it made more than {count} requests without "
-            "waiting for answers."
+            "The connection to the MCP server {server} was closed because the server made more than {count} "
+            "requests without waiting for answers."
         )
         return McpError(message, code="flood", server=server, count=MOST_ASKED)
     return None

@@ -49,7 +49,7 @@ async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Fi
     assert not find("tool-enabled-CalculatorTool").isChecked()
     for name in ("MemoryTool", "UserQuestionTool", "ReportTool"):
         assert find(f"tool-enabled-{name}").accessibleDescription()
-    assert find("agent-control-note").text().startswith("Every agent can also ask you a question")
+    assert find("agent-control-note").text().startswith("every agent can ask you questions")
     assert not find("agent-save").isEnabled()
     page.list.setCurrentRow(1)
     await settle()

@@ -107,7 +107,7 @@ def test_markdown_is_unchanged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "says"), [("pdf", "only in the window. Use docx"), ("exe", "allowed: docx, html, md")]
+    ("format", "says"), [("pdf", "only in Atelier's window. Use docx"), ("exe", "allowed: docx, html, md")]
 )
 def test_an_unknown_format_is_refused_with_the_known_ones(format: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):

@@ -16,4 +16,4 @@ def register(add: AddCommands) -> None:
             "tool calls with their stored hashes"
         ),
     )
-    flag(check, "--remove-damaged", _("first delete damaged agents, providers, servers, rules and settings"))
+    flag(check, "--remove-damaged", _("before checking, delete damaged agents, providers, servers, rules and settings"))

@@ -250,7 +250,7 @@ async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     text, content, kind = await atelier.mcp.content.resource(arguments.name, uri)
     if content and not out.json:
         raise UsageError(
-            N_("{uri} is not text ({kind}): attach it to a message in the window."), uri=uri, kind=kind or "-"
+            N_("{uri} is not text ({kind}). Attach it to a message in Atelier's window."), uri=uri, kind=kind or "-"
         )
     return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)
 

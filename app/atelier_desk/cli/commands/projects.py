@@ -196,7 +196,10 @@ async def forget(atelier: Atelier, arguments: Namespace, out: Output) -> int:
     count = await atelier.projects.forget_path(project.id, path)
     if not count:
         raise NotFoundError(N_("The project {name} contains nothing from {path}."), path=path, name=project.name)
-    done = Result({"project": project.name, "files": count}, ngettext("{n} file removed", "{n} files removed", count))
+    done = Result(
+        {"project": project.name, "files": count},
+        ngettext("{n} file removed from the index", "{n} files removed from the index", count),
+    )
     status = report(out, done)
     if project.root and not is_address(path):
         out.note(_("Files that still exist are indexed again next time; to exclude them, list them in .gitignore."))

@@ -409,7 +409,10 @@ class WindowActions(ChildWindows):
 
     def _on_tray_clicked(self) -> None:
         """Bring back a window that was closed while its agents work, else open quick ask."""
-        self.raise_up() if self.isHidden() else self.quick_ask()
+        if self.isHidden():
+            self.raise_up()
+        else:
+            self.quick_ask()
 
     def _new_from_tray(self) -> None:
         self.raise_up()

@@ -31,8 +31,8 @@ from atelier_desk.domain.stream.event import StreamEvent, Topic
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
 
-LEAST_WIDTH = 180
-"""Minimum width of a pane in pixels. Its minimum height is that of its parts."""
+LEAST = (180, 90)
+"""Minimum size of a pane in pixels: three stacked ones must fit a small screen."""
 _NO_LIMIT = 16_777_215
 """Qt's QWIDGETSIZE_MAX: no limit of the height."""
 RELOAD_MS = 120
@@ -103,7 +103,6 @@ class Pane(QWidget):
         self.frame.addWidget(self._body, 1)
         self._empty: EmptyState | None = None
         self._folds = False
-        self.setMinimumWidth(LEAST_WIDTH)
         bind(self._size_heading)
 
     def reload(self) -> None:
@@ -172,6 +171,7 @@ class Pane(QWidget):
         self._limit()
 
     def _limit(self) -> None:
+        self.setMinimumSize(LEAST[0], 0 if self.folded else LEAST[1])
         self.setMaximumHeight(self.frame.sizeHint().height() if self.folded else _NO_LIMIT)
 
     def _update_reason(self) -> None:

@@ -144,8 +144,9 @@ class AgentForm(Form):
             label("", "small", self, wrap=True),
             "agent-control-note",
             N_(
-                "Every agent can also ask you a question, show you something and finish its work, and a sub-agent "
-                "can ask its parent. The exception: guided agents (very small models)."
+                "In addition to these tools, every agent can ask you questions, show you things and report that it "
+                "is done, and a sub-agent can ask its parent questions. This does not apply to agents with guided "
+                "tool calls (very small models)."
             ),
         )
         self._body = QWidget(self)

@@ -34,7 +34,7 @@ def exported(text: str, title: str, format: str) -> bytes:
         UsageError: there is no such format; only the window lays out PDF.
     """
     if format == "pdf":
-        raise UsageError(N_("PDF export is available only in the window. Use docx, html or md here."))
+        raise UsageError(N_("PDF export is available only in Atelier's window. Use docx, html or md here."))
     if format not in _WRITERS:
         raise UsageError(N_("Unknown format {format}; allowed: docx, html, md."), format=format)
     return _WRITERS[format](text, title)

@@ -101,7 +101,7 @@ class TaskService:
         """Change name, description, priority, dependencies, assigned agent, or duration in milliseconds."""
         unknown = sorted(set(fields) - EDITABLE)
         if unknown:
-            raise UsageError(N_("These fields of a task cannot be changed here: {names}. Allowed: {allowed}."),
+            raise UsageError(N_("These task fields cannot be changed here: {names}. Fields you can change: {allowed}."),
             names=", ".join(unknown),
                              allowed=", ".join(sorted(EDITABLE)))  # fmt: skip
 

@@ -107,8 +107,8 @@ def missing() -> ProviderError:
         )
     return ProviderError(
         N_(
-            "sentence-transformers is not installed (a download of {size} MB). Install it in Settings → Memory "
-            "and projects, or type: {command}"
+            "sentence-transformers is not installed. Install it in Settings → Memory and projects ({size} MB will "
+            "be downloaded), or type: {command}"
         ),
         code="embedder_missing",
         size=DOWNLOAD_MB,

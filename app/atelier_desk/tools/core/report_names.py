@@ -39,8 +39,8 @@ def report_name(name: str) -> str:
     if bad:
         raise UsageError(
             N_(
-                "“{name}” is not a plain file name. Allowed: letters, digits, spaces, - _ . ( ), without "
-                "folders and without a leading dot."
+                "“{name}” cannot be used as a report name. Use only letters, digits, spaces and - _ . ( ), and no "
+                "dot at the beginning."
             ),
             name=name[:80],
         )

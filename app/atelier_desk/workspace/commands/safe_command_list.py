@@ -61,7 +61,7 @@ ABOUT = {
     "rg": _SEARCH,
     "head": N_("Prints the beginning of files"),
     "hexdump": N_("Prints the bytes of files"),
-    "id": N_("Prints your user and groups"),
+    "id": N_("Prints your user name and groups"),
     "join": N_("Joins lines of two files that have a field in common"),
     "jq": N_("Extracts values from JSON, without loading modules"),
     "ls": N_("Lists files"),

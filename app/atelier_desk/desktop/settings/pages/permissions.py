@@ -128,8 +128,8 @@ class ApprovalsPage(RowsPage):
 
     def _build_modes(self) -> None:
         hint = N_(
-            "You choose the profile for each workflow next to the message field; each agent has its own "
-            "default. A sub-agent never has more permissions than its parent."
+            "Choose a workflow's profile next to its message field; each agent has its own default. A sub-agent "
+            "never has more permissions than its parent."
         )
         card = self.section(N_("Profiles"), about=hint)
         self.add_pairs(card, *((one.title, one.allows) for one in ALL), looks=("strong", ""), wide=1)
