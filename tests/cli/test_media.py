@@ -32,8 +32,8 @@ def test_services_are_set_up_tested_and_removed(cli: Cli, server: str) -> None:
     environ: dict[str, str] = {}
     vault = {"vault": KeyVault(environ=environ)}
     for words, why in (
-        (("test", "images"), "No service that generates images"),
-        (("test", "models"), "No service that generates 3D models"),
+        (("test", "images"), "No image generation service"),
+        (("test", "models"), "No 3D generation service"),
         (("images", "ftp://x", "painter"), "images"),
         (("images", "https://x.org:99999", "painter"), "images"),
         (("images", "https://x.org", "p", "--api-key-env", "two words"), "images_key_env"),

@@ -13,7 +13,6 @@ LATE = {
     ("terminal_io.py", "atelier_desk.engine.attachments.names_and_decoding"),  # pydantic, only for piped input
     # the engine, which a command does without when another process performs it
     ("data_folder_access.py", "atelier_desk.cli.data_folder_server"),
-    ("logging_setup.py", "atelier_desk.llm"),  # pydantic
     ("commands/mcp.py", "atelier_desk.engine"),  # the SDK of MCP servers, only for the command that is one
 }
 """What may be imported inside a function, and why it takes too long at the top."""

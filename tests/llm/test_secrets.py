@@ -238,7 +238,7 @@ def test_a_full_disk_loses_no_key_and_hides_no_newer_one(tmp_path: Path, keyring
     file.full = True
     assert vault.set("Old", KEY) is False, "the file would hide one in the keyring after the next start"
     assert (vault.place, vault.get("Old"), vault.get("Other")) == (KeyPlace.MEMORY, KEY, "sk-other-0123456789")
-    with pytest.raises(StorageError, match="Free space"):
+    with pytest.raises(StorageError, match="Free up disk space"):
         vault.delete("Other")
     assert vault.get("Other") == "sk-other-0123456789"
     file.full = False
@@ -261,7 +261,7 @@ def test_a_deleted_key_does_not_return_with_a_file_that_had_failed(tmp_path: Pat
 def test_a_renamed_key_is_stored_or_nothing_changes(tmp_path: Path) -> None:
     file, vault = on_disk(tmp_path)
     file.full = True
-    with pytest.raises(StorageError, match="Free space"):
+    with pytest.raises(StorageError, match="Free up disk space"):
         vault.copy("Old", "New", ["X-Team"])
     assert set(file.entries()) == {"Old", "Other"}
 

@@ -73,7 +73,7 @@ def test_every_message_is_different_and_explains_what_to_do() -> None:
         "Free up some space",
         "Update Atelier",
         "try again",
-        "start Atelier again",
+        "tart Atelier again",
     )
     for sentence in sentences:
         assert any(advice in sentence for advice in advices)

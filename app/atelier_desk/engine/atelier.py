@@ -35,8 +35,6 @@ from atelier_desk.engine.runs.one_prompt import Answer, Listener
 from atelier_desk.engine.runs.turn_stream import until_settled
 from atelier_desk.engine.services.lazy_parts import LazyParts
 from atelier_desk.engine.services.service_list import SERVICES
-from atelier_desk.knowledge.embedder_factory import create_embedder, needs_server
-from atelier_desk.knowledge.memory_search import MemorySearch
 from atelier_desk.llm.secrets import KeyVault, redact
 from atelier_desk.storage.data_folder.datadir import DataDir, default_data_dir
 from atelier_desk.storage.data_folder.plaintext_api_keys import KeyFile
@@ -309,6 +307,8 @@ class Atelier(LazyParts):
         await self.drop_embedders(*before)
 
     async def _make_embedder(self, settings: EmbedderSettings) -> Embedder | None:
+        from atelier_desk.knowledge.embedder_factory import create_embedder
+
         return await create_embedder(
             settings, self.providers.confirmed, self.vault, self.clock, self.outside_costs.counted
         )
@@ -382,6 +382,9 @@ class Atelier(LazyParts):
             await self.store.set_fsync(False)
 
     async def _make_memory(self, settings: Settings, embedder: Embedder | None) -> None:
+        from atelier_desk.knowledge.embedder_factory import needs_server
+        from atelier_desk.knowledge.memory_search import MemorySearch
+
         self.embedder = embedder
         self.memory_search = MemorySearch(self.repos.memories, embedder, self.clock, self.datadir.memory_index)
         self.tool_services.memory_search = self.memory_search

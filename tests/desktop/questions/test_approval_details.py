@@ -101,6 +101,6 @@ async def test_approving_the_settings_of_a_repository_shows_its_duration(scene: 
     assert "until these settings change" in s.find("approval-approve").toolTip()
     assert s.find("approval-run").text() == "Allow these settings in this run only"
     assert s.find("approval-scope").isHidden()
-    assert s.find("approval-why").text().endswith("until they change.\nfilter.x.clean (.git/config)")
+    assert s.find("approval-why").text().endswith("until the settings change.\nfilter.x.clean (.git/config)")
     texts = [each.text() for each in s.find("approval-command-1").findChildren(QLabel)]
     assert texts == ["git diff", "Apart from these settings, the command is read-only."]

@@ -49,7 +49,7 @@ async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Fi
     assert not find("tool-enabled-CalculatorTool").isChecked()
     for name in ("MemoryTool", "UserQuestionTool", "ReportTool"):
         assert find(f"tool-enabled-{name}").accessibleDescription()
-    assert find("agent-control-note").text().startswith("every agent can ask you questions")
+    assert find("agent-control-note").text().startswith("In addition to these tools, every agent can ask you questions")
     assert not find("agent-save").isEnabled()
     page.list.setCurrentRow(1)
     await settle()
@@ -171,7 +171,7 @@ async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Fi
         bind_text(note)
         assert " ".join(note.text().split("\n")[0].split()) == (
             "Tous à la fois : 623 jetons "
-            "(57 outils sont trouvés par recherche au besoin ; les lister tous prendrait 21 076 jetons)"
+            "(57 outils sont recherchés au besoin ; les inclure tous d’office prendrait 21 076 jetons)"
         )
         assert "dossier de travail" in note.toolTip()
 

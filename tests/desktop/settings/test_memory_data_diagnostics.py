@@ -85,7 +85,7 @@ async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
     monkeypatch.setattr(install_sentence_transformers, "can_install", lambda: False)
     page._show_fields()
     assert not find("embedder-install").isVisible()
-    assert "run Atelier from its source: make run EXTRAS=sentence-transformers" in page._install_row.hint.text()
+    assert "run Atelier from source: make run EXTRAS=sentence-transformers" in page._install_row.hint.text()
 
 
 async def test_memory_statistics_and_reembedding(

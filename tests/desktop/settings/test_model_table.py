@@ -65,7 +65,7 @@ async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
     await delayed.release()
     find("model-refresh").click()
     await settle()
-    assert page.refreshing.text.text() == "Up to date: 600 models."
+    assert page.refreshing.text.text() == "600 models are up to date."
     assert "2026-11-22" in find("model-list-day").text()
     atelier.set("models", "refresh_list", UsageError("What it sent is no list."))
     find("model-refresh").click()

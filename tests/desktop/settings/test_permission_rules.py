@@ -270,7 +270,7 @@ async def test_a_rule_for_an_unknown_server_says_when_it_applies(
     find("form-submit").click()
     await settle()
     assert rule_store.rules[-1].text == "mcp__shelf__read"
-    assert find("toast").accessibleName().startswith("There is no server shelf with such a tool yet")
+    assert find("toast").accessibleName().startswith("There is no MCP server shelf with this tool yet")
 
 
 async def test_an_edit_is_tested_by_its_path_only() -> None:

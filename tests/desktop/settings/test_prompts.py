@@ -133,7 +133,7 @@ async def test_a_duplicate_name_is_reported_and_nothing_typed_is_lost(page: Any,
     page.name.setText("read")
     page.save.click()
     await settle()
-    assert "names are unique" in page.busy.text.text()
+    assert "Choose another name" in page.busy.text.text()
     assert page.name.text() == "read"
 
 

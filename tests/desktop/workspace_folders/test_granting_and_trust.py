@@ -129,7 +129,7 @@ async def test_the_question_names_the_files_and_can_be_left_open(panel: Panel) -
     await settle()
     assert panel.decided == {}
     assert panel.workflow.workspace == ("/p",), "it is granted all the same"
-    assert "not decided" in panel.button.toolTip()
+    assert "not yet trusted" in panel.button.toolTip()
     panel.chat.folders.grant(["/p"])
     await settle()
     assert panel.question() is None
@@ -155,7 +155,7 @@ async def test_trust_is_not_mentioned_for_a_folder_without_instruction_files(pan
     panel.engine.set("files", "instruction_files", ["AGENTS.md"])
     panel.chat.folders.refresh()
     await settle()
-    assert "not decided" in panel.button.toolTip(), "an agent may have fetched them meanwhile"
+    assert "not yet trusted" in panel.button.toolTip(), "an agent may have fetched them meanwhile"
 
 
 async def test_trust_is_given_and_revoked_in_the_menu_of_the_header(panel: Panel) -> None:

@@ -130,7 +130,7 @@ def test_a_text_file_keeps_its_name_and_a_binary_one_is_refused(tmp_path: Path) 
     found = attachments.read(tmp_path / "notes.log")
     assert (found.name, found.text) == ("notes.log", "one\x1b[31m red\x1b[0m\n")
     (tmp_path / "a.zip").write_bytes(b"PK\x03\x04\x00\x00")
-    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is not a text, image"):
+    with pytest.raises(UsageError, match=r"a\.zip cannot be attached: it is not a text file, image"):
         attachments.read(tmp_path / "a.zip")
     with pytest.raises(UsageError, match="cannot be read"):
         attachments.read(tmp_path / "missing")

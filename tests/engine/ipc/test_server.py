@@ -382,7 +382,7 @@ async def test_another_protocol_is_refused_with_a_reason(datadir: DataDir, monke
         monkeypatch.setattr(server_module, "PROTOCOL", PROTOCOL + 1)
         with pytest.raises(StorageError) as caught:
             await find_holder(datadir.root)
-        assert "Another version" in str(caught.value)
+        assert "another version" in str(caught.value)
 
 
 async def test_a_wrong_token_is_refused(datadir: DataDir) -> None:

@@ -213,7 +213,7 @@ async def test_nothing_outside_the_folder_is_indexed(open_atelier: Opener, code:
         project = await atelier.projects.create("code", str(code), watched=False)
         await read(atelier, project)
         assert "link.py" not in {each.path for each in await atelier.projects.files(project.id)}
-        with pytest.raises(UsageError, match="is not in the folder"):
+        with pytest.raises(UsageError, match="is not in the project folder"):
             await atelier.projects.ingest(project.id, ["../outside.py"])
 
 

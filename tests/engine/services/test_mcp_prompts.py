@@ -64,8 +64,10 @@ async def test_a_prompt_of_the_sdks_server_counts_as_outside_content(open_atelie
         assert [(each.name, each.required) for each in listed[0][1].arguments] == [("topic", True), ("style", False)]
         said = await refused(atelier, "/made:poem style=haiku")
         assert isinstance(said, UsageError)
-        assert str(said) == "The prompt poem of the MCP server made needs topic. It takes: topic=… [style=…]."
-        assert "does not take colour. It takes: topic=…" in str(await refused(atelier, "/made:poem sea colour=red"))
+        assert str(said) == "The prompt poem of the MCP server made needs topic. Its arguments: topic=… [style=…]."
+        assert "does not take colour. Its arguments: topic=…" in str(
+            await refused(atelier, "/made:poem sea colour=red")
+        )
 
         workflow = await atelier.workflows.create()
         run_id = await atelier.runs.send(workflow.id, '/made:poem topic="the wide sea" style=haiku', agent=FREE)

@@ -58,7 +58,7 @@ async def test_contradictory_rules_are_reported(atelier: Atelier) -> None:
     refused = [
         (rule("read_file(src/**)", Action.DENY), ConflictError, "with the action allow"),
         (rule("read file"), UsageError, "is not a rule"),
-        (rule("read_file(../x)"), UsageError, "goes up"),
+        (rule("read_file(../x)"), UsageError, "which is not allowed"),
         (rule("read_file(a)", match=("b",)), UsageError, "does not cover “b”"),
         (rule("read_file(a/**)", not_match=("a/b",)), UsageError, "covers “a/b”"),
         (rule("fetch(domain:a.org)", match=("b.org",)), UsageError, "does not cover"),

@@ -208,7 +208,7 @@ async def test_damaged_and_too_large_files_are_refused_and_leave_nothing(open_at
             with pytest.raises(UsageError):
                 await atelier.workflows.import_(json.dumps(file))
             assert await atelier.store.counts() == before
-        with pytest.raises(LimitError, match="at most 10 MB"):
+        with pytest.raises(LimitError, match="the maximum is 10 MB"):
             await atelier.workflows.import_(text + " " * limits.IMPORT_FILE)
         with pytest.raises(UsageError, match="skip, overwrite, rename"):
             await atelier.workflows.import_(text, "merge")

@@ -169,7 +169,5 @@ async def test_a_program_that_cannot_add_packages_gives_other_advice(
         )
     else:
         monkeypatch.setattr(install_sentence_transformers.util, "find_spec", lambda _name: None)
-    with pytest.raises(
-        AtelierError, match="Ollama, or run Atelier from its source: make run EXTRAS=sentence-transformers"
-    ):
+    with pytest.raises(AtelierError, match="Ollama, or run Atelier from source: make run EXTRAS=sentence-transformers"):
         await install_sentence_transformers.install(lambda _line: None)

@@ -81,7 +81,7 @@ def test_an_existing_folder_is_not_overwritten(tmp_path: Path) -> None:
     path = made(tmp_path / "a.mcpb", {"server.py": "print(1)"})
     (tmp_path / "place").mkdir()
     (tmp_path / "place" / "server.py").write_text("another one's")
-    with pytest.raises(UsageError, match="read again"):
+    with pytest.raises(UsageError, match="Open the bundle file again"):
         bundle.unpack(path, tmp_path / "place")
     assert (tmp_path / "place" / "server.py").read_text() == "another one's"
 

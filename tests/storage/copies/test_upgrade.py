@@ -156,7 +156,7 @@ async def test_a_folder_before_the_oldest_version_is_refused_and_unchanged(tmp_p
         said = str(caught.value)
         for words in (
             f"format is {OLDEST - 1};",
-            f"from {OLDEST} on",
+            f"{OLDEST} and later",
             "with the version of Atelier that wrote it",
             "a new folder (--data-dir)",
             str(datadir.database),

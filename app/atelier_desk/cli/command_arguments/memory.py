@@ -68,7 +68,7 @@ def register(add: AddCommands) -> None:
     switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("if omitted, the current state is shown"))
     delete = group.command("delete", _("delete a memory; it can be restored for {n} days", n=limits.DELETED_DAYS))
     add_id(delete, "id", "memory")
-    flag(delete, "--for-good", _("delete permanently; also works for memories already deleted"))
+    flag(delete, "--for-good", _("delete permanently, even after an ordinary deletion"))
     deleted = group.command(
         "deleted", _("list the deleted memories that can be restored, latest first"), needs=DATABASE
     )

@@ -66,7 +66,7 @@ def register(add: AddCommands) -> None:
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
     delete = group.command("delete", what)
     add_id(delete, "id", "workflow")
-    flag(delete, "--for-good", _("delete permanently; also works for memories already deleted"))
+    flag(delete, "--for-good", _("delete permanently, even after an ordinary deletion"))
     deleted = group.command("deleted", _("list deleted workflows that can be restored"), needs=DATABASE)
     limit(deleted, 100)
     restore = group.command("restore", _("restore a deleted workflow"))

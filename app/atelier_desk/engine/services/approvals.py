@@ -20,7 +20,6 @@ from atelier_desk.domain.approval import (
 from atelier_desk.domain.errors import ConflictError, LimitError, ToolError, UsageError
 from atelier_desk.domain.events.approvals import ApprovalAskedAgain, ApprovalDecided
 from atelier_desk.domain.result_parts import FileChange
-from atelier_desk.engine.run.tool_results import rejected
 from atelier_desk.engine.services.common.approval_rules import also_allowed, is_about_settings, rules_of_approval
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.policy.approval_strictness_and_grouping import together
@@ -218,6 +217,8 @@ class ApprovalService:
                 approval_id=asked.id, call_id=asked.call_id, seen_ms=asked.seen_ms, **dict(decision)
             )
             if decision.status is ApprovalStatus.REJECTED:
+                from atelier_desk.engine.run.tool_results import rejected
+
                 return [decided, *rejected(call, waiting, decision)]
             once = decision.scope is ApprovalScope.ONCE
             return [decided, *(() if once else also_allowed(now.requests, waiting, decision))]

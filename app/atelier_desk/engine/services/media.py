@@ -98,9 +98,7 @@ class MediaService:
                 code="not_configured",
             )
         if what == "models" and tried.models == "off":
-            raise UsageError(
-                N_("No service that generates 3D models is configured: choose one first."), code="not_configured"
-            )
+            raise UsageError(N_("No 3D generation service is configured: choose one first."), code="not_configured")
         kind, title = (HeldKind.IMAGES, tried.images) if what == "images" else (HeldKind.MODELS, tried.models)
         check_confirmed(stored.model_copy(update={"media": tried}), kind, title)
         vault = self._context.vault

@@ -141,7 +141,7 @@ class ChangingTool(FileTool):
         seen = context.state.get(key_of(where))
         if seen and seen != digest(data):
             raise ToolError(
-                "{path} was changed by somebody else since you read it. Read it again, then decide anew.",
+                "{path} was changed by someone else since you read it. Read it again, then decide anew.",
                 code="changed",
                 path=where.shown,
             )

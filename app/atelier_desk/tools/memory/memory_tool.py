@@ -43,7 +43,7 @@ class MemoryTool(DescribedTool):
 
     name: ClassVar[str] = "MemoryTool"
     title: ClassVar[str] = N_("Memory")
-    purpose: ClassVar[str] = N_("Saves memories and searches them")
+    purpose: ClassVar[str] = N_("Remembers information and finds it again")
     icon: ClassVar[str] = "brain"
     summaries: ClassVar[Mapping[str, str]] = {
         "add": N_("Remember: {content}"),

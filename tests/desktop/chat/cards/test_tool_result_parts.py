@@ -235,7 +235,7 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     await settle()
     first, second = made.findChildren(HeldView)
     closed = made.fit(500)
-    assert first.row.name.text() == "Held: a.md"
+    assert first.row.name.text() == "Held for review: a.md"
     qtbot.mouseClick(first.row.name, Qt.MouseButton.LeftButton)
     await settle()
     assert first.body is not None
