@@ -10,7 +10,6 @@ namespaces.
 
 import contextlib
 import ctypes
-import mmap
 import os
 import platform
 import select
@@ -116,6 +115,7 @@ def fork(launcher: int) -> Forked:
     Args:
         launcher: a pipe that closes when this process is gone; the child must not hold its other end.
     """
+    import mmap
 
     keys = mmap.mmap(-1, 9)
     me = (os.geteuid(), os.getegid())
