@@ -143,7 +143,6 @@ class Program(QObject):
         self.painted()
         from atelier_desk.desktop import after_first_paint as later
 
-        self._layout_saver = later.LayoutKeeper(self.window, self._save_window_later)
         self._upgrading.connect(lambda *step: self.window.opening.show_step(later.upgrade_text(*step)))
         loop = later.qasync.QEventLoop(self._qt, already_running=False)
         asyncio.set_event_loop(loop)
@@ -230,7 +229,9 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._follow_language(settings.language)  # an engine that is reopened applies the stored language itself
         await self.window.start(settings)
-        assert self._layout_saver is not None
+        from atelier_desk.desktop.after_first_paint import LayoutKeeper
+
+        self._layout_saver = LayoutKeeper(self.window, self._save_window_later)
         self._layout_saver.start()
         _calm_collector()
         if not settings.first_start_done:
