@@ -375,6 +375,55 @@ def test_crash_reports_hide_keys_and_are_few(tmp_path: Path) -> None:
     assert len(list(tmp_path.glob("crash-*.txt"))) == 20
 
 
+def test_an_error_while_a_report_is_shown_is_only_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    shown: list[str] = []
+
+    def show(text: str, _path: str) -> None:
+        shown.append(text)
+        if len(shown) < 9:
+            handler.report(ImportError("second"))
+
+    handler = CrashHandler(tmp_path, show)
+    for _again in range(2):
+        shown.clear()
+        handler.report(ValueError("first"))
+        (text,) = shown
+        assert "first" in text
+    assert (caplog.text.count("ValueError: first"), caplog.text.count("ImportError: second")) == (2, 2)
+
+
+@pytest.mark.parametrize("damaged", ["main_window.status_line", "widgets.message_box"])
+def test_a_module_that_cannot_be_loaded_is_reported_once(
+    qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: str
+) -> None:
+    """The box of the report is loaded alone; when it is the damaged one, the log has the report."""
+    monkeypatch.delitem(sys.modules, "atelier_desk.desktop.main_window.after_first_paint", raising=False)
+    monkeypatch.delattr("atelier_desk.desktop.main_window.after_first_paint", raising=False)
+    monkeypatch.setitem(sys.modules, f"atelier_desk.desktop.{damaged}", None)
+    shown: list[str] = []
+    original = desktop.Program._show_crash
+
+    def show(program: desktop.Program, text: str, path: str) -> None:
+        shown.append(text)
+        if len(shown) < 9:
+            original(program, text, path)
+
+    monkeypatch.setattr(desktop.Program, "_show_crash", show)
+    qt = QApplication.instance()
+    assert isinstance(qt, QApplication)
+    program = desktop.Program(qt, tmp_path, ["--lang", "en"])
+    try:
+        program.window.later()
+    except ImportError as error:
+        program.crash.report(error)
+    boxes = program.window.findChildren(MessageBox, "crash")
+    (text,) = shown
+    assert damaged in text
+    assert len(boxes) == ("message_box" not in damaged)
+    assert len(list((tmp_path / "logs").glob("crash-*.txt"))) == 1
+    program.window.deleteLater()
+
+
 def test_report_names_version_and_platform() -> None:
     from atelier_desk import __version__
 

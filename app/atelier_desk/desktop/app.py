@@ -34,7 +34,6 @@ from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
-    from atelier_desk.desktop.widgets.message_box import MessageBox
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.atelier import Atelier
@@ -329,18 +328,19 @@ class Program(QObject):
 
         While the dialog is open, further errors are only written to the log folder.
         """
+        from atelier_desk.desktop.widgets.message_box import MessageBox
+
         self.window.save_draft()
-        boxes: type[MessageBox] = self.window.later().MessageBox
-        if any(shown.isVisible() for shown in self.window.findChildren(boxes, "crash")):
+        if any(shown.isVisible() for shown in self.window.findChildren(MessageBox, "crash")):
             return
-        box = boxes(self.window, "crash")
+        box = MessageBox(self.window, "crash")
         box.setIconPixmap(theme().pixmap("triangle-alert", "err", theme().px(32), box.devicePixelRatioF()))
         box.setWindowTitle(_("Something went wrong"))
         box.setText(_("An unexpected error occurred. Your draft was saved."))
         box.setInformativeText(_("A report was saved to {path}.", path=path) if path else "")
         box.setDetailedText(text)
-        copy = box.addButton(_("Copy report"), boxes.ButtonRole.ActionRole)
-        box.addButton(_("Close"), boxes.ButtonRole.RejectRole)
+        copy = box.addButton(_("Copy report"), MessageBox.ButtonRole.ActionRole)
+        box.addButton(_("Close"), MessageBox.ButtonRole.RejectRole)
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         box.open()
 

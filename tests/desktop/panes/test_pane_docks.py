@@ -190,6 +190,39 @@ async def test_panes_filled_one_after_another_leave_the_lowest_its_search_field(
     qtbot.waitUntil(lambda: search.height() >= search.sizeHint().height())
 
 
+async def test_heights_set_by_hand_survive_the_opening_of_another_pane(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Pane, "vacant", property(lambda _pane: False))
+    docks = window.rail.docks
+    docks["memory"].hide()
+    for scale in (125, 100):
+        theme().set_scale(scale)
+        await settle()
+    window.resizeDocks([docks["tasks"], docks["activity"]], [150, 600], Qt.Orientation.Vertical)
+    await settle()
+    upper, lower = docks["tasks"].height(), docks["activity"].height()
+    assert upper < lower / 2
+    docks["memory"].show()
+    await settle()
+    assert docks["tasks"].height() <= upper
+    assert docks["activity"].height() >= lower / 2
+
+
+async def test_a_window_resized_before_the_column_opens_gives_its_panes_their_usual_heights(
+    window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Pane, "vacant", property(lambda _pane: False))
+    docks = window.rail.docks
+    usual = [docks[name].height() for name in ("tasks", "activity", "memory")]
+    window.rail.set_visible(False)
+    for scale in (125, 100):
+        theme().set_scale(scale)
+        await settle()
+    window.rail.set_visible(True)
+    qtbot.waitUntil(lambda: [docks[name].height() for name in ("tasks", "activity", "memory")] == usual)
+
+
 @pytest.mark.parametrize("language", ["en", "fr"])
 @pytest.mark.parametrize("size", [(1360, 720), (1024, 720), (1360, 780)])
 async def test_no_heading_of_a_pane_is_elided(

@@ -316,6 +316,8 @@ class Rail(QWidget):
         self.lay_out([dock for dock in self.docks.values() if dock.isFloating()], shown)
         for dock in self.docks.values():
             dock.setVisible(dock in shown)
+        if self._usual_heights is not None and not all(dock.isHidden() for dock in self._usual_heights[0]):
+            self.use_stored_heights()  # the hidden ones, once shown, must not undo what the user sets until then
         for name in front:
             self.docks[name].raise_()
         if drawer := [dock for dock in self._placed("drawer") if not dock.isHidden()]:

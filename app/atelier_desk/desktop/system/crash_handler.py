@@ -26,6 +26,8 @@ class CrashHandler:
         self._logs = logs
         self._show = show
         self._fault_file: IO[str] | None = None
+        self._reporting: set[int] = set()
+        """The threads inside ``report``."""
 
     def install(self) -> None:
         """Install the interpreter's exception hooks, and write native crashes to a file too."""
@@ -48,10 +50,17 @@ class CrashHandler:
         return report_text
 
     def report(self, error: BaseException, where: str = "") -> None:
-        """Write the report and show it."""
-        text = self.load()(error, where)
+        """Write the report and show it. An error raised meanwhile on the same thread is only logged."""
         logging.getLogger(__name__).critical("unhandled error %s", where, exc_info=error)
-        self._show(text, self._write(text))
+        thread = threading.get_ident()
+        if thread in self._reporting:
+            return
+        self._reporting.add(thread)
+        try:
+            text = self.load()(error, where)
+            self._show(text, self._write(text))
+        finally:
+            self._reporting.discard(thread)
 
     def loop_handler(self, _loop: object, context: dict[str, object]) -> None:
         """For ``loop.set_exception_handler``."""

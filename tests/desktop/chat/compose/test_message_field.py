@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
+from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
@@ -86,3 +90,68 @@ def test_all_buttons_have_one_height(qtbot: QtBot, composer: Composer, scale: in
     theme().set_scale(scale)
     heights = {part.height() for part in (composer.attach, composer.strategies, composer.stop, composer.send)}
     assert heights == {theme().px(32)}
+
+
+def drag_and_drop(over: QWidget, mime: QMimeData) -> tuple[list[bool], list[Qt.DropAction]]:
+    """Whether each event was accepted, and its action; the source proposes to move.
+
+    As in Qt, a movement keeps what the previous event decided unless it is handled, and a refusal ends the drag.
+    """
+    both, left, shift = (
+        Qt.DropAction.CopyAction | Qt.DropAction.MoveAction,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.ShiftModifier,
+    )
+    accepted: list[bool] = []
+    actions: list[Qt.DropAction] = []
+    for event in (
+        QDragEnterEvent(QPoint(5, 5), both, mime, left, shift),
+        QDragMoveEvent(QPoint(5, 5), both, mime, left, shift),
+        QDropEvent(QPointF(5, 5), both, mime, left, shift),
+    ):
+        assert event.proposedAction() == Qt.DropAction.MoveAction
+        if isinstance(event, QDragMoveEvent) and actions:
+            event.setDropAction(actions[-1])
+            event.accept()
+        QApplication.sendEvent(over, event)
+        accepted.append(event.isAccepted())
+        actions.append(event.dropAction())
+        if not event.isAccepted():
+            break
+    return accepted, actions
+
+
+def file_of(folder: Path) -> QMimeData:
+    """A file as file managers offer it, with its path as text."""
+    file, mime = folder / "file.txt", QMimeData()
+    file.touch()
+    mime.setUrls([QUrl.fromLocalFile(str(file))])
+    mime.setText(str(file))
+    return mime
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_dropped_file_is_copied_without_a_window_that_watches(
+    qtbot: QtBot, composer: Composer, tmp_path: Path, inside: bool
+) -> None:
+    given: list[object] = []
+    composer.files_given.connect(given.extend)
+    mime = file_of(tmp_path)
+    accepted, actions = drag_and_drop(composer.field.viewport() if inside else composer, mime)
+    assert (accepted, actions) == ([True] * 3, [Qt.DropAction.CopyAction] * 3)
+    assert given == [str(tmp_path / "file.txt")]
+    assert composer.field.toPlainText() == ""
+
+
+def test_a_field_that_takes_no_files_refuses_a_dropped_one_and_takes_text(qtbot: QtBot, tmp_path: Path) -> None:
+    composer = Composer(pictures=False)
+    qtbot.addWidget(composer)
+    field = composer.field
+    mime = file_of(tmp_path)
+    assert drag_and_drop(field.viewport(), mime)[0] == [False]
+    assert field.toPlainText() == ""
+    text = QMimeData()
+    text.setText("some words")
+    accepted, actions = drag_and_drop(field.viewport(), text)
+    assert (accepted, actions) == ([True] * 3, [Qt.DropAction.MoveAction] * 3), "text may be moved"
+    assert field.toPlainText() == "some words"

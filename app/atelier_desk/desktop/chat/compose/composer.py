@@ -19,7 +19,7 @@ from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, tint
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
-from atelier_desk.desktop.workspace_folders.controller import files_of, folders_of
+from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -281,7 +281,7 @@ class Composer(QFrame):
         """Folders are not accepted here: the window adds them as workspace folders."""
         data = event.mimeData()
         if not folders_of(data) and (files_of(data) or picture_of(data) is not None):
-            event.acceptProposedAction()
+            accept_copy(event)
 
     def dropEvent(self, event: QDropEvent) -> None:
         files, picture = files_of(event.mimeData()), picture_of(event.mimeData())
@@ -289,4 +289,4 @@ class Composer(QFrame):
             self.attach_files(files)
         elif picture is not None:
             self.pictures_given.emit([picture])
-        event.acceptProposedAction()
+        accept_copy(event)

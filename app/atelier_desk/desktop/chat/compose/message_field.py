@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QMimeData, Qt, Signal
-from PySide6.QtGui import QDragEnterEvent, QFocusEvent, QImage, QKeyEvent
+from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent, QFocusEvent, QImage, QKeyEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
@@ -14,7 +14,7 @@ from atelier_desk.desktop.widgets.enter_key import sends
 from atelier_desk.desktop.widgets.input_method import composing
 from atelier_desk.desktop.widgets.language_theme_bindings import bind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
-from atelier_desk.desktop.workspace_folders.controller import files_of, folders_of
+from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
 
 _LINES = (1, 10)
 _ADDRESS = re.compile(r"(?:https?|data|blob):\S+")
@@ -127,11 +127,27 @@ class MessageField(TextField):
             super().insertFromMimeData(source)
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        """Folders are not accepted as text: the window handles them."""
-        if folders_of(event.mimeData()):
+        self._drag(event, super().dragEnterEvent)
+
+    def dragMoveEvent(self, event: QDragMoveEvent) -> None:
+        self._drag(event, super().dragMoveEvent)
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._drag(event, super().dropEvent)
+
+    def _drag(self, event: QDropEvent, handle: Callable[..., None]) -> None:
+        """Files and pictures are copied, even if their program would move them; a field that takes none refuses files.
+
+        Folders are not accepted as text: the window handles them.
+        """
+        data = event.mimeData()
+        files = files_of(data)
+        if folders_of(data) or (files and not self.accepts_files):
             event.ignore()
-        else:
-            super().dragEnterEvent(event)
+            return
+        handle(event)
+        if self.accepts_files and (files or data.hasImage()) and event.isAccepted():
+            accept_copy(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
