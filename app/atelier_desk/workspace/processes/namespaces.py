@@ -116,7 +116,6 @@ def fork(launcher: int) -> Forked:
     Args:
         launcher: a pipe that closes when this process is gone; the child must not hold its other end.
     """
-
     keys = mmap.mmap(-1, 9)
     me = (os.geteuid(), os.getegid())
     for user in (None, me) if me[0] == 0 else (me,):
