@@ -148,10 +148,15 @@ def _fork(process: Any, *given: Any, **named: Any) -> None:
     with _asks:
         _adopt_orphans(True)
         try:
-            server, _closed = _server()
-            socket.send_fds(server, [len(request).to_bytes(4, "big")], descriptors)
-            server.sendall(request)
-            process.pid = int.from_bytes(server.recv(4, socket.MSG_WAITALL), "big")
+            answer = b""
+            with contextlib.suppress(ConnectionError):
+                server, _closed = _server()
+                socket.send_fds(server, [len(request).to_bytes(4, "big")], descriptors)
+                server.sendall(request)
+                answer = server.recv(4, socket.MSG_WAITALL)
+            if len(answer) < 4:
+                raise RuntimeError("the process that forks has ended")
+            process.pid = int.from_bytes(answer, "big")
         except BaseException:
             _server.cache_clear()  # its answer would be taken for that to the next request
             raise
@@ -200,7 +205,11 @@ def _become(request: dict[str, Any], descriptors: Sequence[int]) -> None:
 
 
 def serve(requests: socket.socket, ready: int) -> None:
-    """Fork until the other end of the socket is closed; returns in the forks, too."""
+    """Fork until the other end of the socket is closed; returns in the forks, too.
+
+    Raises:
+        OSError, RuntimeError: a process could not be forked. The other end is told by the end of this process.
+    """
     _import_most()
     os.close(ready)
     gc.freeze()  # collections in the forks would copy what they look at
@@ -221,9 +230,12 @@ def serve(requests: socket.socket, ready: int) -> None:
             os.read(adopted, 1)
             _become(request, given)
             return
+        os.close(bears)
         os.waitpid(between, 0)
-        requests.sendall(int(os.read(born, 20)).to_bytes(4, "big"))
-        for each in (born, bears, adopted, adopts, *given):
+        if not (said := os.read(born, 20)):
+            raise RuntimeError("no process was forked")
+        requests.sendall(int(said).to_bytes(4, "big"))
+        for each in (born, adopted, adopts, *given):
             os.close(each)
 
 

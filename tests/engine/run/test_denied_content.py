@@ -40,8 +40,13 @@ TOOLS = (
     "read_file", "write_file", "edit_file", "search_files", "get_file_info", "delete_path", "move_file", "copy_file",
     "run_command",
     "git_status", "git_diff", "run_npm_script", "read_image", "describe_image", "render_3d_asset", "get_project_info",
+    "glob_files", "list_directory",
 )  # fmt: skip
+KEPT = (".env", "secrets/prod.txt", "config/prod.yml", "key.pem")
+"""Denied files that no attempt may change either."""
 PER_STEP = 24
+Call = tuple[str, dict[str, Any]]
+"""A tool and its arguments."""
 
 pytestmark = pytest.mark.skipif(
     shutil.which("git") is None or not sandbox_selection.available(), reason="needs git and a sandbox"
@@ -135,9 +140,9 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     return Place(ws, home, blob, tree, git(ws, "rev-parse", "HEAD:secrets"))
 
 
-def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
-    """The calls of the table."""
-    found: list[tuple[str, dict[str, Any]]] = []
+def attempts(place: Place) -> list[list[Call]]:
+    """The calls of each row of the table."""
+    found: list[list[Call]] = []
     for line in ATTEMPTS.read_text("utf-8").splitlines():
         if not line or line.startswith("#"):
             continue
@@ -149,12 +154,20 @@ def attempts(place: Place) -> list[tuple[str, dict[str, Any]]]:
             ("SECRETS", place.secrets),
         ):
             line = line.replace("{" + name + "}", str(value))
+        row: list[Call] = []
         for call in line.split(" ; "):
             name, _space, rest = call.partition(" ")
-            found.append(
+            row.append(
                 ("run_command", {"command": rest, "modifies_files": False}) if name == "$" else (name, json.loads(rest))
             )
+        found.append(row)
     return found
+
+
+def reduced(rows: list[list[Call]], start: int, step: int) -> list[list[Call]]:
+    """The first row of each tool, and each ``step``-th row."""
+    firsts = {rows[number][0][0]: number for number in reversed(range(len(rows)))}
+    return [rows[number] for number in sorted({*firsts.values(), *range(start, len(rows), step)})]
 
 
 def seen(text: str) -> bool:
@@ -173,7 +186,7 @@ async def results(
     open_atelier: Opener,
     place: Place,
     approval: str,
-    calls: list[tuple[str, dict[str, Any]]],
+    calls: list[Call],
     rules: Sequence[str] = RULES,
 ) -> list[str]:
     """The outcome of every call for the model, the window and the journal; questions are answered with no."""
@@ -207,35 +220,42 @@ def _plain(event: StreamEvent) -> str:
 
 
 @pytest.mark.parametrize(
-    ("approval", "mounts", "rows"),
+    ("approval", "mounts", "start", "step"),
     [
-        ("auto", True, slice(None)),
-        ("plan", True, slice(0, None, 27)),
-        ("selective", True, slice(9, None, 27)),
-        ("edit", True, slice(18, None, 27)),
-        ("auto", False, slice(0, None, 3)),
+        ("auto", True, 0, 1),
+        ("plan", True, 0, 27),
+        ("selective", True, 1, 27),
+        ("edit", True, 2, 27),
+        ("auto", False, 0, 3),
     ],
     ids=["auto", "plan", "selective", "edit", "without mounts"],
 )
 async def test_denied_content_is_never_reached(
-    open_atelier: Opener, place: Place, approval: str, mounts: bool, rows: slice, monkeypatch: pytest.MonkeyPatch
+    open_atelier: Opener,
+    place: Place,
+    approval: str,
+    mounts: bool,
+    start: int,
+    step: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The complete table under the freest profile, each 27th row under each other, where rules deny the same calls, and
-    each third where the system has no mounts: there only the judgement of the call protects.
+    """The complete table under the freest profile. A row of each tool, and each 27th row under each other one, where
+    rules deny the same calls, or each third where the system has no mounts: there only the judgement of the call
+    protects.
     """
     if not mounts:
         monkeypatch.setattr(sandbox_selection, "has_mounts", lambda: False)
-    calls = attempts(place)
-    assert len(calls) >= 400
-    whole, calls = len(calls), calls[rows]
+    rows = attempts(place)
+    assert sum(map(len, rows)) >= 400
+    calls = [call for row in reduced(rows, start, step) for call in row]
+    assert {name for name, _arguments in calls} == {row[0][0] for row in rows} <= set(TOOLS)
+    before = {name: (place.workspace / name).read_text() for name in KEPT}
     told = await results(open_atelier, place, approval, calls)
     wrong = [each[:600] for each in told if seen(_without_arguments(each))]
     assert not wrong, "\n".join(wrong)
     ended = sum('"tool_end"' in each for each in told) + sum('"validation_response"' in each for each in told)
     assert ended >= len(calls)
-    if len(calls) == whole:
-        for name in (".env", "secrets/prod.txt", "config/prod.yml", "key.pem"):
-            assert CANARY in (place.workspace / name).read_text(), name
+    assert {name: (place.workspace / name).read_text() for name in KEPT} == before
 
 
 async def test_the_result_of_a_denied_call_names_the_rule(open_atelier: Opener, place: Place) -> None:

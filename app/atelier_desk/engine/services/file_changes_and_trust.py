@@ -7,7 +7,6 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from atelier_desk.domain.errors import AtelierError, NotFoundError, UsageError
 from atelier_desk.domain.file_change import Change
@@ -26,10 +25,6 @@ from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMark
 from atelier_desk.workspace.checkpoints.undo import undo
 from atelier_desk.workspace.checkpoints.undoable_file_operations import WorkspaceFiles
 from atelier_desk.workspace.diffs import file_change
-
-if TYPE_CHECKING:
-    pass
-
 
 CLEANED_EVERY_S = 12 * 3600.0
 
