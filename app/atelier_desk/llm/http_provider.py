@@ -195,7 +195,7 @@ class HttpProvider(ABC):
             return health
         hint = _("There is a model server at {url}: use that address.", url=found.url)
         if found.kind != self.kind:
-            hint = _("The model server at {url} is of a different kind ({kind}).", kind=found.kind, url=found.url)
+            hint = _("There is a model server of a different kind at {url} ({kind}).", kind=found.kind, url=found.url)
         update = {"message": f"{health.message} {hint}", "found_url": found.url, "found_kind": found.kind}
         return health.model_copy(update=update)
 

@@ -18,9 +18,9 @@ DECISIONS = {
 """``Allowed`` and ``Denied`` are automatic; the others followed a question to a person."""
 _BY = {
     (AuditDecision.APPROVED, "user"): N_("Approved by you"),
-    (AuditDecision.APPROVED, "timeout"): N_("Approved: no decision was made in time"),
+    (AuditDecision.APPROVED, "timeout"): N_("Approved automatically: no decision was made in time"),
     (AuditDecision.REJECTED, "user"): N_("Rejected by you"),
-    (AuditDecision.REJECTED, "timeout"): N_("Rejected: no decision was made in time"),
+    (AuditDecision.REJECTED, "timeout"): N_("Rejected automatically: no decision was made in time"),
     (AuditDecision.REJECTED, "nobody"): N_("Rejected: nobody was available to ask"),
     (AuditDecision.CANCELLED, "stop"): N_("Stopped before you decided"),
 }

@@ -419,7 +419,7 @@ async def test_it_follows_a_decision_from_elsewhere_and_another_round(scene: Mak
     assert s.find("approval-reason").toPlainText() == "kept"
     s.engine.change("v1", status=ApprovalStatus.APPROVED, decided_by="timeout")
     await emit_event(s.bridge, s.engine.stored["v1"])
-    assert s.find("approval-decision").text() == "Allowed: no decision was made in time."
+    assert s.find("approval-decision").text() == "Allowed automatically: no decision was made in time."
     assert not s.find("approval-decision").isHidden()
 
 

@@ -79,7 +79,7 @@ def test_opencode() -> None:
     assert "a later rule makes an exception" in found["read *.env: deny"]
     assert found["webfetch: deny"] == ["deny fetch_web_page"]
     assert found["doom_loop: ask"] == "Atelier has no corresponding tool"
-    assert found["list"] == "the action is not allow, ask or deny"
+    assert found["list"] == "the action must be “allow”, “ask” or “deny”"
     assert became({"permission": "deny"}) == {"*: deny": ["deny *"]}
 
 

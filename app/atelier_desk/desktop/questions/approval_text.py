@@ -276,7 +276,7 @@ def decision(request: ApprovalRequest) -> str:
     if request.status is ApprovalStatus.CANCELLED:
         return _("The run was stopped before you decided.")
     if timed_out:
-        return _("Allowed: no decision was made in time.")
+        return _("Allowed automatically: no decision was made in time.")
     reach = {
         ApprovalScope.ONCE: _("You allowed this call."),
         ApprovalScope.RUN: _("You allowed this tool for this run."),
@@ -288,7 +288,7 @@ def decision(request: ApprovalRequest) -> str:
 def rejection(decided_by: str, note: str) -> str:
     """Who rejected it, and why. Only a user's own reason is shown: other notes are written for the agent."""
     if decided_by == "timeout":
-        return _("Rejected: no decision was made in time.")
+        return _("Rejected automatically: no decision was made in time.")
     if note == NOBODY_TO_ASK:
         return _("Rejected: nobody was available to ask.")
     return _("You rejected this call: {reason}", reason=note) if note else _("You rejected this call.")

@@ -68,7 +68,7 @@ class HeldRow(QWidget):
         bind(self._show)
 
     def _show(self) -> None:
-        words = N_("New version held: {path}") if self._replaces else N_("Held for review: {path}")
+        words = N_("New version held for review: {path}") if self._replaces else N_("Held for review: {path}")
         if not self.waits:
             answered = N_("Kept: {path}") if self._choice else N_("Discarded: {path}")
             words = N_("No longer held: {path}") if self._choice is None else answered

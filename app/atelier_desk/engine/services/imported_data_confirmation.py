@@ -38,7 +38,7 @@ class ImportedDataService:
         for id in ids:
             if id not in waiting:
                 raise NotFoundError(
-                    N_("{id} is not waiting for confirmation. Waiting: {ids}."),
+                    N_("No item with the id {id} is waiting for confirmation. Waiting items: {ids}."),
                     id=id,
                     ids=", ".join(waiting) or _("nothing"),
                 )

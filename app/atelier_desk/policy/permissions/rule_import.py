@@ -161,7 +161,7 @@ def _opencode(found: dict[str, object]) -> Iterator[Line]:
         elif isinstance(value, dict):
             yield from _opencode_table(key, value)
         else:
-            yield _nothing(str(key), N_("the action is not allow, ask or deny"))
+            yield _nothing(str(key), N_("the action must be “allow”, “ask” or “deny”"))
 
 
 def _opencode_table(key: str, said: dict[str, Any]) -> Iterator[Line]:
@@ -193,7 +193,7 @@ def _known(action: object) -> bool:
 
 def _opencode_line(source: str, key: str, wanted: str | None, action: object) -> Line:
     if not _known(action):
-        return _nothing(source, N_("the action is not allow, ask or deny"))
+        return _nothing(source, N_("the action must be “allow”, “ask” or “deny”"))
     chosen = Action(str(action))
     if key == "*" and wanted is None:
         return _rules(source, chosen, ["*"])

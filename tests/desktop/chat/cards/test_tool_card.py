@@ -196,7 +196,7 @@ def test_a_refused_call_is_no_failure(qtbot: QtBot, host: TranscriptHost) -> Non
         (
             "timeout",
             "Nobody decided within 30 seconds, so the call was refused.",
-            "Rejected: no decision was made in time.",
+            "Rejected automatically: no decision was made in time.",
         ),
     ],
 )
