@@ -19,7 +19,7 @@ from atelier_desk.support.number_format import number
 MAX_COUNT = 99
 """A larger count is shown as this number with a plus sign."""
 WIDTH, MARGIN = 40, 4
-"""Pixels at 100 %, and those around the buttons, which the style sheet sets."""
+"""Width in pixels at 100 %, and the pixels around the buttons at any text size, which the style sheet sets."""
 
 
 class PaneStrip(QToolBar):
@@ -66,7 +66,7 @@ class PaneStrip(QToolBar):
     def _apply_style(self) -> None:
         self.setFixedWidth(theme().px(WIDTH))
         for button in self._buttons.values():
-            button.setFixedWidth(theme().px(WIDTH - 2 * MARGIN))
+            button.setFixedWidth(theme().px(WIDTH) - 2 * MARGIN)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer "keep closed" on the buttons that open the panes."""
