@@ -230,6 +230,7 @@ def _plain(event: StreamEvent) -> str:
     ],
     ids=["auto", "plan", "selective", "edit", "without mounts"],
 )
+@pytest.mark.timeout(300)  # 45 s of processor time for the whole table
 async def test_denied_content_is_never_reached(
     open_atelier: Opener,
     place: Place,

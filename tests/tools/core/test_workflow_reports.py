@@ -119,7 +119,7 @@ async def test_paths_are_refused(calls: Calls, name: str, operation: str) -> Non
     extra = {"content": "x"} if operation == "write" else {}
     data = await calls(REPORT, operation=operation, name=name, **extra)
     assert data["success"] is False
-    assert "plain file name" in data["error"]
+    assert "cannot be used as a report name" in data["error"]
 
 
 async def test_a_report_over_the_limit_is_refused_with_its_length(calls: Calls) -> None:
