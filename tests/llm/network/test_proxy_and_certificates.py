@@ -108,7 +108,7 @@ async def test_an_invalid_proxy_is_named_with_its_variable(
 async def test_an_invalid_proxy_of_the_system_settings_is_named(
     clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("atelier_desk.llm.network.proxy_and_certificates.getproxies", lambda: {"http": "foo:bar"})
+    monkeypatch.setattr("urllib.request.getproxies", lambda: {"http": "foo:bar"})
     health = await verdict(FAR, clock)
     assert health.message.startswith("The proxy in the system settings cannot be used: foo:bar. ")
 

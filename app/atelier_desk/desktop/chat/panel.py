@@ -22,7 +22,6 @@ from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
-from atelier_desk.desktop.chat.sub_agent_page import AgentPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
@@ -320,6 +319,8 @@ class ChatPanel(QWidget):
             self.leave_agent()
             return
         if self.agent_page is None:
+            from atelier_desk.desktop.chat.sub_agent_page import AgentPage
+
             self.agent_page = AgentPage(self.bridge, self.team, self.pages, self.steering, self)
             self.agent_page.left.connect(self.leave_agent)
             self.agent_page.host.question_requested.connect(self.question_requested)

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies, getproxies_environment, proxy_bypass
 
 import certifi
 
@@ -128,6 +127,8 @@ def _without_proxy(host: str, port: int | None) -> bool:
     Domain wildcards (``*.corp.example``), IPv6 addresses with or without brackets, and networks (``10.0.0.0/8``,
     ``fd00::/8``).
     """
+    from urllib.request import getproxies_environment
+
     entries = [entry.strip() for entry in getproxies_environment().get("no", "").split(",")]
     try:
         number = ipaddress.ip_address(host)
@@ -160,6 +161,8 @@ def find_proxy(where: ErrorLocation, base_url: str) -> ProxyUse | None:
     Raises:
         ProviderError: the variable's value is not a usable proxy (code ``proxy``).
     """
+    from urllib.request import getproxies, proxy_bypass
+
     parts = urlsplit(base_url)
     if is_loopback(base_url) or proxy_bypass(parts.netloc) or _without_proxy(parts.hostname or "", parts.port):
         return None

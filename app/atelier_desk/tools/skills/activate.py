@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
-from xml.sax.saxutils import quoteattr
 
 from pydantic import Field
 
@@ -62,6 +61,8 @@ class ActivateSkillTool(DescribedTool):
             return ToolResult.ok(
                 skill=use.name, message="Its instructions are in the run already and have not changed. Continue."
             )
+        from xml.sax.saxutils import quoteattr  # imports urllib.request, which listing tools does not need
+
         # Otherwise the text could close the enclosing element itself.
         text = opened.text.replace("</skill_content", "</ skill_content")
         files = {"files": list(opened.files)} if opened.files else {}

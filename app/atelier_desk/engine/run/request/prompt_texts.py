@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from xml.sax.saxutils import quoteattr
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.events.run import OutputShown
@@ -118,6 +117,8 @@ def folder_text(instructions: Sequence[FolderInstructions], room: int = ROOM) ->
             if each.cut or len(excerpt) < len(each.text)
             else ""
         )
+        from xml.sax.saxutils import quoteattr  # imports urllib.request, which most runs do not need
+
         # Otherwise the text could close the enclosing element itself.
         escaped = excerpt.replace("</folder_instructions", "</ folder_instructions")
         parts.append(f"<folder_instructions file={quoteattr(name)}>\n{escaped}{more}\n</folder_instructions>")
