@@ -308,7 +308,7 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     pane.reload()
     await settle()
     (row,) = pane.findChildren(HeldRow)
-    assert row.name.text() == "New version held: AGENTS.md"
+    assert row.name.text() == "New version held for review: AGENTS.md"
     qtbot.mouseClick(row.name, Qt.MouseButton.LeftButton)
     await settle()
     assert "evil" in pane.diff.text
