@@ -194,7 +194,7 @@ def test_files_with_content_from_outside_are_listed_and_marked_as_read(cli: Cli,
     assert cli("files", "marked", "--json", str(project.parent / "elsewhere")).status != 0
     assert f"Marked as read: {path}" in cli("files", "mark-read", path).out
     assert cli("files", "marked", "--json").json == []
-    assert "None of these files is marked" in cli("files", "mark-read", path).out
+    assert "None of these files needs to be marked" in cli("files", "mark-read", path).out
 
 
 def test_leftovers_are_listed_and_deleted(cli: Cli, project: Path, workflow: str) -> None:

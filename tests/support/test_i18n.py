@@ -121,5 +121,5 @@ def test_a_new_language_needs_only_a_catalogue(tmp_path: Path) -> None:
     assert (i18n.native_name("pt_BR"), i18n.english_name("de")) == ("Português (Brasil)", "German")
     assert ("en", *i18n.catalogues(i18n.catalogue_dir())) == i18n.LANGUAGES
     assert Settings(language=i18n.LANGUAGES[-1]).language == "fr"
-    with pytest.raises(ValueError, match="choose system or one"):
+    with pytest.raises(ValueError, match="choose “system” or one"):
         Settings(language="xx")

@@ -103,7 +103,7 @@ class Decisions(Asker[ApprovalRequest]):
         listed = await self._listed(asked)
         if len(listed) > 1:
             choices["all"] = ALL
-            self._out.note(_("{n} calls of this run are waiting for approval:", n=len(listed)), "bold")
+            self._out.note(_("{n} calls in this run are waiting for approval:", n=len(listed)), "bold")
             for each in listed:
                 self._out.note(f"  {approval_text.risk(each)} · {approval_text.asked_for(each)}", "")
         words = ", ".join(_(word) for word in choices.values())

@@ -18,7 +18,7 @@ SHOWN = 160
 REASONS = {
     "manual": N_("the profile asks before every call"),
     "selective": N_("the profile asks before calls of this kind"),
-    "risk_high": N_("high-risk calls always need confirmation"),
+    "risk_high": N_("high-risk calls always need approval"),
     "repaired": N_("the arguments had to be repaired"),
     "protected": N_("the call changes a file that programs run or that contains instructions for agents"),
     "unparsed": N_("the command could not be parsed"),
@@ -33,7 +33,7 @@ REASONS = {
         "the git settings of this repository may run programs or use files outside it; an approval is valid until "
         "these settings change"
     ),
-    "denied": N_("the call could access data that a rule denies, and this system cannot prevent it"),
+    "denied": N_("the call could access data that a rule denies access to, and this system cannot prevent it"),
     "tainted": N_(
         "the call sends data out or writes outside the workspace, and the team has read from untrusted sources"
     ),

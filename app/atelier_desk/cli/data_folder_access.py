@@ -115,7 +115,7 @@ async def _here_or_there(
         if time.monotonic() - since > HOLDER_SILENT_S:
             terminal.note(
                 _(
-                    "Another process has the data folder {path} open and does not answer. Close it and try again.",
+                    "Another process has the data folder {path} open and is not responding. Close it and try again.",
                     path=root,
                 ),
                 "error",

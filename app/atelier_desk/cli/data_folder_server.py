@@ -76,7 +76,10 @@ async def _stay(server: IpcServer, terminal: Terminal) -> None:
         if not unused.done():
             with suppress(ReaderGone):
                 terminal.note(
-                    _("Done. Other commands still use this process; press Ctrl-C to hand them over to another process.")
+                    _(
+                        "Done. Other commands are still using this process; press Ctrl-C to hand them over to "
+                        "another process."
+                    )
                 )
             await unused
     except asyncio.CancelledError:

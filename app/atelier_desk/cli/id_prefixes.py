@@ -61,5 +61,5 @@ async def _completed(repository: Repository[Any], given: str) -> str:
     found = await repository.beginning_with(given.lower(), limit=SHOWN + 1)
     if len(found) > 1:
         names = ", ".join(found[:SHOWN]) + (" …" if len(found) > SHOWN else "")
-        raise UsageError(N_("{text} matches several ids: {names}. Give more characters."), text=given, names=names)
+        raise UsageError(N_("{text} matches several ids: {names}. Type more characters."), text=given, names=names)
     return found[0] if found else given

@@ -97,8 +97,8 @@ def health_text(name: str, health: McpHealth) -> Iterator[Shown]:
         yield Note(health.message, "error")
         return
     yield ngettext(
-        "{name} answers in {time} and offers {n} tool (protocol {protocol}).",
-        "{name} answers in {time} and offers {n} tools (protocol {protocol}).",
+        "{name} answered in {time} and offers {n} tool (protocol {protocol}).",
+        "{name} answered in {time} and offers {n} tools (protocol {protocol}).",
         health.tools, name=name, time=number_format.duration(health.latency_ms), protocol=health.protocol,
     )  # fmt: skip
     for each in health.left_out:

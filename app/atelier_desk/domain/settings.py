@@ -27,7 +27,7 @@ Keys = Annotated[
 
 def _spoken(code: str) -> str:
     if code != "system" and code not in LANGUAGES:
-        raise ValueError(N_("choose system or one of the program's languages"))
+        raise ValueError(N_("choose “system” or one of the program's languages"))
     return code
 
 

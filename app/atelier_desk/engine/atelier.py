@@ -117,7 +117,7 @@ class Atelier(LazyParts):
         async with AsyncExitStack() as opened:
             if temporary:
                 if data_dir is not None:
-                    raise UsageError(N_("A temporary Atelier uses its own folder: leave data_dir out."))
+                    raise UsageError(N_("A temporary instance uses its own folder: leave data_dir out."))
                 data_dir = await opened.enter_async_context(temporary_folder())
                 vault, fsync = vault or KeyVault(session=True), bool(fsync)
             atelier = cls(clock or SystemClock())

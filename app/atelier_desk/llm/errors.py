@@ -33,9 +33,9 @@ TEMPLATES: dict[str, str] = {
     "quota": N_("The account at {provider} has no credit or quota left ({detail})."),
     "not_found": N_("{provider} does not have the model {model} ({detail}). Choose another model or install this one."),
     "address": N_("{provider} has no such page: {url} ({detail}). Check the address of the provider."),
-    "rate_limited": N_("{provider} limits the number of requests ({detail}). Try again later."),
+    "rate_limited": N_("The rate limit of {provider} was reached ({detail}). Try again later."),
     "overloaded": N_("{provider} is busy ({detail}). Try again in a moment."),
-    "rate_limited_until": N_("{provider} limits the number of requests ({detail}). Try again after {moment}."),
+    "rate_limited_until": N_("The rate limit of {provider} was reached ({detail}). Try again after {moment}."),
     "overloaded_until": N_("{provider} is busy ({detail}). Try again after {moment}."),
     "loading": N_("{provider} is still loading the model ({detail}). Try again in a moment."),
     "bad_request": N_("{provider} did not accept the request ({detail})."),
@@ -63,7 +63,7 @@ TEMPLATES: dict[str, str] = {
     ),
     "proxy_value": N_(
         "The proxy set by {variable} cannot be used: {proxy}. Set {variable} to http://host:port or "
-        "socks5://host:port, clear it, or put {host} into NO_PROXY."
+        "socks5://host:port, clear it, or add {host} to NO_PROXY."
     ),
     "proxy_value_system": N_(
         "The proxy in the system settings cannot be used: {proxy}. Set it to http://host:port or "
@@ -95,7 +95,7 @@ TEMPLATES: dict[str, str] = {
         "{provider} answers with a web page at {url}: this is not the address of a model server. Check the address."
     ),
     "server_error": N_("{provider} had an internal error ({detail})."),
-    "bad_response": N_("{provider} sent an invalid answer ({detail})."),
+    "bad_response": N_("{provider} sent an invalid response ({detail})."),
 }
 RECOVERABLE = frozenset(
     {"rate_limited", "overloaded", "loading", "truncated", "timeout", "unreachable", "server_error"}

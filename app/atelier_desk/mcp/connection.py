@@ -202,7 +202,9 @@ class Connection:
                 sent, opaque = {}, result.request_state
                 await self._clock.sleep(min(0.05 * 2**round_, 2.0))
             raise McpError(
-                N_("The MCP server {server} keeps postponing this call."), code="not_ready", server=self.server.name
+                N_("The MCP server {server} keeps postponing this call. Try again later."),
+                code="not_ready",
+                server=self.server.name,
             )
 
         return await self.request(ask, serving=serving)
@@ -581,4 +583,4 @@ class Connection:
 
 
 _LEFT = "It changed what git runs outside the sandbox."
-_OFF = N_("The MCP server {server} is disabled.")
+_OFF = N_("The MCP server {server} is disabled; enable it in the settings.")

@@ -87,7 +87,7 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
             )
             return McpError(message, code="unreachable", server=server, status=answered.status)
         if answered is not None and answered.status >= 400:
-            message = N_("The MCP server {server} answers with HTTP {status}: {detail}")
+            message = N_("The MCP server {server} answered with HTTP {status}: {detail}")
             return McpError(
                 message,
                 code="unreachable",
@@ -97,7 +97,10 @@ def _by_class(inner: BaseException, server: str, answered: Answered | None) -> M
                 detail=_short(inner.message),
             )
         return McpError(
-            N_("The MCP server {server} refused: {detail}"), code="refused", server=server, detail=_short(inner.message)
+            N_("The MCP server {server} refused the request: {detail}"),
+            code="refused",
+            server=server,
+            detail=_short(inner.message),
         )
     if isinstance(inner, ValidationError | ValueError | TypeError | KeyError | RecursionError):
         message = N_("The MCP server {server} sent an answer that breaks the protocol: {detail}")

@@ -43,7 +43,7 @@ def done_words(done: ImportedChats) -> str:
     if done.extended:
         told.append(ngettext("{n} updated", "{n} updated", len(done.extended)))
     if done.unchanged:
-        told.append(ngettext("{n} already there", "{n} already there", done.unchanged))
+        told.append(ngettext("{n} already imported", "{n} already imported", done.unchanged))
     return " · ".join(told)
 
 

@@ -54,7 +54,8 @@ _BY_CODE: dict[str, str] = {
     FailureCode.NO_MATCH: N_("The text to replace is not in the file."),
     FailureCode.NO_SHELL: N_("This computer has no bash: only single commands can be run."),
     FailureCode.NO_OCR: N_(
-        "Text in images cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
+        "Text in images cannot be read because OCR is not installed. To install it: make run EXTRAS=ocr (a "
+        "Mac needs macOS 15 or later)."
     ),
     FailureCode.NO_SPACE: N_("The disk is full: nothing was written."),
     FailureCode.NO_TEXT: N_("The file has no text that can be read."),

@@ -10,7 +10,7 @@ _TITLES = {
     HeldKind.SEARCH: N_("Web search"),
     HeldKind.IMAGES: N_("Images"),
     HeldKind.MODELS: N_("3D models"),
-    HeldKind.CONTENTS: N_("Texts of workflows and memories"),
+    HeldKind.CONTENTS: N_("Contents of workflows and memories"),
 }
 
 
@@ -28,5 +28,5 @@ def title(grant: HeldGrant) -> str:
 def about(grant: HeldGrant) -> str:
     """Subject of a confirmation: an address and what is sent there, or folders, one a line."""
     if grant.kind is HeldKind.CONTENTS:
-        return _("Agents that read these texts are treated as having read untrusted content.")
+        return _("Agents that read these contents are treated as having read untrusted content.")
     return "\n".join(grant.about)

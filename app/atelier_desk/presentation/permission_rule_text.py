@@ -34,7 +34,7 @@ def where_text(where: Holds, name: str = "") -> str:
 
 REASONS = {
     "manual": N_("The profile “Ask every time” asks before every call."),
-    "risk_high": N_("High-risk calls always need confirmation."),
+    "risk_high": N_("High-risk calls always need approval."),
     "repaired": N_("The model wrote invalid arguments, which were repaired. Check them before they are used."),
     "protected": N_("The call changes a file that programs run or that contains instructions for agents."),
     "unparsed": N_("The command could not be parsed, so its effect is unknown."),

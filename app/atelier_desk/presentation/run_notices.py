@@ -40,8 +40,8 @@ LIMITS = {
     "unpriced": N_("The price of the model is unknown"),
 }
 COMPACTIONS = {
-    "cut_results": N_("old tool results are shortened"),
-    "cut_message": N_("a long message is shortened"),
+    "cut_results": N_("old tool results were shortened"),
+    "cut_message": N_("a long message was shortened"),
     "summary": N_("older messages were summarised by the model"),
     "digest": N_("older messages were summarised"),
 }
@@ -107,7 +107,7 @@ def _retry_text(reason: str, details: Mapping[str, Any], delay: str) -> tuple[st
         return _("Loading the model"), _("The model will answer once it is loaded.")
     if reason == TOOLS_REFUSED:
         text = _(
-            "From now on, tool calls are sent to this model as text (XML). Server message: {message}",
+            "From now on, this model makes tool calls as text (XML). Server message: {message}",
             message=message,
         )
         return _("The server does not accept tool definitions"), text
@@ -146,7 +146,7 @@ def narrowed_text(details: Mapping[str, Any]) -> str:
     parts += [_("the folder {path}", path=path) for path in details.get("folders") or ()]
     parts += [_("instructions and skills of {path}", path=path) for path in details.get("untrusted") or ()]
     if details.get("stricter"):
-        parts.append(_("calls without approval where the stricter permission level requires it"))
+        parts.append(_("calls without approval where the stricter profile requires it"))
     return _("Permissions withdrawn from here on: {what}", what=", ".join(parts))
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 KINDS = {"skill": N_("skill"), "command": N_("command")}
 STATES = {
     "used": N_("used"),
-    "off": N_("turned off"),
+    "off": N_("disabled"),
     "undecided": N_("folder not yet trusted"),
     "untrusted": N_("folder not trusted"),
     "hidden": N_("hidden"),

@@ -25,8 +25,8 @@ from atelier_desk.domain.errors import UsageError
 from atelier_desk.support.i18n import N_
 
 NOT_STORABLE = N_(
-    "A value cannot be stored ({detail}): integers can have at most 64 bits, and texts cannot "
-    "contain half of a surrogate pair."
+    "A value cannot be stored ({detail}): integers can have at most 64 bits, and text cannot contain half "
+    "of a surrogate pair."
 )
 _INTEGERS = range(-(2**63), 2**63)
 _SEMANTIC, _SIMPLE, _NULL = 6, 7, 22

@@ -31,9 +31,9 @@ CONFIGURATION = ["setting"]
 RESTRICTING = ("permission_rule", "setting")
 """Tables that may contain restrictions: while one of their rows is damaged, no agent starts."""
 GIVE_UP = N_(
-    "It is ignored, and nothing was changed. To recover it, restore a backup: atelier backup "
-    "restore FILE. To delete it and create it again: Settings → Data and diagnostics, or atelier "
-    "doctor --remove-damaged"
+    "It is ignored, and nothing was changed. To recover it, restore a backup: atelier backup restore FILE. "
+    "To delete it, so that you can create it again: Settings → Data and diagnostics, or atelier doctor "
+    "--remove-damaged"
 )
 DAMAGED_CONFIGURATION = N_("{damage} {what_to_do}")
 NOT_BEGUN = N_("{damage} It may contain a restriction, so no agent starts until this is resolved. {what_to_do}")

@@ -37,7 +37,7 @@ def credentials(
             return {}
         if not key:
             raise ProviderError(
-                N_("No key is stored for {service}. Enter it in the settings (Web, or Images and 3D)."),
+                N_("No key is stored for {service}. Enter it in Settings → Web and media (Web, or Images and 3D)."),
                 code="auth",
                 service=title,
             )

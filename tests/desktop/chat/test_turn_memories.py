@@ -193,13 +193,13 @@ async def test_extracted_memories_are_on_the_same_card(panel: Panel) -> None:
     panel.extract(ExtractionReply(turn_id="r1"))
     await settle()
     (card,) = panel.cards()
-    assert card.text.text() == "Until you decide, this applies to this workflow only. Asking the model…"
+    assert card.text.text() == "Until you decide, proposals apply to this workflow only. Asking the model…"
     panel.stored["m3"] = memory("m3", "Lives in Lyon.", proposed=True)
     panel.extract()
     await settle()
     (card,) = panel.cards()
     assert [row.accessibleName() for row in card.rows] == ["Likes short answers.", "Is at work.", "Lives in Lyon."]
-    assert card.text.text() == "Until you decide, this applies to this workflow only."
+    assert card.text.text() == "Until you decide, proposals apply to this workflow only."
     assert card.stop.isHidden()
 
 

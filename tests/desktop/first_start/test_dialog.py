@@ -134,7 +134,7 @@ async def test_enter_presses_the_focused_button(
     qtbot.keyClick(find("goal-2"), Qt.Key.Key_Return)
     await settle()
     assert started == ["w9"]
-    assert atelier.calls("runs.send") == [(("w9", "Add a task: prepare the Monday meeting."), {})]
+    assert atelier.calls("runs.send") == [(("w9", "Add a task: prepare for the Monday meeting."), {})]
 
 
 def test_the_starter_notice_is_shown_only_for_the_starter(qtbot: QtBot) -> None:

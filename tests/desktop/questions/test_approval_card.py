@@ -34,7 +34,7 @@ async def test_it_shows_action_reason_risk_and_parent_agents(scene: MakeScene) -
     assert s.card.accessibleName() == "Checker wants to use TodoTool · create"
     assert s.find("approval-title").text() == "Checker wants to use TodoTool · create"
     assert s.find("approval-lineage").text() == "Architect → Reviewer → Checker"
-    assert s.find("approval-why").text() == "High-risk calls always need confirmation."
+    assert s.find("approval-why").text() == "High-risk calls always need approval."
     assert s.find("approval-risk").text() == "high risk"
     assert s.find("approval-time").isHidden()
     assert "Read the registry" in s.find("approval-arguments").toPlainText()

@@ -63,10 +63,10 @@ def test_submit_is_enabled_only_when_the_rules_are_met(
     ("kind", "required", "tick", "text"),
     [
         ("checkbox", False, False, "Choose at least one option"),
-        ("text", False, False, "A text response is required"),
+        ("text", False, False, "A text answer is required"),
         ("mixed", False, False, "Choose at least one option"),
-        ("mixed", True, False, "Choose at least one option, and write a response"),
-        ("mixed", True, True, "A text response is required"),
+        ("mixed", True, False, "Choose at least one option and write an answer"),
+        ("mixed", True, True, "A text answer is required"),
     ],
 )
 def test_missing_input_is_named_before_submitting_also_in_a_small_dialog(
@@ -122,7 +122,7 @@ def test_context_and_response_have_visible_labels_and_the_text_is_trimmed(
     dialog = opened(ask(kind="text", context="because"))
     assert (child("question-context-caption").text(), child("question-answer-caption").text()) == (
         "Context",
-        "Your response",
+        "Your answer",
     )
     assert child("question-answer-caption").isVisible()
     child("question-answer").setPlainText("  yes, please \n")

@@ -59,7 +59,7 @@ class RuleStore:
 
     def missing(self, text: str) -> str:
         if text == "red_file":
-            raise UsageError("There is no tool {name}. Closest: {names}", name=text, names="read_file")
+            raise UsageError("There is no tool {name}. Closest: {names}.", name=text, names="read_file")
         return "shelf" if text.startswith("mcp__shelf") else ""
 
     def _store(self, *rules: PermissionRule) -> None:

@@ -205,7 +205,7 @@ async def test_agent_files(open_atelier: Opener) -> None:
         stored = await atelier.agents.import_json(AGENTS["own, free"][1])
         assert stored.config.approval is ApprovalMode.SELECTIVE
         read = await atelier.agents.read_file(AGENTS["own, free"][1], "a.json")
-        assert "would ask for your approval less often" in str(read.notes[0])
+        assert "would ask for approval less often" in str(read.notes[0])
 
 
 async def test_memory_files(open_atelier: Opener) -> None:

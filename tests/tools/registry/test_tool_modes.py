@@ -140,7 +140,7 @@ def test_the_text_of_the_system_message(registry: ToolRegistry) -> None:
     assert text(ToolMode.SECTIONS) == (
         "[TOOL SECTIONS] (reach these tools with list_tool_sections and plan_actions)\n"
         "- core_ops: Tasks, memory, calculation, questions to the user and reports (2)\n"
-        "- planning_ops: Plan actions, spawn agents, delegate and run tasks in parallel (1)\n"
+        "- planning_ops: Plan actions, start agents, delegate and run tasks in parallel (1)\n"
         "- context_ops: Where the agent works: folder, environment, project (1)"
     )
     assert text(ToolMode.SECTIONS, enabled=()).endswith("\n(none)")
@@ -165,7 +165,7 @@ def test_searchable_tools_are_listed_by_section_and_found_ones_come_last(registr
     def text(mode: ToolMode, search: modes.Search) -> str:
         return modes.Toolset.of(registry, enabled, mode=mode).text(search)
 
-    planning = "- planning_ops: Plan actions, spawn agents, delegate and run tasks in parallel (1 tool)"
+    planning = "- planning_ops: Plan actions, start agents, delegate and run tasks in parallel (1 tool)"
     files = "- file_ops: Read, write, edit, find, move, copy and delete files (2 tools)"
     core = "- core_ops: Tasks, memory, calculation, questions to the user and reports (2 tools)"
     assert text(ToolMode.DIRECT, outside).splitlines() == [modes.SEARCHED_NOTE, planning, files]

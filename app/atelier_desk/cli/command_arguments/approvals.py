@@ -18,7 +18,13 @@ def register(add: AddCommands) -> None:
     add_id(show, "id", "approval")
     approve = group.command("approve", _("approve a call, or several waiting calls of one run"))
     add_id(approve, "id", "approval")
-    add_id(approve, "more", "approval", nargs="*", help=_("other calls of the same run to approve, each once only"))
+    add_id(
+        approve,
+        "more",
+        "approval",
+        nargs="*",
+        help=_("other calls in the same run to approve; each approval covers one call"),
+    )
     approve.add_argument(
         "--arguments", metavar="JSON", help=_("run the call with these arguments instead; - reads standard input")
     )

@@ -34,7 +34,10 @@ def register(add: AddCommands) -> None:
     restore.set_defaults(offline=True)
     group.command(
         "held",
-        _("list what needs confirmation in a backup from another installation: addresses, folders and texts"),
+        _(
+            "list what needs confirmation in a backup from another installation: addresses, folders, and the "
+            "text of workflows and memories"
+        ),
         needs=DATABASE,
     )
     confirm = group.command("confirm", _("confirm entries of a backup from another installation"))

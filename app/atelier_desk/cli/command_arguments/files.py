@@ -20,7 +20,7 @@ def register(add: AddCommands) -> None:
     undo.add_argument("change", nargs="*", help=_("ids of changes (can be abbreviated), or one of the options below"))
     held = group.command(
         "held",
-        _("list the held files: files that programs created under protected names and that wait for your decision"),
+        _("list the held files: protected files that programs created and that are waiting for your decision"),
     )
     accept = group.command("keep", _("move held files into their folder"))
     discard = group.command("discard", _("delete held files permanently"))
@@ -29,7 +29,7 @@ def register(add: AddCommands) -> None:
     for command in (accept, discard):
         command.add_argument("file", nargs="*", help=_("ids (can be abbreviated), or paths as the list shows them"))
         flag(command, "--all", _("all held files of the workflow"))
-    marked = group.command("marked", _("list the files written after reading untrusted content"))
+    marked = group.command("marked", _("list the files written by agents that had read from untrusted sources"))
     marked.add_argument("folder", metavar="DIR", nargs="*", help=_("only the files in these folders"))
     read = group.command(
         "mark-read",
@@ -42,7 +42,7 @@ def register(add: AddCommands) -> None:
         "leftovers", _("list undo data that is unreadable or belongs to a workflow that is not in this database")
     )
     delete = group.command("delete-leftovers", _("permanently delete leftover undo data"))
-    delete.add_argument("leftover", nargs="*", help=_("ids as shown by `files leftovers`"))
+    delete.add_argument("leftover", nargs="*", help=_("ids as shown by `atelier files leftovers`"))
     flag(delete, "--all", _("all leftover undo data"))
     for name, words in (
         ("trust", _("trust folders: agents follow the AGENTS.md in them")),

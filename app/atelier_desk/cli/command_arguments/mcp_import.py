@@ -10,7 +10,7 @@ def register(group: AddCommands) -> None:
     """Add the command to the group ``mcp``."""
     read = group.command(
         "import",
-        _("find servers in a file, a link or programs on this computer; add them with --add"),
+        _("find servers in a file, at a link or in programs on this computer; add them with --add"),
         handler="mcp_import:import_",
     )
     read.add_argument(

@@ -51,7 +51,7 @@ def register(add: AddCommands) -> None:
     edit.add_argument("--importance", metavar="X", type=number(float, least=0), help=_("importance, from 0 to 1"))
     edit.add_argument("--expires", metavar=_("DAYS"), type=_days, help=_("days until the memory expires, or “never”"))
     pairs = group.command("pairs", _("list duplicate and contradictory memories"))
-    add_id(pairs, "--workflow", "workflow", help=_("this workflow's memories and the general ones"))
+    add_id(pairs, "--workflow", "workflow", help=_("this workflow's memories and those for all workflows"))
     limit(pairs, 20)
     merge = group.command("merge", _("keep one of two memories and delete the other"))
     add_id(merge, "keep", "memory")
@@ -59,7 +59,7 @@ def register(add: AddCommands) -> None:
     both = group.command("both", _("keep both memories of a pair"))
     add_id(both, "first", "memory")
     add_id(both, "second", "memory")
-    flag(both, "--undo", _("undo this: list the two in `atelier memory pairs` again"))
+    flag(both, "--undo", _("undo this: list both memories in `atelier memory pairs` again"))
     pin = group.command("pin", _("pin a memory so that it never expires"))
     add_id(pin, "id", "memory")
     flag(pin, "--off", _("remove the pin"))
@@ -68,7 +68,7 @@ def register(add: AddCommands) -> None:
     switch.add_argument("state", nargs="?", choices=("on", "off"), help=_("if omitted, the current state is shown"))
     delete = group.command("delete", _("delete a memory; it can be restored for {n} days", n=limits.DELETED_DAYS))
     add_id(delete, "id", "memory")
-    flag(delete, "--for-good", _("delete permanently, even after an ordinary deletion"))
+    flag(delete, "--for-good", _("delete permanently; also works if it was already deleted"))
     deleted = group.command(
         "deleted", _("list the deleted memories that can be restored, latest first"), needs=DATABASE
     )

@@ -45,4 +45,4 @@ def register(add: AddCommands) -> None:
         ("--thinking", "supports_thinking", _("whether the model supports thinking")),
     ):
         edit.add_argument(option, choices=("yes", "no"), dest=dest, help=help)
-    flag(edit, "--reset", _("reset all changes first"))
+    flag(edit, "--reset", _("discard all earlier changes first"))

@@ -27,7 +27,7 @@ def register(add: AddCommands) -> None:
     ingest.add_argument("--name", metavar="NAME", help=_("name of the new project"))
     flag(ingest, "--force", _("re-index unchanged files too; if the folder no longer has any files, empty its index"))
     _ways(ingest)
-    search = group.command("search", _("search code and texts by keywords and meaning"))
+    search = group.command("search", _("search code and text by keywords and meaning"))
     search.add_argument("query", metavar="TEXT")
     several(search, "--project", "NAME", _("only in this project (repeatable)"))
     search.add_argument(

@@ -23,7 +23,7 @@ def register(add: AddCommands) -> None:
             "number",
             metavar="N",
             type=number(int, least=1),
-            help=_("position of the message, as shown by `queue list`"),
+            help=_("position of the message, as shown by `atelier queue list`"),
         )
         if name == "edit":
             command.add_argument("text")

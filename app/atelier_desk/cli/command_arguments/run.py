@@ -20,9 +20,9 @@ def register(add: AddCommands) -> None:
         "“workflow_complete”, as finish_reason (length, content_filter, empty)."
     )
     form = _(
-        "With --schema, the workflow_complete event of --json contains the parsed object in its “answer” field. If "
-        "the reply still does not match after a second try, it is kept unchanged and the field is missing; standard"
-        " error or the misfit event says why."
+        "With --schema, the workflow_complete event of --json contains the parsed object in its “answer” "
+        "field. If the reply still does not match after a second try, it is kept unchanged and the field "
+        "is missing; standard error or the “misfit” event says why."
     )
     parser = add.command("run", epilog=f"{ends} {form}")
     what = parser.add_mutually_exclusive_group(required=True)

@@ -13,4 +13,4 @@ def register(add: AddCommands) -> None:
     get.add_argument("key")
     change = group.command("set", _("change a setting; applies at once"))
     change.add_argument("key")
-    change.add_argument("value", help=_("a JSON value or a plain word"))
+    change.add_argument("value", help=_("a JSON value or plain text"))

@@ -70,10 +70,10 @@ def add_profile_option(who: argparse._ActionsContainer) -> None:
         type=lambda name: FORMER.get(name, name),
         choices=PROFILES,
         help=_(
-            "what the agent may do without asking (default: the agent's level). plan: it can only read; ask: it "
-            "asks before changes; ask-all: it asks before every call; edit: it may also change files in its "
-            "folders; free: it asks only about protected files, installations, anything outside the sandbox, "
-            "repaired arguments and commands of unknown effect"
+            "what the agent may do without asking (default: the agent's profile). plan: it can only read; "
+            "ask: it asks before changes; ask-all: it asks before every call; edit: it may also change "
+            "files in its folders; free: it asks only about protected files, installations, anything "
+            "outside the sandbox, repaired arguments and commands of unknown effect"
         ),
     )
 
@@ -88,7 +88,7 @@ def add_model_options(who: argparse._ActionsContainer) -> None:
     who.add_argument("--provider", metavar="P", help=_("the provider to use from now on instead of the agent's"))
     who.add_argument("--model", metavar="M", help=_("the model to use from now on instead of the agent's"))
     who.add_argument(
-        "--effort", choices=EFFORTS, help=_("how long the model thinks before it answers, if it supports that")
+        "--effort", choices=EFFORTS, help=_("how much the model thinks before it answers, if it supports that")
     )
 
 

@@ -20,7 +20,7 @@ def register(add: AddCommands) -> None:
         listing,
         "--workflow",
         "workflow",
-        help=_("only this workflow's tasks, including completed ones, in list order"),
+        help=_("only this workflow's tasks, including completed ones, in the order of its task list"),
     )
     listing.add_argument("--status", choices=STATUSES, help=_("only tasks with this status"))
     limit(listing, 100)

@@ -45,7 +45,8 @@ def register(add: AddCommands) -> None:
     )
     add_id(export, "id", "workflow")
     formats = _(
-        "default: the extension of --output, or json. Only json can be imported; pdf is available only in the window"
+        "default: the extension of --output, or json. Only json can be imported; pdf is available only in "
+        "the desktop app"
     )
     export.add_argument("--format", choices=("docx", "html", "json", "md", "pdf"), help=formats)
     export.add_argument(
@@ -66,7 +67,7 @@ def register(add: AddCommands) -> None:
     what = _("delete a workflow and its contents; it can be restored for {n} days", n=days)
     delete = group.command("delete", what)
     add_id(delete, "id", "workflow")
-    flag(delete, "--for-good", _("delete permanently, even after an ordinary deletion"))
+    flag(delete, "--for-good", _("delete permanently; also works if it was already deleted"))
     deleted = group.command("deleted", _("list deleted workflows that can be restored"), needs=DATABASE)
     limit(deleted, 100)
     restore = group.command("restore", _("restore a deleted workflow"))
@@ -80,21 +81,23 @@ def register(add: AddCommands) -> None:
     add_id(choose, "id", "workflow")
     add_workspace_option(choose)
     add_model_options(choose)
-    flag(choose, "--reset", _("reset to the agent's own model, limits and approvals first"))
+    flag(choose, "--reset", _("reset to the agent's own model, limits and permissions first"))
     choose.add_argument(
         "--instructions", metavar="TEXT", help=_("text to add to the agent's instructions; empty for none")
     )
     add_profile_option(choose)
-    choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each turn at this cost"))
+    choose.add_argument("--max-cost", metavar="USD", type=number(float, least=0), help=_("stop each run at this cost"))
     choose.add_argument(
-        "--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each turn at this many tokens")
+        "--max-tokens", metavar="N", type=number(int, least=1), help=_("stop each run at this many tokens")
     )
     pins = group.command("pins", _("list the pinned messages of a workflow"), handler="messages:pins", needs=DATABASE)
     add_id(pins, "id", "workflow")
     pin = group.command(
         "pin", _("pin a message, so that it is listed and always sent to the model"), handler="messages:pin"
     )
-    pin.add_argument("message", help=_("message id, as shown by `workflows show --json` and `workflows search`"))
+    pin.add_argument(
+        "message", help=_("message id, as shown by `atelier workflows show --json` and `atelier workflows search`")
+    )
     flag(pin, "--off", _("remove the pin"))
     branch = group.command("branch", _("fork a workflow after a message"), handler="messages:branch")
     branch.add_argument("message")
@@ -111,7 +114,7 @@ def register(add: AddCommands) -> None:
         handler="messages:delete_branch",
     )
     add_id(delete_branch, "id", "workflow")
-    delete_branch.add_argument("run", help=_("the first run of the branch"))
+    delete_branch.add_argument("run", help=_("the first turn of the branch"))
     flag(delete_branch, "--undo", _("restore a deleted branch"))
     replay = group.command(
         "replay", _("replay the stored events without calling models or tools"), handler="messages:replay"

@@ -85,4 +85,4 @@ async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     agent = await atelier.agents.by_name(arguments.name)
     await atelier.agents.delete(agent.id)
-    return Result({"removed": agent.name}, _("Removed {name}", name=agent.name))
+    return Result({"removed": agent.name}, _("Removed {name}.", name=agent.name))

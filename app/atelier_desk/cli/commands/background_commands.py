@@ -43,7 +43,7 @@ async def stop(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 async def _one(atelier: Atelier, given: str) -> RunningCommand:
     found = [each for each in await atelier.commands.list() if each.id.startswith(given)]
     if len(found) > 1:
-        raise UsageError(N_("{id} matches {count} commands; give more characters."), count=len(found), id=given)
+        raise UsageError(N_("{id} matches {count} commands; type more characters."), count=len(found), id=given)
     if not found:
         raise NotFoundError(N_("There is no command {id}. Commands stop when Atelier exits."), id=given)
     return found[0]

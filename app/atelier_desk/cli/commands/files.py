@@ -172,12 +172,15 @@ async def mark_read(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
     paths = [str(path_of(out, path)) for path in arguments.path]
     gone = await atelier.files.mark_read(paths)
     left = await atelier.files.within_marked(paths)
-    part = N_("{path} stays marked because its whole folder is marked. To list the marks: atelier files marked")
+    part = N_(
+        "{path} is still listed because its whole folder is listed. Mark that folder as read instead. To see "
+        "the list: atelier files marked"
+    )
     return Result(
         {"read": gone, "marked": left},
         (_("Marked as read: {path}", path=path) for path in gone),
         (Note(_(part, path=path), "warn") for path in left),
-        () if gone or left else _("None of these files is marked."),
+        () if gone or left else _("None of these files needs to be marked as read."),
         status=FAILED if left else OK,
     )
 

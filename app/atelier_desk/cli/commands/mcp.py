@@ -110,7 +110,7 @@ def _from_here(word: str, out: Output, *, first: bool) -> str:
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.mcp.remove(arguments.name)
-    return Result({"removed": arguments.name}, _("Removed {name}", name=arguments.name))
+    return Result({"removed": arguments.name}, _("Removed {name}.", name=arguments.name))
 
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -190,7 +190,7 @@ async def tools(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
         cells = (
             (row.tool, _(TOOL_STATES[row.state]) if row.on else _("off"), row.name or "-", row.told) for row in rows
         )
-        yield Table((_("tool"), _("state"), _("name for agents"), _("description")), cells)
+        yield Table((_("tool"), _("state"), _("name agents use"), _("description")), cells)
         for row in rows:
             if row.problem:
                 yield Note(f"{row.tool}: {why_text(row.problem)}", "warn")
@@ -250,7 +250,7 @@ async def read(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     text, content, kind = await atelier.mcp.content.resource(arguments.name, uri)
     if content and not out.json:
         raise UsageError(
-            N_("{uri} is not text ({kind}). Attach it to a message in Atelier's window."), uri=uri, kind=kind or "-"
+            N_("{uri} is not text ({kind}). Attach it to a message in the desktop app."), uri=uri, kind=kind or "-"
         )
     return Result({"uri": uri, "media_type": kind, "text": text, "bytes": len(content)}, text)
 

@@ -39,7 +39,7 @@ async def pins(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def pin(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     message = await atelier.messages.set_pinned(arguments.message, not arguments.off)
-    return Result(message, _("Message pinned") if message.pinned else _("Message unpinned"))
+    return Result(message, _("Message pinned.") if message.pinned else _("Message unpinned."))
 
 
 async def branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -65,7 +65,7 @@ async def regenerate(atelier: Atelier, arguments: Namespace, out: Output) -> Res
 async def delete_branch(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     act = atelier.workflows.undo_delete_branch if arguments.undo else atelier.workflows.delete_branch
     workflow = await act(arguments.id, arguments.run)
-    return Result(workflow, _("Branch restored") if arguments.undo else _("Branch deleted"))
+    return Result(workflow, _("Branch restored.") if arguments.undo else _("Branch deleted."))
 
 
 async def replay(atelier: Atelier, arguments: Namespace, out: Output) -> int:

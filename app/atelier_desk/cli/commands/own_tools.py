@@ -45,7 +45,7 @@ async def confirm(atelier: Atelier, arguments: Namespace, out: Output) -> Result
 
 async def revoke(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.own_tools.revoke(arguments.file)
-    return Result({"revoked": arguments.file}, _("Revoked the confirmation of {name}", name=arguments.file))
+    return Result({"revoked": arguments.file}, _("Revoked the confirmation of {name}.", name=arguments.file))
 
 
 def _described(each: OwnToolFile) -> dict[str, object]:

@@ -103,7 +103,7 @@ async def _chosen(atelier: Atelier, arguments: Namespace) -> list[PermissionRule
         if not found:
             raise NotFoundError(N_("There is no rule {id}."), id=wanted)
         if len(found) > 1:
-            raise UsageError(N_("{id} matches {count} rules; give more characters."), count=len(found), id=wanted)
+            raise UsageError(N_("{id} matches {count} rules; type more characters."), count=len(found), id=wanted)
         chosen.append(found[0])
     return chosen
 

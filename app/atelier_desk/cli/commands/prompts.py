@@ -48,13 +48,13 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     given = {"name": arguments.rename, "description": arguments.description, "content": text}
     changed = {field: value for field, value in given.items() if value is not None}
     if not changed:
-        raise UsageError(N_("Nothing to change: give --text, --description or --rename."))
+        raise UsageError(N_("Specify what to change: --text, --description or --rename."))
     return _stored(await atelier.prompts.save(prompt.draft.model_copy(update=changed), prompt.id))
 
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     prompt = await atelier.prompts.delete((await atelier.prompts.by_name(arguments.name)).id)
-    return Result({"removed": described(prompt)}, _("Removed {name}", name=prompt.name))
+    return Result({"removed": described(prompt)}, _("Removed {name}.", name=prompt.name))
 
 
 async def import_(atelier: Atelier, arguments: Namespace, out: Output) -> Result:

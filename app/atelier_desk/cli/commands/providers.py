@@ -138,7 +138,7 @@ async def edit(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     config = await atelier.providers.save(input_checks.changed(old, _("provider"), **changes))
     if secrets:
         await atelier.providers.set_headers(config.name, secrets)
-    return Result(config, _("Changed {name}", name=config.name))
+    return Result(config, _("Changed {name}.", name=config.name))
 
 
 async def rename(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -148,7 +148,7 @@ async def rename(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
 
 async def remove(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     await atelier.providers.delete(arguments.name)
-    return Result({"removed": arguments.name}, _("Removed {name}", name=arguments.name))
+    return Result({"removed": arguments.name}, _("Removed {name}.", name=arguments.name))
 
 
 async def test(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
@@ -164,9 +164,9 @@ def _verdict(name: str, health: ProviderHealth) -> str:
         return _("{name} cannot be used: {problem}", name=name, problem=health.message)
     time = number_format.duration(health.latency_ms)
     if not health.models:
-        return _("{name} answers in {time}. {note}", name=name, time=time, note=health.message)
+        return _("{name} answered in {time}. {note}", name=name, time=time, note=health.message)
     return ngettext(
-        "{name} answers in {time} and offers {n} model.", "{name} answers in {time} and offers {n} models.",
+        "{name} answered in {time} and offers {n} model.", "{name} answered in {time} and offers {n} models.",
         health.models,
         name=name, time=time,
     )  # fmt: skip

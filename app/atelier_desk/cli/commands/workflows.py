@@ -55,7 +55,7 @@ async def search(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     rows = ((_found(hit), hit.workflow_id or "", hit.workflow_name or "", hit.excerpt) for hit in hits)
     return Result(
         [{**{name: getattr(hit, name) for name in fields}, "at": hit.at.isoformat()} for hit in hits],
-        () if hits else Note(_("No results in messages, tool calls, reports or memories")),
+        () if hits else Note(_("No results in messages, tool calls, reports or memories.")),
         Table((_("item"), _("workflow id"), _("workflow"), _("text")), rows),
     )
 

@@ -308,7 +308,7 @@ class MessageCommands(QObject):
         """Show the model picker at the pointer, or centred on the transcript; the model that answered is marked."""
         view = self._view
         if not self._models.choices:
-            self.status_changed.emit(_("No models available."))
+            self.status_changed.emit(_("No models available. Add one in Settings → Providers."))
             return
         inside = view.mapFromGlobal(QCursor.pos())
         anchor = QWidget(view)

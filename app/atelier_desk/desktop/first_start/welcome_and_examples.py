@@ -54,11 +54,11 @@ GOALS = (
         N_("Calculate"),
         N_("What is 12% of 840?"),
         "calculator",
-        N_("The agent calls a tool; open its card to see the details."),
+        N_("The agent calls a tool; open the card of the call to see the details."),
     ),
     (
         N_("Add a task"),
-        N_("Add a task: prepare the Monday meeting."),
+        N_("Add a task: prepare for the Monday meeting."),
         "list-todo",
         N_("The task appears on the right, where you can edit it too."),
     ),

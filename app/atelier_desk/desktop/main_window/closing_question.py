@@ -82,7 +82,7 @@ class ClosingQuestion(QObject):
                 lambda: self._then(self._stop(list(working))),
             ),
             (
-                _("Continue at the next start"),
+                _("Continue next time"),
                 "closing-next-start",
                 role.AcceptRole,
                 "",

@@ -29,7 +29,7 @@ ADVICE = {
     "locked": N_("Close the other program, then try again. Nothing was changed."),
     "newer_schema": N_("Install the latest version of Atelier, then try again. Nothing was changed."),
     "older_schema": N_("Your data can still be opened with the version that wrote it."),
-    "missing_manifest": N_("Nothing was changed. Restore the folder from a copy, or restore a backup."),
+    "missing_manifest": N_("Nothing was changed. Restore the folder from your own copy, or restore an Atelier backup."),
     "damaged": N_("Nothing was changed. Backups are in the “backups” folder inside your data folder."),
     "disk_full": N_("Free up some space, then try again. Nothing was lost."),
     "file_too_large": N_("Raise the file size limit, then try again. Nothing was lost."),

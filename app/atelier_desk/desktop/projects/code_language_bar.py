@@ -65,7 +65,7 @@ class LanguageBar(QWidget):
         )
 
     def _name(self, language: str, at: int) -> str:
-        return language_word(language) if language or at < MOST else _("Others")
+        return language_word(language) if language or at < MOST else _("Other")
 
     def _texts(self) -> list[tuple[str, str]]:
         """Text and colour of each part."""

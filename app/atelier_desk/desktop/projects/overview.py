@@ -140,7 +140,7 @@ class OverviewPage(QWidget):
             "project-read-anew",
             N_("Re-index everything"),
             look="ghost",
-            tip=N_("Also reads unchanged files again, and removes files that no longer exist from the index"),
+            tip=N_("Also reads unchanged files again, and removes from the index files that no longer exist"),
             on=lambda: self.read_requested.emit(True),
         )
         self.delete = control(

@@ -115,7 +115,7 @@ class ApprovalButtons(QWidget):
             if button.text() != cut:
                 button.setText(cut)
             if button is self.run:
-                button.setToolTip(plain_tip(shown if cut != shown else _("Allow more than this call")))
+                button.setToolTip(plain_tip(shown if cut != shown else _("Allow further calls too, not just this one")))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Ignore keys until the card has been visible long enough."""

@@ -161,8 +161,8 @@ class QuestionDialog(QDialog):
             self.answer.changed.connect(self._check)
             default = N_("Your answer") if spec.question_type is QuestionType.TEXT else N_("Another answer or details…")
             bind(self.answer.set_placeholder, lambda: visible(spec.text_placeholder or _(default)))
-            bind_text(self.answer.editor, name=N_("Your response"))
-            caption = control(label("", "small", content), "question-answer-caption", N_("Your response"))
+            bind_text(self.answer.editor, name=N_("Your answer"))
+            caption = control(label("", "small", content), "question-answer-caption", N_("Your answer"))
             caption.setBuddy(self.answer.editor)
             fill(column, caption, self.answer)
         column.addStretch(1)
@@ -358,9 +358,9 @@ class QuestionDialog(QDialog):
         return {
             "": _("The agent is waiting") if self.request is None else _("The server is waiting"),
             "option": _("Choose at least one option"),
-            "text": _("A text response is required"),
+            "text": _("A text answer is required"),
             "form": self.request.problem() if self.request is not None else "",
-            "both": _("Choose at least one option, and write a response"),
+            "both": _("Choose at least one option and write an answer"),
             "too_long": _("Too long: at most {limit} characters", limit=number(limits.QUESTION_TEXT_RESPONSE)),
         }
 

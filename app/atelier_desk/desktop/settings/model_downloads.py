@@ -103,7 +103,7 @@ class DownloadCard(Card):
         self.bar.setRange(0, 1000)
         self.bar.setValue(round(1000 * state.received_bytes / total))
         self.bar.setAccessibleName(
-            _("{percent}% of {model}", percent=round(100 * state.received_bytes / total), model=self.entry.label)
+            _("{model}: {percent}%", percent=round(100 * state.received_bytes / total), model=self.entry.label)
         )
         parts = [_("{done} of {total}", done=size(state.received_bytes), total=size(state.size_bytes))]
         if status == "running" and state.bytes_per_s > 0:

@@ -12,7 +12,9 @@ _RULES = {
         "Must start with https:// or http:// followed by a host, without spaces, user name, password or query. "
         "A port must be between 1 and 65535."
     ),
-    "variable": N_("A variable name contains letters, digits and _, such as API_KEY, and does not start with a digit."),
+    "variable": N_(
+        "A variable name, such as API_KEY, may contain letters, digits and _, and may not start with a digit."
+    ),
     "model": N_("Use the format provider/model, such as openai/gpt-5."),
     "long": N_("Too long."),
 }

@@ -44,7 +44,7 @@ class FolderDialog(FormDialog):
         super().__init__(title, parent)
         self.setObjectName("folder-dialog")
         self._then = then
-        self.field = control(QLineEdit(name, self), "folder-name", hint=N_("For example a project or a customer"))
+        self.field = control(QLineEdit(name, self), "folder-name", hint=N_("For example, a project or a customer"))
         self.field.setMaxLength(COLLECTION)
         self.field.textChanged.connect(lambda *_: self.check())
         self.add_field(_("Name"), self.field)

@@ -17,7 +17,7 @@ RUN_WORDS = {
     "awaiting_user": N_("waiting for you"),
     "awaiting_approval": N_("waiting for approval"),
     "awaiting_children": N_("waiting for sub-agents"),
-    "awaiting_parent": N_("asks its parent agent"),
+    "awaiting_parent": N_("asking its parent agent"),
     "waiting": N_("waiting for you"),
     "paused": N_("paused"),
     "interrupted": N_("interrupted"),

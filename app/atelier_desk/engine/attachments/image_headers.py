@@ -30,7 +30,7 @@ def picture_of(name: str, data: bytes) -> Picture | None:
         return None
     size = size_of(lambda offset, count: data[offset : offset + count])
     if size is None:
-        raise UsageError(N_("The image {name} is damaged."), name=name)
+        raise UsageError(N_("The image {name} is damaged. Save or export it again."), name=name)
     return Picture(kind, *size, _is_complete(kind, data))
 
 

@@ -170,7 +170,7 @@ def _picture(name: str, content: bytes, picture: Picture, source: str, path: str
             most=limits.PICTURE_PIXELS // 10**6,
         )
     if not picture.complete:
-        raise UsageError(N_("The image {name} is damaged: its end is missing."), name=name)
+        raise UsageError(N_("The image {name} is damaged: its end is missing. Save or export it again."), name=name)
     try:
         ready = prepared(content)
     except UnusablePicture as unfit:

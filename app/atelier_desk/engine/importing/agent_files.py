@@ -41,8 +41,7 @@ _MODES = {
     "workspace-write": ApprovalMode.SELECTIVE,
 }
 ASKS_LESS = N_(
-    "The mode {name} would ask for your approval less often than a new agent does, so the agent gets a new agent's "
-    "permissions."
+    "The mode {name} would ask for approval less often than the default for new agents, so the agent gets that default."
 )
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"}
 _INHERIT = ("", "inherit", "default")
@@ -132,8 +131,8 @@ def read(text: str, name: str, here: Surroundings) -> ForeignAgent:
     if not found.words("tools") and not isinstance(found.fields.get("tools"), Mapping):
         notes.add(
             N_(
-                "The file lists no tools. In the other program, this means all tools; here, the agent gets the "
-                "tools of the basic, file, command, web and context sections."
+                "The file lists no tools. In the other program, this means all tools; here, the agent gets "
+                "the tools of the sections Basics, Files, Shell, Web and Context."
             )
         )
     left = [key for key in found.fields if key.casefold() not in _KNOWN_FIELDS | _HARMLESS | {"description"}]

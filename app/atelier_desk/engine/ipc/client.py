@@ -175,7 +175,7 @@ class HolderConnection:
             message = await receive(self._reader)
         except ProtocolError as error:
             raise StorageError(
-                N_("The process that is using the data folder sent an invalid answer: {reason}"),
+                N_("The process that is using the data folder sent an invalid response: {reason}"),
                 code="holder",
                 reason=error,
             ) from error

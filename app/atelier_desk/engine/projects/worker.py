@@ -55,7 +55,8 @@ PICTURE = {
     "not_a_picture": N_("The file has the extension of an image, but does not contain one."),
     "broken": N_("The image is damaged, or needs too much memory."),
     NO_OCR: N_(
-        "Text in images cannot be read here. To install OCR: make run EXTRAS=ocr (on a Mac: macOS 15 or later)."
+        "Text in images cannot be read because OCR is not installed. To install it: make run EXTRAS=ocr (a "
+        "Mac needs macOS 15 or later)."
     ),
 }
 """Problems of an image whose text was not recognised, by code of ``media.reading``."""

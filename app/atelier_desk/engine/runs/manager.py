@@ -190,7 +190,7 @@ class RunManager:
         async with self.live.beginning(workflow_id):
             row = await self.env.repos.workflows.get(workflow_id)
             if await self._find_active(row) is not None:
-                raise ConflictError(N_("The agent is still working. Stop it before you try another branch."))
+                raise ConflictError(N_("The agent is still working. Stop it before you start another branch."))
             run = await self.env.repos.runs.get(run_id)
             if run.workflow_id != workflow_id or run.deleted_at is not None:
                 raise NotFoundError(N_("There is no run {id}."), id=run_id)

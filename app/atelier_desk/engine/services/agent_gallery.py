@@ -239,13 +239,13 @@ READY = (
     ReadyAgent(
         "code-guide",
         N_("Code guide"),
-        N_("Explains how a code base works"),
+        N_("Explains how a codebase works"),
         N_(
-            "You explain code bases. Find the entry points, follow the calls and read the code before you say "
-            "anything about it. Explain from the outside in: what it is for, its parts and how they work "
-            "together, then the details asked for. Give the file and line for every statement, and draw a small "
-            "Mermaid diagram where it helps. Say what you inferred and what you did not look at. Change nothing. "
-            "Answer in the user's language."
+            "You explain codebases. Find the entry points, follow the calls and read the code before you "
+            "say anything about it. Explain from the outside in: what it is for, its parts and how they "
+            "work together, then the details asked for. Give the file and line for every statement, and "
+            "draw a small Mermaid diagram where it helps. Say what you inferred and what you did not look "
+            "at. Change nothing. Answer in the user's language."
         ),
         reads=_CODE,
     ),

@@ -305,7 +305,7 @@ class AgentService:
         unknown = [name for name in config.sections if name not in accepted and not name.startswith(SERVERS)]
         if unknown:
             raise UsageError(
-                N_("Unknown tool section {names}. Sections: {known}."),
+                N_("Unknown tool sections: {names}. Available: {known}."),
                 code="unknown_section",
                 names=", ".join(unknown),
                 known=", ".join(known),

@@ -126,7 +126,7 @@ class PermissionService:
         if read.section:
             if read.section not in sections:
                 raise UsageError(
-                    N_("There is no section {name}. Sections: {names}"),
+                    N_("There is no section {name}. Sections: {names}."),
                     code="unknown",
                     name=read.section,
                     names=", ".join(sections),
@@ -143,7 +143,7 @@ class PermissionService:
         near = closest(read.name, [*tools, *sections])
         if near:
             raise UsageError(
-                N_("There is no tool {name}. Closest: {names}"), code="unknown", name=read.name, names=", ".join(near)
+                N_("There is no tool {name}. Closest: {names}."), code="unknown", name=read.name, names=", ".join(near)
             )
         raise UsageError(
             N_("There is no tool {name}. To list all tools: atelier tools list"), code="unknown", name=read.name

@@ -43,7 +43,7 @@ _FAILURES = (
     ),
     (
         "CERTIFICATE_VERIFY_FAILED",
-        N_("The certificate of the package index is not trusted. Type: pip config set global.cert FILE"),
+        N_("The certificate of the package index is not trusted. Run in a terminal: pip config set global.cert FILE"),
     ),
     ("40[137] (Client )?Error", N_("The package index requires a login. Check index-url in `pip config list`.")),
     (
@@ -107,8 +107,8 @@ def missing() -> ProviderError:
         )
     return ProviderError(
         N_(
-            "sentence-transformers is not installed. Install it in Settings → Memory and projects ({size} MB will "
-            "be downloaded), or type: {command}"
+            "sentence-transformers is not installed. Install it in Settings → Memory and projects ({size} "
+            "MB will be downloaded), or run: {command}"
         ),
         code="embedder_missing",
         size=DOWNLOAD_MB,

@@ -89,7 +89,7 @@ class ModelStore:
                 code="model_missing",
             )
         raise NotFoundError(
-            N_("There is no model file {name}.gguf in {folder}. Models found: {found}"),
+            N_("There is no model file {name}.gguf in {folder}. Models found: {found}."),
             code="model_missing",
             name=name,
             folder=self.models_dir,

@@ -144,7 +144,7 @@ class LocalProvider:
         """
         if importlib.util.find_spec("xllamacpp") is None:
             raise ProviderError(
-                N_("The built-in model engine is not installed. Install the package {package}."),
+                N_("The built-in model server is not installed. Install the package {package}."),
                 code="engine_missing",
                 package="xllamacpp",
             )

@@ -16,7 +16,7 @@ class PromptFrameRepository(Repository[PromptFrame]):
 
     table = tables.FRAMES
     what = "stored prompt"
-    absent = N_("There is no stored prompt {id}.")
+    absent = N_("There is no record {id} of instructions and tools sent to a model.")
 
     async def save(self, frame: PromptFrame) -> None:
         """Insert or replace a frame.

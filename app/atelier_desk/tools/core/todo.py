@@ -91,7 +91,7 @@ class TodoTool(DescribedTool):
 
     name: ClassVar[str] = "TodoTool"
     title: ClassVar[str] = N_("Tasks")
-    purpose: ClassVar[str] = N_("Plans its work as tasks that you can see and change")
+    purpose: ClassVar[str] = N_("Plans the agent's work as tasks that you can see and change")
     icon: ClassVar[str] = "list-todo"
     summaries: ClassVar[Mapping[str, str]] = {
         "create": N_("Create the task: {name}"),

@@ -432,7 +432,7 @@ class IngestCode(_Changing):
 class IngestDirectory(_Changing):
     name: ClassVar[str] = "ingest_directory"
     title: ClassVar[str] = N_("Index folder")
-    purpose: ClassVar[str] = N_("Indexes the code, texts and documents in a folder of a project")
+    purpose: ClassVar[str] = N_("Indexes the code, text and documents in a folder of a project")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Index the folder {path}")}
     subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
     input: ClassVar[object] = PathInput

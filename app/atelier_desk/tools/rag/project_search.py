@@ -234,7 +234,7 @@ class SearchInput(Input):
 class SemanticSearch(RagTool):
     name: ClassVar[str] = "semantic_search"
     title: ClassVar[str] = N_("Search project")
-    purpose: ClassVar[str] = N_("Finds code and texts by keywords and meaning")
+    purpose: ClassVar[str] = N_("Finds code and text by keywords and meaning")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
     input: ClassVar[object] = SearchInput
     about: ClassVar[About] = About(
@@ -358,7 +358,7 @@ class BrainInput(Input):
 class BrainSearch(RagTool):
     name: ClassVar[str] = "brain_search"
     title: ClassVar[str] = N_("Search all projects")
-    purpose: ClassVar[str] = N_("Finds code, texts and pages in all projects")
+    purpose: ClassVar[str] = N_("Finds code, text and pages in all projects")
     summaries: ClassVar[Mapping[str, str]] = {"": N_("Search all projects for {query}")}
     input: ClassVar[object] = BrainInput
     about: ClassVar[About] = About(

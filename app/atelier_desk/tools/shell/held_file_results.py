@@ -113,7 +113,8 @@ def parts(guarded: Guarded) -> tuple[TextPart, ...]:
         found.append(
             TextPart(
                 title=N_(
-                    "The command's launcher was killed, so this was not checked. Check it before you use git here"
+                    "The process supervising the command was killed, so this was not checked. Check it "
+                    "before you use git here"
                 ),
                 text=".git",
             )

@@ -10,6 +10,6 @@ section(
     PLANNING,
     order=20,
     name=N_("Teams and planning"),
-    description=N_("Plan actions, spawn agents, delegate and run tasks in parallel"),
+    description=N_("Plan actions, start agents, delegate and run tasks in parallel"),
     kind=ApprovalKind.SUB_AGENT,
 )

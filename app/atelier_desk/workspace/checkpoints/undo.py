@@ -142,8 +142,8 @@ def _gone(change: Change) -> NotFoundError:
 def _conflict(path: str) -> ConflictError:
     return ConflictError(
         N_(
-            "{path} has been changed by someone else in the meantime. Undoing would lose that change. Leave the file"
-            " as it is, or undo anyway."
+            "{path} has been changed again in the meantime. Undoing would lose that change. Leave the file "
+            "as it is, or undo anyway."
         ),
         code="changed",
         path=path,

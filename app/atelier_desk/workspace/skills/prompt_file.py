@@ -83,7 +83,8 @@ def read(text: str, file: str) -> FilePrompt:
         )
         if not body:
             raise UsageError(
-                N_("There is no prompt in {file}. A recipe needs one under “prompt” or “instructions”."), file=base
+                N_("There is no prompt in {file}. A goose recipe needs one under “prompt” or “instructions”."),
+                file=base,
             )
         body = _with_defaults(body, found.fields.get("parameters"))
     else:

@@ -189,7 +189,7 @@ async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(ben
     qtbot.keyClicks(style, "haiku")
     qtbot.keyClick(style, Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/made:poem "
-    assert "Fill in what the prompt needs: topic." in {each.text() for each in dialog.findChildren(QLabel)}
+    assert "Fill in the required fields: topic." in {each.text() for each in dialog.findChildren(QLabel)}
     qtbot.keyClicks(topic, 'the "wide" sea')
     qtbot.keyClick(topic, Qt.Key.Key_Return)
     await settle()

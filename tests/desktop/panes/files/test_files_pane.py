@@ -194,8 +194,8 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
     message = (
-        "{path} has been changed by someone else in the meantime. Undoing would lose that change. "
-        "Leave the file as it is, or undo anyway."
+        "{path} has been changed again in the meantime. Undoing would lose that change. Leave the file as "
+        "it is, or undo anyway."
     )
     problem = ConflictError(message, path="a.py")
     atelier.set(
@@ -208,7 +208,7 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     assert not button(pane, "files-undo-anyway").isVisible()
     pane.undo_open()
     await settle()
-    assert "changed by someone else" in pane._problem.text()
+    assert "changed again" in pane._problem.text()
     assert pane._problem.isVisible()
     switch_language("fr")
     await settle()

@@ -124,7 +124,7 @@ class RememberedCard(HeadedCard):
         count = len(self._memories)
         if asked:
             title = ngettext("{n} thing to remember?", "{n} things to remember?", asked)
-            text = _("Until you decide, this applies to this workflow only.")
+            text = _("Until you decide, proposals apply to this workflow only.")
         elif count:
             title, text = ngettext("{n} thing remembered", "{n} things remembered", count), ""
         else:

@@ -157,7 +157,7 @@ class ToolCard(QFrame):
             bind_text(
                 stop,
                 tip=N_("Stop this command; the agent continues"),
-                name=lambda: _("Stop {command}", command=" ".join(self.words())),
+                name=lambda: _("Stop: {command}", command=" ".join(self.words())),
             )
             row = self._head.layout()
             assert isinstance(row, QHBoxLayout)

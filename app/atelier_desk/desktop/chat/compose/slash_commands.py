@@ -103,7 +103,7 @@ class PromptDialog(FormDialog):
     def problem(self) -> str:
         filled = zip(self._arguments, self.fields, strict=True)
         missing = [each.name for each, field in filled if each.required and not field.text().strip()]
-        return _("Fill in what the prompt needs: {missing}.", missing=", ".join(missing)) if missing else ""
+        return _("Fill in the required fields: {missing}.", missing=", ".join(missing)) if missing else ""
 
     def submit(self) -> None:
         written = {each.name: field.text().strip() for each, field in zip(self._arguments, self.fields, strict=True)}

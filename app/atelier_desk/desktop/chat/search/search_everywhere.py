@@ -135,7 +135,7 @@ class SearchEverywhere(QDialog):
         self._count.setText(ngettext("{n} result", "{n} results", len(self._hits)) if self._hits else "")
 
     def _nothing_words(self) -> str:
-        return _("No results in messages, tool calls, reports or memories") if self._searched else ""
+        return _("No results in messages, tool calls, reports or memories.") if self._searched else ""
 
     def _choose(self, hit: SearchHit) -> None:
         self.hide()

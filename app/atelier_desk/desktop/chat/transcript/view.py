@@ -128,7 +128,7 @@ class ChatView(QAbstractScrollArea):
             application.focusChanged.connect(self._on_focus_moved)
         self._thinking = ThinkingLine(self.viewport())
         self._thinking.shown_changed.connect(self._later)
-        bind_text(self, name=N_("Messages of the workflow"))
+        bind_text(self, name=N_("Messages in the workflow"))
         bind(self._measure_again)
 
     @property

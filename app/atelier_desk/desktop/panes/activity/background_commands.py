@@ -94,7 +94,7 @@ class CommandRows(QWidget):
         bind_text(
             stop,
             tip=N_("Stop this command and its child processes"),
-            name=lambda: _("Stop {command}", command=command.line),
+            name=lambda: _("Stop: {command}", command=command.line),
         )
         field = self._fields[command.id] = control(
             QLineEdit(row), "command-input", hint=N_("Type a line and press Enter")

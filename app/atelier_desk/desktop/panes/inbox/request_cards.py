@@ -145,7 +145,7 @@ class ParentQuestionCard(Card):
         self.setObjectName(f"inbox-parent-{asked.run_id}")
         self._workflow = ""
         self._busy = False
-        self.body.addLayout(_Who(self, lambda: asked.agent_name, N_("asks its parent agent")))
+        self.body.addLayout(_Who(self, lambda: asked.agent_name, N_("asking its parent agent")))
         self._lineage = label(" → ".join([*asked.lineage, asked.agent_name]), "small", self, wrap=True)
         self._lineage.setVisible(bool(asked.lineage))
         self._question = label(asked.question, "", self, wrap=True)

@@ -51,7 +51,7 @@ STATUS_ICONS: dict[TaskStatus, tuple[str, Role]] = {
 
 def waits_text(row: TaskRow) -> str:
     """``Waits for: A, B``, empty without open dependencies."""
-    return _("Waits for: {tasks}", tasks=", ".join(task.name for task in row.waits_for)) if row.waits_for else ""
+    return _("Waiting for: {tasks}", tasks=", ".join(task.name for task in row.waits_for)) if row.waits_for else ""
 
 
 class TaskModel(QAbstractListModel):

@@ -61,7 +61,7 @@ class TaskPane(Pane):
         self.list.menu_requested.connect(self._menu)
         self.add_key("Ctrl+Shift+N", self.add)
         bind_text(self._add, tip=N_("Add a task"), keys="Ctrl+Shift+N")
-        bind_text(self.list, name=N_("Tasks of this workflow"))
+        bind_text(self.list, name=N_("Tasks in this workflow"))
         bind(self._show, on="language")
 
     def reload(self) -> None:

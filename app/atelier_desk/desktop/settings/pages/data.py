@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 BACKUP_KINDS = N_("Atelier backup (*.zip)")
 CONFIRM = N_(
     "Confirm what you trust: rules under “Permissions”, your tools under “Tools”, servers under “MCP "
-    "servers”, trusted folders in the “Files” pane, everything else here under “From another installation”."
+    "servers”, trusted folders in the “Files” pane, and everything else here under “From another "
+    "installation”."
 )
 """Shown after importing data from elsewhere, whose permissions are disabled."""
 
@@ -101,12 +102,12 @@ class DataPage(RowsPage):
         self.move_busy = Busy(self)
         move.body.addWidget(self.move_busy)
         undo = self.add(UNDO)
-        self.clean_now = self.button("checkpoints-clean", N_("Clean now"), self.clean)
+        self.clean_now = self.button("checkpoints-clean", N_("Clean up"), self.clean)
         self._stored_row = self.row(undo, self.clean_now, N_("Currently stored"))
         self.clean_busy = Busy(self)
         undo.body.addWidget(self.clean_busy)
         place, folder = self.section(N_("Location")), lambda: str(self._root or "")
-        about = N_("Data that was permanently deleted is removed from the disk. Older backups still contain it.")
+        about = N_("Removes permanently deleted data from the disk as well. Older backups still contain it.")
         self.action_row(place, N_("Compact the database"), about, N_("Compact…"), self._ask_compact, "data-compact")
         self.compact_busy = Busy(self)
         place.body.addWidget(self.compact_busy)
@@ -196,7 +197,7 @@ class DataPage(RowsPage):
         if own:
             title, action = _("Replace your data with {name}?", name=path.name), _("Restore")
         else:
-            title, action = _("Restore {name} from another installation?", name=path.name), _("Restore")
+            title, action = _("Restore {name} from another source?", name=path.name), _("Restore")
             about = _(
                 "This backup was made by an earlier version or another installation, or has been changed "
                 "since. Its permission rules, tools, MCP servers, folders and service addresses will stay "
@@ -292,7 +293,7 @@ class DataPage(RowsPage):
             await self.load()
             return done
 
-        self._run(self.clean_busy, N_("Cleaning…"), work, cleaned_text)
+        self._run(self.clean_busy, N_("Cleaning up…"), work, cleaned_text)
 
     def _show_folder(self) -> None:
         if self._root is not None:

@@ -32,7 +32,8 @@ def tray_words() -> str:
     """What the icon does, or why there is none."""
     if there_is_a_tray():
         return _(
-            "Click the icon to open quick ask. The icon's menu can show the window, start a workflow or quit Atelier."
+            "Click the icon to open the “Quick ask” window. The icon's menu can show the window, start a "
+            "workflow or quit Atelier."
         )
     return _("This desktop has no notification area: the icon cannot be shown here.")
 
@@ -87,7 +88,12 @@ class QuickPage(RowsPage):
         self._keys = Settings().quick_key
         self._link: SystemLink | None = None
         super().build()
-        on = Toggle("quick_key_on", N_("Quick ask shortcut"), N_("Opens quick ask from any program."), "quick-key-on")
+        on = Toggle(
+            "quick_key_on",
+            N_("Quick ask shortcut"),
+            N_("Opens the “Quick ask” window from any program."),
+            "quick-key-on",
+        )
         self._card = self.add(Section(N_("System-wide shortcut"), on))
         self.field = KeyField("quick-key", N_("Quick ask from any program"), self)
         self.field.recorded.connect(self._recorded)
@@ -97,8 +103,8 @@ class QuickPage(RowsPage):
         self.button_row(self._card, self.again)
         self._card.body.addSpacing(8)
         words = N_(
-            "If no shortcut can be registered, assign one to the command below in your system's keyboard settings. "
-            "The command opens quick ask and starts Atelier if needed."
+            "If no shortcut can be registered, assign one to the command below in your system's keyboard "
+            "settings. The command opens the “Quick ask” window and starts Atelier if needed."
         )
         self.add_text(self._card, words, look="small")
         self.command = self.add_text(self._card, self.command_line, "quick-command", look="mono", copied=True)

@@ -84,8 +84,8 @@ class GeneralPage(RowsPage):
                 "fsync",
                 N_("Sync every step to disk"),
                 N_(
-                    "Turning this off makes Atelier faster, but data can then be lost in a power cut, though not in"
-                    " a crash of the program. Applies at the next start."
+                    "Turning this off makes Atelier faster, but data can then be lost in a power cut, though "
+                    "not if Atelier crashes. Applies at the next start."
                 ),
             ),
         ),

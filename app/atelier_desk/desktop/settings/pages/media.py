@@ -38,11 +38,11 @@ class MediaPage(FormPage):
     titles = {
         "images": N_("Address (image generation)"),
         "images_model": N_("Model (image generation)"),
-        "images_key_env": N_("Variable (image generation)"),
+        "images_key_env": N_("Environment variable (image generation)"),
         "images_price": N_("Price per image ($)"),
         "models_price": N_("Price per 3D model ($)"),
         "models_address": N_("Address (3D models)"),
-        "models_key_env": N_("Variable (3D models)"),
+        "models_key_env": N_("Environment variable (3D models)"),
     }
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:

@@ -79,7 +79,7 @@ EMBEDDER = (
     ),
     Offered("provider", N_("Provider")),
     Line("model", N_("Model")),
-    Number("dimension", N_("Dimension"), N_("0 uses the model's default."), optional=True, below=True),
+    Number("dimension", N_("Dimensions"), N_("0 uses the model's default."), optional=True, below=True),
 )
 
 

@@ -81,7 +81,7 @@ TIMES = (
 )
 DAYS = Number(
     "audit_days",
-    N_("Decisions to show"),
+    N_("Show decisions for"),
     N_("Older decisions are hidden, not deleted; 0 shows all."),
     "audit-days",
     suffix=lambda: _("{n} d", n="").replace(" ", NARROW),
@@ -118,7 +118,7 @@ class ApprovalsPage(RowsPage):
         self._build_modes()
         self._build_rules()
         self._build_seen()
-        self.add(Section(N_("Confirmations in Ask and Edit"), *FLAGS))
+        self.add(Section(N_("Approvals in Ask and Edit"), *FLAGS))
         self.add(Section(N_("Risk"), *RISKS))
         self.add(Section(N_("Timeout"), *TIMES))
         self.add(Section(N_("Teams"), DEPTH))
@@ -161,9 +161,9 @@ class ApprovalsPage(RowsPage):
         self.trail.opened.connect(self._show_call)
         self.commands = SafeCommands(self)
         hint = N_(
-            "In your workspace folders, the profile Ask runs read-only commands without asking. The profile Edit "
-            "also runs commands that write only the files they name. Other commands, options and folders need "
-            "approval."
+            "In your workspace folders, the Ask profile runs read-only commands without asking. The Edit "
+            "profile also runs commands that write only the files they name. Other commands, options and "
+            "folders need approval."
         )
         self.section(N_("Safe commands"), self.commands, about=hint)
 

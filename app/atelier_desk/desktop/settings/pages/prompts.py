@@ -45,8 +45,8 @@ class PromptsPage(ListFormPage[Prompt]):
         self._files: dict[str, str] = {}
         self.dialog: PromptForm | None = None
         about = N_(
-            "Texts you use often. Type / and the name in a message to insert one. "
-            "You are asked for the values in {{braces}}: {{name}}, or {{name=default}}."
+            "Prompts you use often. Type / and the name in a message to insert one. You are asked for the "
+            "values in {{braces}}: {{name}}, or {{name=default}}."
         )
         self.add_text(None, about, "prompts-about")
         card = self.section(N_("Prompts"))

@@ -48,12 +48,12 @@ class WebPage(FormPage):
     ``web-clear``, ``web-scripts``, ``web-browser``.
     """
 
-    titles = {"key_env": N_("Variable"), "price": N_("Price per search ($)")}
+    titles = {"key_env": N_("Environment variable"), "price": N_("Price per search ($)")}
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
         self._state: WebState | None = None
-        browser = N_("Path of the browser; leave empty to search for one.")
+        browser = N_("Path to the browser; leave empty to search for one.")
         services = [(name, engine.title) for name, engine in ENGINES.items()]
         self.build_form(
             WebSettings,

@@ -112,7 +112,7 @@ def changed(value: M, what: str, /, **fields: object) -> M:
     """Return a validated copy of ``value`` with ``fields`` replaced (``model_copy`` does not validate)."""
     unknown = sorted(set(fields) - set(type(value).model_fields))
     if unknown:
-        raise UsageError(N_("Unknown field ({what}): {names}."), what=what, names=", ".join(unknown))
+        raise UsageError(N_("Unknown fields ({what}): {names}."), what=what, names=", ".join(unknown))
     data = {name: getattr(value, name) for name in type(value).model_fields}
     return build(type(value), what, **{**data, **fields})
 
@@ -126,7 +126,7 @@ def inside(model: object, what: str, path: str, value: object) -> object:
         return value
     name, _dot, rest = path.partition(".")
     if not isinstance(model, BaseModel):
-        raise UsageError(N_("Unknown field ({what}): {names}."), what=what, names=path)
+        raise UsageError(N_("Unknown fields ({what}): {names}."), what=what, names=path)
     return changed(model, what, **{name: inside(getattr(model, name, None), what, rest, value)})
 
 

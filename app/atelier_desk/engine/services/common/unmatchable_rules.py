@@ -99,8 +99,8 @@ def _of_command(argument: str) -> CallText | None:
     if len(line.commands) > 1:
         return CallText(
             text=N_(
-                "it contains several commands, but each command of a line is checked on its own: write one rule for"
-                " each"
+                "it contains several commands, but each command on a line is checked on its own: write one "
+                "rule for each"
             )
         )
     if line.commands[0].redirects:
