@@ -70,7 +70,7 @@ def test_a_long_undo_shows_progress(cli: Cli, project: Path, workflow: str, monk
 def test_an_undo_never_overwrites_changes_of_others(cli: Cli, project: Path, workflow: str) -> None:
     (project / "a.py").write_text("x = 3  # mine\n")
     left = cli("files", "undo", workflow, "--all")
-    assert (left.status, "someone else" in left.err) == (1, True)
+    assert (left.status, "changed again" in left.err) == (1, True)
     assert (project / "a.py").read_text() == "x = 3  # mine\n"
     assert not (project / "docs").exists(), "the others are undone"
     assert cli("files", "undo", workflow, "--all", "--force").status == 0

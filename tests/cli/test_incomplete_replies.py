@@ -108,7 +108,7 @@ def test_notices_have_rounded_numbers_and_plain_words() -> None:
     taken = {"denied": ["read_file(.env)"], "asked": ["run_command(make)"], "folders": ["/work"], "stricter": True}
     assert said(ChunkType.RIGHTS_NARROWED, details=taken) == (
         "Permissions withdrawn from here on: read_file(.env), run_command(make) without asking, the folder /work, "
-        "calls without approval where the stricter permission level requires it"
+        "calls without approval where the stricter profile requires it"
     )
     set_language("fr")
     try:

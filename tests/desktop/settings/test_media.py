@@ -61,8 +61,8 @@ async def test_services_are_set_up_with_their_keys(page: Any, atelier: Engine) -
                        "https://x y", "https://[::1", "https://x.org:abc", "https://" + "x" * 2_001, "https://?",
                        "https://:80/")),
         *(("models_address", text, "Address (3D models): ") for text in ("tripo", "https://@x", "http://x.org#a")),
-        *(("images_key_env", text, "Environment variable (image generation): ") for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ",
-        "$KEY", "K" * 129)),
+        *(("images_key_env", text, "Environment variable (image generation): ")
+          for text in ("two words", "1KEY", "KEY=x", "ÉCLÉ", "$KEY", "K" * 129)),
         ("models_key_env", "a-b", "Environment variable (3D models): "),
         *(("sees", text, "Vision model: ") for text in ("model", "/model", "openai/", "x/" + "y" * 600)),
         ("images_model", "m" * 513, "Model (image generation): "),
