@@ -212,7 +212,7 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     assert pane._problem.isVisible()
     switch_language("fr")
     await settle()
-    assert "quelqu’un d’autre" in pane._problem.text(), "it follows the language"
+    assert "de nouveau" in pane._problem.text(), "it follows the language"
     switch_language("en")
     await settle()
     qtbot.mouseClick(button(pane, "files-undo-leave"), Qt.MouseButton.LeftButton)
