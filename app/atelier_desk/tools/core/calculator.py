@@ -98,7 +98,7 @@ class CalculatorTool(DescribedTool):
 
     name: ClassVar[str] = "CalculatorTool"
     title: ClassVar[str] = N_("Calculator")
-    purpose: ClassVar[str] = N_("Calculates exactly instead of guessing")
+    purpose: ClassVar[str] = N_("Gives exact results instead of estimates")
     icon: ClassVar[str] = "calculator"
     category: ClassVar[ToolCategory] = ToolCategory.COMMON
     section: ClassVar[str] = CORE
