@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.quick_ask import QuickAsk
-from atelier_desk.desktop.main_window import after_first_paint
+from atelier_desk.desktop.system import tray_icon
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
@@ -119,7 +119,7 @@ async def test_quick_ask_is_accessible(quick: QuickAsk) -> None:
 
 
 async def test_without_a_system_tray_there_is_no_icon(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(after_first_paint, "there_is_a_tray", lambda: False)
+    monkeypatch.setattr(tray_icon, "there_is_a_tray", lambda: False)
     program.window.show_tray(True)
     assert program.window._tray is None
 
@@ -127,7 +127,7 @@ async def test_without_a_system_tray_there_is_no_icon(program: Program, monkeypa
 async def test_the_tray_icon_offers_quick_ask_and_shows_notifications(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(after_first_paint, "there_is_a_tray", lambda: True)
+    monkeypatch.setattr(tray_icon, "there_is_a_tray", lambda: True)
     program.window.show_tray(True)
     made = program.window._tray
     assert made is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
@@ -41,7 +41,7 @@ _HEIGHT = 28
 class _AnswerPart(Picker):
     """One of the two names in ``AnswerSelect``, whose menu it opens."""
 
-    around: ClassVar[int] = 18
+    around = 18
 
     def __init__(self, parent: AnswerSelect, name: str, tip: str) -> None:
         super().__init__(parent)
@@ -59,7 +59,7 @@ class _AnswerPart(Picker):
 
 
 class _AgentPart(_AnswerPart):
-    arrow: ClassVar[str] = "·"
+    arrow = "·"
     """One control has one arrow, behind the model."""
 
 

@@ -117,11 +117,6 @@ class DiffView(QWidget):
         self._lay_out()
 
     @property
-    def side_by_side(self) -> bool:
-        """Whether two columns are shown at this width."""
-        return self._side
-
-    @property
     def busy(self) -> bool:
         """Whether highlighting is still in progress."""
         return self._work is not None
