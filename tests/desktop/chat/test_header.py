@@ -142,7 +142,7 @@ def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot) -> None:
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
-def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: QtBot, scale: int, width: int) -> None:
+def test_the_title_takes_precedence_over_the_usage_and_the_agents_name(qtbot: QtBot, scale: int, width: int) -> None:
     """The chat's width in a window of 1024 pixels is 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()
@@ -157,10 +157,15 @@ def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: Qt
     header.show_usage(Usage(tokens_input=150, tokens_output=12))
 
     def settled() -> None:
-        assert [each.text() for each in (header.agents, header.models)] == ["Relectrice ·", "gpt-4o-mini ▾"]
-        assert header.title.width() >= theme().px(40)
+        assert [each.text() for each in (header.agents, header.models)] == ["·", "gpt-4o-mini ▾"]
+        assert not header.agents.icon().isNull()
+        assert "Relectrice" in header.agents.toolTip()
+        assert header.title.width() >= theme().px(120)
 
     qtbot.waitUntil(settled)
+    header.set_title("Isoler")
+    qtbot.waitUntil(lambda: header.agents.text() == "Relectrice ·")
+    assert header.agents.icon().isNull()
 
 
 def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:

@@ -160,7 +160,9 @@ class ModelStep(Step):
             QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save
         )
         self.save_button.hide()
-        self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.save_button, self.test, spacing=12))
+        # On its own line: a button that appears must not be where Stop was, under the pointer.
+        fill(self.column, self.busy)
+        self.column.addLayout(fill(QHBoxLayout(), 1, self.save_button, self.test, spacing=12))
         self._place()
 
     def _place(self) -> None:

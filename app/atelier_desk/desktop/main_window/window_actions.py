@@ -13,7 +13,6 @@ from atelier_desk.desktop.main_window.action_registry import ActionSpec, action
 from atelier_desk.desktop.main_window.child_windows import ChildWindows, dialogs
 from atelier_desk.desktop.main_window.focus_order import move_focus
 from atelier_desk.desktop.panes.registry import panes
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.text_selection import selected_text
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.late_module import LateModule
@@ -358,11 +357,11 @@ class WindowActions(ChildWindows):
 
     @action("larger-text", N_("Larger text"), group="view", shortcut="Ctrl++", icon="plus")
     def larger_text(self) -> None:
-        self._set(font_scale=min(200, round(theme().scale * 100) + 10))
+        self._set(font_scale=lambda percent: min(200, percent + 10))  # of the last one asked for, applied or not
 
     @action("smaller-text", N_("Smaller text"), group="view", shortcut="Ctrl+-", icon="minus")
     def smaller_text(self) -> None:
-        self._set(font_scale=max(80, round(theme().scale * 100) - 10))
+        self._set(font_scale=lambda percent: max(80, percent - 10))
 
     @action("normal-text", N_("Normal text size"), group="view", shortcut="Ctrl+0")
     def normal_text(self) -> None:

@@ -52,6 +52,9 @@ class Importer(QObject):
     def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge, self._widget = bridge, parent
+        self._waiting: list[Path] = []
+        """Files whose chats are selected after those of the dialog in view, so that dialogs are not stacked."""
+        self._in_view = False
 
     def ask(self) -> None:
         """Ask for a file and import it."""
@@ -63,13 +66,22 @@ class Importer(QObject):
 
     async def _import_file(self, path: Path) -> None:
         if not await self._bridge.engine.chats.is_workflow(path):
-            dialog = ChatImportDialog(self._bridge, path, self._widget)
-            dialog.opened.connect(self.imported)
-            dialog.open()
+            if path not in self._waiting:
+                self._waiting.append(path)
+            if not self._in_view:
+                self._show_next()
             return
         done = await self._bridge.engine.workflows.import_(await read_text(path))
         self.status_changed.emit(_("“{name}” imported", name=done.workflow.name))
         self.imported.emit(done.workflow.id)
+
+    def _show_next(self) -> None:
+        self._in_view = bool(self._waiting)
+        if self._waiting:
+            dialog = ChatImportDialog(self._bridge, self._waiting.pop(0), self._widget)
+            dialog.opened.connect(self.imported)
+            dialog.finished.connect(lambda _result: self._show_next())
+            dialog.open()
 
     async def import_dropped(self, paths: list[str]) -> list[str]:
         """Import those files that are workflows or exported chats; returns the others."""

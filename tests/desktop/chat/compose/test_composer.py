@@ -14,6 +14,7 @@ from atelier_desk.desktop.chat.compose.attachment_chips import Item, opened
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
 from atelier_desk.desktop.chat.compose.message_field import LONG
 from atelier_desk.engine.attachments.reading import text_file
+from atelier_desk.presentation.permission_profiles import PROFILES
 from tests.helpers.sample_images import png
 
 
@@ -90,6 +91,16 @@ def test_while_the_agent_works_stop_and_a_send_strategy_are_shown(qtbot: QtBot, 
     with qtbot.waitSignal(composer.sent) as signal:
         composer.submit()
     assert signal.args[2] == "queue"
+
+
+def test_stop_is_an_icon_where_the_texts_beside_it_would_be_cut(qtbot: QtBot, composer: Composer) -> None:
+    composer.profiles.show_profile(PROFILES[1])
+    composer.set_running(True)
+    parts = (composer.profiles, composer.strategies, composer.stop)
+    for width, caption in ((600, " Stop"), (350, ""), (600, " Stop")):
+        composer.resize(width, 200)
+        qtbot.waitUntil(lambda caption=caption: [each.text() for each in parts] == ["Ask ▾", "Queue ▾", caption])
+        assert composer.stop.toolTip() == composer.stop.accessibleName() == "Stop the agent"
 
 
 def test_pasted_files_pictures_and_long_texts_are_attached_and_short_texts_inserted(

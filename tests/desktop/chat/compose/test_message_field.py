@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
 from atelier_desk.desktop.chat.compose.message_field import MessageField
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import fill
+from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
 from tests.helpers.pixel_colours import colours
 
 UP, DOWN = Qt.Key.Key_Up, Qt.Key.Key_Down
@@ -92,22 +94,20 @@ def test_all_buttons_have_one_height(qtbot: QtBot, composer: Composer, scale: in
     assert heights == {theme().px(32)}
 
 
-def drag_and_drop(over: QWidget, mime: QMimeData) -> tuple[list[bool], list[Qt.DropAction]]:
+def drag_and_drop(
+    over: QWidget, mime: QMimeData, offered: Qt.DropAction = Qt.DropAction.CopyAction | Qt.DropAction.MoveAction
+) -> tuple[list[bool], list[Qt.DropAction]]:
     """Whether each event was accepted, and its action; the source proposes to move.
 
     As in Qt, a movement keeps what the previous event decided unless it is handled, and a refusal ends the drag.
     """
-    both, left, shift = (
-        Qt.DropAction.CopyAction | Qt.DropAction.MoveAction,
-        Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.ShiftModifier,
-    )
+    left, shift = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
     accepted: list[bool] = []
     actions: list[Qt.DropAction] = []
     for event in (
-        QDragEnterEvent(QPoint(5, 5), both, mime, left, shift),
-        QDragMoveEvent(QPoint(5, 5), both, mime, left, shift),
-        QDropEvent(QPointF(5, 5), both, mime, left, shift),
+        QDragEnterEvent(QPoint(5, 5), offered, mime, left, shift),
+        QDragMoveEvent(QPoint(5, 5), offered, mime, left, shift),
+        QDropEvent(QPointF(5, 5), offered, mime, left, shift),
     ):
         assert event.proposedAction() == Qt.DropAction.MoveAction
         if isinstance(event, QDragMoveEvent) and actions:
@@ -155,3 +155,32 @@ def test_a_field_that_takes_no_files_refuses_a_dropped_one_and_takes_text(qtbot:
     accepted, actions = drag_and_drop(field.viewport(), text)
     assert (accepted, actions) == ([True] * 3, [Qt.DropAction.MoveAction] * 3), "text may be moved"
     assert field.toPlainText() == "some words"
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_file_that_can_only_be_moved_is_refused(
+    qtbot: QtBot, composer: Composer, tmp_path: Path, inside: bool
+) -> None:
+    """Its source would delete it."""
+    given: list[object] = []
+    composer.files_given.connect(given.extend)
+    over = composer.field.viewport() if inside else composer
+    accepted, actions = drag_and_drop(over, file_of(tmp_path), Qt.DropAction.MoveAction)
+    assert (accepted, given) == ([False], [])
+    assert Qt.DropAction.MoveAction not in actions
+
+
+def test_a_file_that_a_field_refuses_is_offered_to_the_window_behind(qtbot: QtBot, tmp_path: Path) -> None:
+    """As over the field of a sub-agent: the file is attached to the message, as from anywhere on the window."""
+    window = QWidget()
+    qtbot.addWidget(window)
+    main, other = Composer(window), Composer(window, pictures=False)
+    fill(QVBoxLayout(window), main, other)
+    attached: list[str] = []
+    FolderDrop(window, list[str]().extend, attached.extend, main.field, QWidget(window))
+    window.resize(400, 400)
+    window.show()
+    accepted, actions = drag_and_drop(other.field.viewport(), file_of(tmp_path))
+    assert (accepted, actions) == ([True] * 3, [Qt.DropAction.CopyAction] * 3)
+    assert attached == [str(tmp_path / "file.txt")]
+    assert other.field.toPlainText() == ""
