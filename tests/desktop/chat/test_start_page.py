@@ -117,7 +117,7 @@ async def test_ready_made_agents_are_next_to_ones_own_and_a_click_adds_one(qtbot
     await settle(20)
     ready = made.cards("ready-agent")
     assert len(made.cards("agent-card")) + len(ready) == 6
-    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them"
+    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them · m"
     config = AgentConfig(name="Researcher", purpose="Finds sources", provider="p", model="m")
     added = Agent(id="new", config=config)
     made.engine.set("agents", "ready", config)

@@ -296,7 +296,9 @@ class ChatPanel(QWidget):
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent
         self.host.models = model_labels(self.choices.models)
-        self.empty.show_agents(self.choices.agents, agent.id if agent else "", self.choices.labels)
+        self.empty.show_agents(
+            self.choices.agents, agent.id if agent else "", self.choices.labels, self.choices.ready_label
+        )
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self.composer.profiles.show_profile(self.choices.profile)

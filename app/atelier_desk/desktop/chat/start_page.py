@@ -197,7 +197,7 @@ class StartPage(QScrollArea):
         self.gallery: PickerMenu | None = None
         self._agents: Sequence[Agent] = ()
         self._labels: Mapping[str, str] = {}
-        self._chosen = ""
+        self._chosen = self._ready_model = ""
         self._made = self._held = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
@@ -262,17 +262,26 @@ class StartPage(QScrollArea):
         )
         return box
 
-    def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:
-        """Show the agents, the selected one's id, and the label of each agent's model by agent id."""
-        before = [(each.id, each.updated_at, self._labels[each.id]) for each in self._agents]
-        self._agents, self._chosen, self._labels = list(agents), chosen, dict(labels)
+    def show_agents(
+        self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str], ready_model: str = ""
+    ) -> None:
+        """Show the agents, the selected one's id, and the label of each agent's model by agent id.
+
+        ``ready_model``: label of the model that a ready-made agent gets when it is added.
+        """
+        before = self._texts()
+        self._agents, self._chosen, self._labels, self._ready_model = list(agents), chosen, dict(labels), ready_model
         if not self._made:
             self.reload()
-        elif before != [(each.id, each.updated_at, labels[each.id]) for each in agents]:
+        elif before != self._texts():
             self._fill_agents()
         else:
             for button in self._group.buttons():
                 button.setChecked(button.property("agent") == chosen)
+
+    def _texts(self) -> list[object]:
+        """What the agent cards show."""
+        return [self._ready_model, *((each.id, each.updated_at, self._labels[each.id]) for each in self._agents)]
 
     def _fill_agents(self) -> None:
         for button in self._group.buttons():
@@ -293,7 +302,7 @@ class StartPage(QScrollArea):
         used = {each.name for each in self._agents}
         for ready in [each for each in READY if _(each.name) not in used][: MOST_AGENTS - len(cards)]:
             card = CardButton(self._body, f"ready-agent-{ready.key}", wraps=True)
-            card.set_texts(_(ready.name), _(ready.purpose))
+            card.set_texts(_(ready.name), " · ".join(filter(None, (_(ready.purpose), self._ready_model))))
             card.clicked.connect(partial(self.ready_chosen.emit, ready.key))
             cards.append(card)
         self.agents.set_items(cards)

@@ -285,7 +285,9 @@ class ProviderService:
             config = await self.confirmed(name)
             if not config.enabled:
                 raise UsageError(
-                    N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name
+                    N_("The provider {provider} is disabled; enable it in the settings."),
+                    code="disabled",
+                    provider=name,
                 )
             if config.name not in self._open:
                 self._open[config.name] = self._create(config, self._context.vault)

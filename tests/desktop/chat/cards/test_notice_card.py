@@ -57,11 +57,13 @@ def test_narrowed_permissions_are_a_plain_line(qtbot: QtBot) -> None:
     ("details", "buttons"),
     [
         ({"code": "auth", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
+        ({"code": "disabled", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
+        ({"code": "held", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
         ({"code": "auth"}, ["notice-retry"]),  # from an earlier version, without the provider
         ({"code": "overloaded", "provider": "Mine"}, ["notice-retry"]),
     ],
 )
-def test_a_refused_key_leads_to_the_settings_of_its_provider(
+def test_a_refused_key_or_a_disabled_provider_leads_to_its_settings(
     qtbot: QtBot, details: dict[str, str], buttons: list[str]
 ) -> None:
     host = TranscriptHost()
