@@ -55,7 +55,7 @@ def test_the_usage_is_hidden_before_title_and_names_are_elided(qtbot: QtBot) -> 
         header.resize(width, 46)
         qtbot.waitUntil(complete)
         assert header.meter.isVisible()
-        if (state := "$" in header.usage.text()) not in seen[-1:]:
+        if (state := "%" in header.usage.text()) not in seen[-1:]:
             seen.append(state)
     assert seen == [True, False, True]
 

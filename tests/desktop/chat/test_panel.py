@@ -33,7 +33,7 @@ async def test_a_workflow_is_shown_with_its_draft_agent_and_usage(harness: Panel
     assert panel.header.title.text() == "First"
     assert panel.header.agents.full_text == "Ada"
     assert panel.header.models.full_text == "m"
-    assert "1.0" in panel.header.usage.text()
+    assert "$0.50" in panel.header.usage.text()
     assert "50%" in panel.header.usage.text()
     assert panel.findChild(QWidget, "user-message") is not None
     assert panel.findChild(QWidget, "assistant-message") is not None

@@ -214,9 +214,13 @@ async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene, q
 async def test_r_asks_for_the_reason_enter_rejects_and_escape_goes_back(scene: MakeScene, qtbot: QtBot) -> None:
     s = scene(asks())
     reason = s.find("approval-reason")
+    reject = s.find("approval-reject")
+    assert reject.icon().isNull()
     qtbot.keyClick(s.card, Qt.Key.Key_R)
+    assert not reject.icon().isNull(), "the sign of the Enter key"
     qtbot.keyClicks(reason, "draft")
     qtbot.keyClick(reason, Qt.Key.Key_Escape)
+    assert reject.icon().isNull()
     assert (reason.isVisible(), reason.toPlainText(), s.find("approval-approve").isVisible()) == (False, "", True)
     qtbot.keyClick(s.card, Qt.Key.Key_R)
     qtbot.keyClicks(reason, "Ra")

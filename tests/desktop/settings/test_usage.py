@@ -145,6 +145,16 @@ async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, fi
     assert not find("usage-export").isEnabled()
 
 
+async def test_usage_that_is_still_read_is_not_called_none(window: SettingsWindow, atelier: Engine, find: Find) -> None:
+    atelier.set("usage", "rows", delayed := DelayedResult(ROWS))
+    window.show_page("usage")
+    await settle()
+    assert not window.page("usage").empty.isVisible()
+    await delayed.release()
+    await settle()
+    assert find("usage-summary").isVisible()
+
+
 async def test_a_long_period_is_shown_by_month(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set("usage", "rows", [row(400, "old", "m", 10), *ROWS])
     choose(find("usage-period"), 0)
