@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
 from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.header_menu import MoreButton
 from atelier_desk.desktop.chat.usage_meter import UsageMeter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, bind_text, control, hbox
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem, PickerMenu
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.support.i18n import N_, _
@@ -104,7 +104,7 @@ class AnswerSelect(QFrame):
         self.menu: PickerMenu | None = None
         self.agents = _AgentPart(self, "agent-select", N_("Agent"))
         self.models = _AnswerPart(self, "model-select", N_("Model"))
-        fill(QHBoxLayout(self), self.agents, self.models, margins=(1, 1, 1, 1), spacing=0)
+        hbox(self, self.agents, self.models, margins=(1, 1, 1, 1), spacing=0)
 
     def open_menu(self, part: Picker) -> None:
         """Show agents and models in one list; what is chosen goes to the part it belongs to."""
@@ -159,8 +159,8 @@ class ChatHeader(QWidget):
             IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows")
         )
         self.right = control(IconButton("panel-right", parent=self), "toggle-rail", tip=N_("Show or hide the panes"))
-        self._row = fill(
-            QHBoxLayout(self),
+        self._row = hbox(
+            self,
             self.left,
             (self.title, 100),
             self.state,

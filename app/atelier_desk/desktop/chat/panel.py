@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
@@ -38,7 +38,7 @@ from atelier_desk.desktop.questions.approval_group import waiting_cards
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import bind, fill
+from atelier_desk.desktop.widgets import bind, hbox, vbox
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.desktop.workspace_folders.button import FolderButton
@@ -131,21 +131,20 @@ class ChatPanel(QWidget):
         for page in (self.view, self.empty):
             page.setMinimumHeight(1)  # they scroll; what stands over the composer does not, and has its height first
             self._stack.addWidget(page)
-        bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
+        bottom = self._bottom = hbox(None, 1, margins=_BOTTOM)
         self.above_composer = QVBoxLayout()
         self.above_composer.setSpacing(4)
         self.bottom = QWidget(self)  # as wide as the column, whatever is above the composer
-        fill(
-            QVBoxLayout(self.bottom),
+        vbox(
+            self.bottom,
             self.above_composer,
             self.queue.strip,
             self.composer,
-            margins=(0, 0, 0, 0),
             spacing=4,
         )
         bottom.addWidget(self.bottom, 10_000)  # all available width up to the column's: as wide as the messages above
         bottom.addStretch(1)
-        fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
+        vbox(self, self.header, self.find_bar, (middle, 1), bottom, spacing=0)
         self._resize_column()
 
     def _connect(self) -> None:

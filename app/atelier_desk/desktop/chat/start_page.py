@@ -15,12 +15,10 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,7 +27,7 @@ from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
@@ -70,7 +68,7 @@ class CardButton(QPushButton):
         mark(self._text, "small")
         for each in (self._title, self._text):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        fill(QVBoxLayout(self), self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
+        vbox(self, self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(wraps)  # Qt computes no such height if the layout has none
         self.setSizePolicy(policy)
@@ -121,7 +119,7 @@ class RecentButton(QPushButton):
         name, time = ElidedLabel(workflow.name, self), label(when, "small", self)
         for each in (icon, name, time):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        fill(QHBoxLayout(self), icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
+        hbox(self, icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
         self.setAccessibleName(visible(f"{workflow.name}, {when}"))
 
     def sizeHint(self) -> QSize:
@@ -143,7 +141,7 @@ class _Section(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(8 if columns > 1 else 0)
         self._heading = bind_text(label("", "heading", self), heading)
-        fill(QVBoxLayout(self), self._heading, self._grid, margins=(0, 0, 0, 0), spacing=6)
+        vbox(self, self._heading, self._grid, spacing=6)
 
     def set_items(self, items: Sequence[QWidget]) -> None:
         for old in self.items:
@@ -206,10 +204,8 @@ class StartPage(QScrollArea):
         mark(self, "plain")
         self._holder = control(QWidget(self), look="surface")
         self._body = QWidget(self._holder)
-        self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
-        SteadyWidth(
-            self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0)
-        )
+        self._column = vbox(self._body, spacing=20)
+        SteadyWidth(self, hbox(self._holder, 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0))
         self.setWidget(self._holder)
         self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
@@ -223,7 +219,7 @@ class StartPage(QScrollArea):
         title = bind_text(label("", "title", body), N_("What would you like to do?"))
         hint = label("", "muted", body, wrap=True)
         bind_text(hint, N_("Describe a goal below. The agent plans, uses tools and asks when it needs you."))
-        head = fill(QVBoxLayout(), title, hint, margins=(0, 0, 0, 0), spacing=4)
+        head = vbox(None, title, hint, spacing=4)
         self.recent = control(_Section(body, N_("Recent"), 1), "start-recent")
         self.examples = control(_Section(body, N_("Examples"), COLUMNS), "start-examples")
         self.agents = control(_Section(body, N_("Agent"), COLUMNS), "start-agents")
@@ -234,7 +230,7 @@ class StartPage(QScrollArea):
         self.recent.hide()
         self.agents.hide()
         self._group = QButtonGroup(self)
-        more = fill(QHBoxLayout(), self.more, 1)
+        more = hbox(None, self.more, 1)
         fill(self._column, 1, head, self.folders, self.recent, self.examples, self.agents, more, 2)
         self._fill_examples()
         self._fill_agents()
@@ -250,14 +246,13 @@ class StartPage(QScrollArea):
             N_("Agents can read and change files in the folder. You can also drop a folder on the window."),
         )
         heading = bind_text(label("", "heading", box), N_("Folder"))
-        line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
-        fill(
-            QVBoxLayout(box),
+        line = hbox(None, grant, (hint, 1), spacing=10)
+        vbox(
+            box,
             heading,
             FolderRows(self._folders, box),
             line,
             RecentFolders(self._folders, box),
-            margins=(0, 0, 0, 0),
             spacing=6,
         )
         return box

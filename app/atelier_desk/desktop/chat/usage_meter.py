@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, hbox, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.rows.team_state import AgentUsage
 from atelier_desk.support.i18n import _, ngettext
@@ -104,7 +104,7 @@ class UsageMeter(QWidget):
         self.brief = False
         self.text = control(label("", "small", self), "status-usage")
         self.bar = BudgetBar(self)
-        fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
+        hbox(self, self.bar, self.text, spacing=8)
         bind(self.bar.updateGeometry)
         bind(self._show)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6 import QtWidgets  # for QTabWidget: importing it makes its class before the first paint
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.panes.dock_tabs import DockTabs, full_height, hide_replaced_bars
@@ -20,7 +20,7 @@ from atelier_desk.desktop.panes.icon_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.panes.side_drawer import SideDrawer
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind_text, control, hbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.support.i18n import _
@@ -73,7 +73,7 @@ class _DockTitle(QWidget):
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = control(ElidedLabel("", self), "", entry.title, look="small")
-        fill(QHBoxLayout(self), (self._text, 1), margins=(12, 0, 12, 0))
+        hbox(self, (self._text, 1), margins=(12, 0, 12, 0))
         bind_text(self, tip=lambda: _("Drag to move {pane}", pane=_(entry.title)))
         dock.topLevelChanged.connect(self._on_floating)
         self._on_floating(dock.isFloating())
@@ -98,7 +98,7 @@ class _DockButtons(QWidget):
             IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock)
         )
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
-        fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
+        hbox(self, self._float, self._close, spacing=0)
         self._close.clicked.connect(dock.close)
         self._float.describe(
             lambda: (

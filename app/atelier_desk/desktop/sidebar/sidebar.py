@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.domain.limits import LIST_MAX
@@ -79,8 +79,8 @@ class Sidebar(QWidget):
         self._place: QWidget | None = QWidget(self)
         self._latest: ListState | None = None
         self.foot = SidebarFoot(self)
-        self._column = fill(
-            QVBoxLayout(self),
+        self._column = vbox(
+            self,
             self.new,
             self.search,
             (self._place, 1),

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
     QFrame,
+    QHBoxLayout,
     QLabel,
     QLayout,
     QPushButton,
@@ -44,7 +45,7 @@ class Card(QFrame):
     ) -> None:
         super().__init__(parent)
         mark(self, variant)
-        self.body = fill(QVBoxLayout(self), margins=margins, spacing=8)
+        self.body = vbox(self, margins=margins, spacing=8)
 
 
 class Line(QFrame):
@@ -267,3 +268,23 @@ def fill(layout: L, *items: Item, margins: tuple[int, int, int, int] | None = No
         else:
             layout.addWidget(what, *place)  # type: ignore[arg-type]
     return layout
+
+
+def vbox(
+    parent: QWidget | None,
+    *items: Item,
+    margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+    spacing: int | None = None,
+) -> QVBoxLayout:
+    """A vertical layout filled like ``fill``, of a widget or for another layout."""
+    return fill(QVBoxLayout() if parent is None else QVBoxLayout(parent), *items, margins=margins, spacing=spacing)
+
+
+def hbox(
+    parent: QWidget | None,
+    *items: Item,
+    margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+    spacing: int | None = None,
+) -> QHBoxLayout:
+    """Like ``vbox``, horizontal."""
+    return fill(QHBoxLayout() if parent is None else QHBoxLayout(parent), *items, margins=margins, spacing=spacing)

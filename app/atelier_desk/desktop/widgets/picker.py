@@ -14,12 +14,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.cards_buttons_labels import fill
+from atelier_desk.desktop.widgets.cards_buttons_labels import vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
@@ -97,7 +96,7 @@ class PickerMenu(QFrame):
         self.list = bind_text(SearchList(self, "picker", nothing=self._nothing_words, pad=6), name=N_("Choices"))
         self.list.chosen.connect(self._choose)
         self.list.acted.connect(lambda choice, _name: self._star(choice.key))
-        fill(QVBoxLayout(self), self.field, self.list.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
+        vbox(self, self.field, self.list.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
 

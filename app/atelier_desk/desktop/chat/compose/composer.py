@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QPushButton, QToolButton, QWidget
 
 from atelier_desk.desktop.chat.compose.attachment_chips import AttachmentRow
 from atelier_desk.desktop.chat.compose.message_field import MessageField, picture_of
@@ -17,7 +17,17 @@ from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    hbox,
+    label,
+    tint,
+    vbox,
+)
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
 from atelier_desk.support.i18n import N_, _
@@ -169,11 +179,10 @@ class Composer(QFrame):
         self._show_strategies()
 
     def _lay_out(self) -> None:
-        row = fill(
-            QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8
+        self._row = row = hbox(
+            None, self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8
         )
-        self._row = row
-        fill(QVBoxLayout(self), self.attachments, self._note, self.field, row, margins=(16, 14, 11, 11), spacing=10)
+        vbox(self, self.attachments, self._note, self.field, row, margins=(16, 14, 11, 11), spacing=10)
 
     def _fit(self) -> None:
         """Show an icon alone on Stop where the texts of the pickers would be cut."""

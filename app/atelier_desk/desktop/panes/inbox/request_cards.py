@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
@@ -32,6 +32,7 @@ from atelier_desk.desktop.widgets import (
     bind_text,
     control,
     fill,
+    hbox,
     label,
 )
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
@@ -174,7 +175,7 @@ class ParentQuestionCard(Card):
                 "{agent} asks its parent agent: {question}", agent=asked.agent_name, question=asked.question
             ),
         )
-        row = fill(QHBoxLayout(), 1, self.send)
+        row = hbox(None, 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
             self.body.addWidget(widget)
         self.body.addLayout(row)
