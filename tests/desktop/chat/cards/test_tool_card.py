@@ -119,7 +119,7 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
     host.bridge = object()  # type: ignore[assignment]
     card.refresh()
     stop = child(card, QPushButton, "tool-stop")
-    assert stop.accessibleName().startswith("Stop ")
+    assert stop.accessibleName().startswith("Stop: ")
     assert stop.text() == "Stop"
     card.resize(700, card.fit(700))
     before, height = stop.pos(), widget.fit(700)
