@@ -13,7 +13,8 @@ from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child, rendered
+from tests.e2e.harness import AppDriver, rendered
+from tests.helpers.child_widgets import child
 
 READ = ToolCall(id="r1", name="read_file", arguments={"path": "shelf.py"})
 SEARCH = ToolCall(id="s1", name="search_files", arguments={"pattern": "boards"})

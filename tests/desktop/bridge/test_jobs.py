@@ -60,7 +60,7 @@ async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(
 ) -> None:
     delayed = DelayedResult()
     engine = FakeAtelier(runs={method: delayed})
-    steering = TranscriptActions(FakeBridge(engine))  # type: ignore[arg-type]
+    steering = TranscriptActions(FakeBridge(engine))
     for run in ("r1", "r1", "r2"):
         press(steering, run)
     await settle()
@@ -81,7 +81,7 @@ def test_every_button_starts_work_through_once() -> None:
 
 async def test_a_command_is_stopped_from_the_transcript_of_its_call() -> None:
     engine, host = FakeAtelier(commands={"stop_call": None}), TranscriptHost()
-    steering = TranscriptActions(FakeBridge(engine))  # type: ignore[arg-type]
+    steering = TranscriptActions(FakeBridge(engine))
     steering.attach(host)
     host.team.workflow_id = "w"
     host.stop_call_requested.emit("r", "c")

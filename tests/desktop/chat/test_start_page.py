@@ -28,8 +28,8 @@ def agent(key: str, name: str) -> Agent:
 
 
 def workflow(key: str, hours: int, **fields: object) -> Workflow:
-    return Workflow(
-        **{
+    return Workflow.model_validate(
+        {
             "id": key,
             "name": f"Name {key}",
             "updated_at": utc_now() - timedelta(hours=hours),
@@ -53,7 +53,7 @@ class Panel:
         self.engine = FakeAtelier(
             agents={"list": agents, "default": agents[0]}, workflows={"list": LISTED}, settings={"get": Settings()}
         )
-        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        self.chat = ChatPanel(FakeBridge(self.engine))
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 700)
         self.chat.show()

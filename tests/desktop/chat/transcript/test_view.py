@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
@@ -133,14 +134,14 @@ def test_streamed_text_grows_the_last_item(view: ChatView) -> None:
     assert bar.value() == bar.maximum()
 
 
-def test_keys_scroll_the_view(qtbot: QtBot, view: ChatView) -> None:
+def test_keys_scroll_the_view(view: ChatView) -> None:
     view.set_entries(entries(100))
     turn()
     view.setFocus()
-    qtbot.keyClick(view, Qt.Key.Key_Home)
+    QTest.keyClick(view, Qt.Key.Key_Home)
     turn()
     assert view.verticalScrollBar().value() == 0
-    qtbot.keyClick(view, Qt.Key.Key_End)
+    QTest.keyClick(view, Qt.Key.Key_End)
     turn()
     assert view.following
 

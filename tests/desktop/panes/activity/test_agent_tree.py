@@ -14,7 +14,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.panes.activity.conftest import live, quiet, titles
 from tests.desktop.panes.activity.sample_run_events import event
-from tests.desktop.team.sample_team_events import START, child
+from tests.desktop.team.sample_team_events import START, sub_agent_event
 from tests.desktop.team.sample_team_events import event as team_event
 from tests.helpers.fake_bridge import FakeAtelier, settle
 from tests.helpers.mouse_pointer import aim, leave
@@ -128,7 +128,7 @@ async def test_figures_follow_events_without_a_query_per_event(
 ) -> None:
     before = len(atelier.calls("teams.tree"))
     for number in range(200):
-        team.on_stream(child(30, "dot", what="sub_agent_progress", tokens_input=1_000 + number))
+        team.on_stream(sub_agent_event(30, "dot", what="sub_agent_progress", tokens_input=1_000 + number))
         team.on_stream(team_event(30, "token", "dot", content="x"))
     await quiet(team, qtbot)
     assert len(atelier.calls("teams.tree")) == before
