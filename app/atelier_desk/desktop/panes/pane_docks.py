@@ -160,8 +160,8 @@ class Rail(QWidget):
         """The panes in which something waits for the person."""
         self._heights: dict[str, int] = {}
         """Of folded panes, before they were."""
-        self._usual_heights: tuple[list[QDockWidget], list[int]] | None = None
-        """Docks and heights of a default layout whose panes are hidden: they get them once they are shown."""
+        self._usual_heights: dict[QDockWidget, int] = {}
+        """Heights of a default layout for docks that are hidden: they get them once shown, together or one by one."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -248,21 +248,21 @@ class Rail(QWidget):
                 self._window.tabifyDockWidget(stack[-1], dock)
             stack[-1].raise_()
         self.size_column()
-        self._usual_heights = stack, heights
+        self._usual_heights = dict(zip(stack, heights, strict=True))
         self._size_stack()
 
     def _size_stack(self) -> None:
         """Set the heights of the default layout when its panes are first shown together."""
         layout = self._window.layout()
-        if self._usual_heights is None or layout is None or not layout.isEnabled():
+        if not self._usual_heights or layout is None or not layout.isEnabled():
             return
-        if not any(dock.isHidden() for dock in self._usual_heights[0]):
-            self._window.resizeDocks(*self._usual_heights, Qt.Orientation.Vertical)
-            self._usual_heights = None
+        if not any(dock.isHidden() for dock in self._usual_heights):
+            heights, self._usual_heights = self._usual_heights, {}
+            self._window.resizeDocks(list(heights), list(heights.values()), Qt.Orientation.Vertical)
 
     def use_stored_heights(self) -> None:
         """Leave the panes the heights of a stored layout."""
-        self._usual_heights = None
+        self._usual_heights = {}
 
     def reset(self) -> None:
         """Restore the default layout, whatever the width of the window: closed until a pane has content."""
@@ -316,7 +316,7 @@ class Rail(QWidget):
         self.lay_out([dock for dock in self.docks.values() if dock.isFloating()], shown)
         for dock in self.docks.values():
             dock.setVisible(dock in shown)
-        if self._usual_heights is not None and not all(dock.isHidden() for dock in self._usual_heights[0]):
+        if not all(dock.isHidden() for dock in self._usual_heights):
             self.use_stored_heights()  # the hidden ones, once shown, must not undo what the user sets until then
         for name in front:
             self.docks[name].raise_()
@@ -502,6 +502,8 @@ class Rail(QWidget):
             self.drawer.shut()  # it leaves no room for what opens below the chat
         dock.show()
         dock.raise_()
+        if height := self._usual_heights.pop(dock, 0):  # the others may have got theirs from the user meanwhile
+            self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
         if opened and dock in self._placed("drawer") and not dock.isFloating():
             self._open_drawer(dock)
         if dock.isFloating():
