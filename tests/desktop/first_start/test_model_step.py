@@ -74,6 +74,28 @@ async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
         assert guide.model.busy.text.text() == expected
 
 
+async def test_without_a_network_it_says_so_in_the_users_language(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+) -> None:
+    """The system's message is English."""
+    detail = "Name or service not known"
+    error = ProviderError(
+        TEMPLATES["offline"], code="unreachable", provider="Mistral", host="api.mistral.ai", detail=detail
+    )
+    atelier.set("providers", "draft_models", error)
+    health = ProviderHealth(ok=False, code="unreachable", message=f"Mistral cannot be reached ({detail}).")
+    atelier.set("providers", "test_draft", health)
+    await forward(find)
+    find("choice-mistral").click()
+    qtbot.keyClicks(find("mistral-key"), "sk-1")
+    switch_language("fr")
+    find("model-test").click()
+    await settle()
+    text = guide.model.busy.text.text()
+    assert "api.mistral.ai" in text
+    assert detail not in text
+
+
 async def test_a_failed_test_shows_why_and_stays(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:

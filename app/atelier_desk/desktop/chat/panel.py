@@ -181,6 +181,7 @@ class ChatPanel(QWidget):
         self.workflow_shown.connect(lambda *_: composer_focus.back())
         self.workflow_chosen_again.connect(composer_focus.back)
         self.composer.sent.connect(lambda *_: composer_focus.back())
+        self.host.resume_requested.connect(lambda *_: composer_focus.back())
         return composer_focus
 
     def _field_in_view(self) -> QWidget | None:

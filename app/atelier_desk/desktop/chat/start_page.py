@@ -75,8 +75,8 @@ class CardButton(QPushButton):
 
     def set_texts(self, title: str, text: str) -> None:
         self._title.setText(title)
-        # No break inside the name of a model: "atlas-large" is one word.
-        self._text.setText(text.replace("-", UNBROKEN_HYPHEN))
+        # No break inside the name of a model ("atlas-large" is one word), and no line that begins with a dot.
+        self._text.setText(text.replace("-", UNBROKEN_HYPHEN).replace(" · ", "\N{NO-BREAK SPACE}· "))
         self.setAccessibleName(visible(_("{name}: {text}", name=title, text=text)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

@@ -356,7 +356,8 @@ class ModelStep(Step):
             health: ProviderHealth = await self._bridge.engine.providers.test_draft(draft)
         except AtelierError:
             health = ProviderHealth(ok=True)
-        return Sentence(lambda: error.in_words(_)) if health.ok else health.message
+        same = (health.code, health.found_url) == (error.code, "")
+        return Sentence(lambda: error.in_words(_)) if health.ok or same else health.message
 
     def _fail(self, text: str) -> None:
         self.busy.note(text, "error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Unpack
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -277,11 +277,17 @@ class SettingsPage(QWidget):
             self.reload()
 
     def reveal(self, widget: QWidget) -> None:
-        """Scroll to a widget of this page, again once parts that have just appeared have their places."""
+        """Scroll to a widget of this page, again once parts that have just appeared have their places.
+
+        What comes before and after it is in sight too: Qt's ``ensureWidgetVisible`` leaves a heading that is just above
+        the edge where it is.
+        """
 
         def scroll() -> None:
             if isValid(widget):
-                self.area.ensureWidgetVisible(widget, 24, 48)
+                place = widget.mapTo(self.area.widget(), QPoint())
+                for y in (place.y() + widget.height(), place.y()):  # the top last, of what is taller than the page
+                    self.area.ensureVisible(place.x(), y, 24, 48)
 
         scroll()
         QTimer.singleShot(0, self, scroll)

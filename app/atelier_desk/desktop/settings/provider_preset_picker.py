@@ -72,7 +72,7 @@ class PresetPicker(QDialog):
         for preset, _named in ranked:
             value = (preset.kind, preset.title or _("Server"), preset.url, preset.example)
             words = preset.words if preset.title else f"{preset.words} {needle}"  # custom servers are always included
-            rows.append((preset.title or _("Another server"), self._about(preset), words, value))
+            rows.append((preset.title or _("Other address"), self._about(preset), words, value))
         self.list.fill([("", (self._line(*row) for row in rows if fits(needle, " ".join(row[:3]))))])
 
     @staticmethod
