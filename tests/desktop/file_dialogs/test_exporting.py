@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pytest
 from pypdf import PdfReader
 from PySide6.QtCore import Qt
+from PySide6.QtPrintSupport import QPrintDialog
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.file_dialogs import exporting
-from atelier_desk.desktop.file_dialogs.exporting import announce_saved, pdf
+from atelier_desk.desktop.file_dialogs.exporting import announce_saved, ask_print, pdf
+from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets import ToastHost
 
 TEXT = """# Compte rendu
@@ -76,3 +79,16 @@ def test_a_file_that_no_program_opens_says_so(qtbot: QtBot, tmp_path: Path, monk
     assert any(
         "No program could be started to open letter.docx." in each.text() for each in window.findChildren(QLabel)
     )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the system has a dialog of its own")
+def test_the_french_print_dialog_has_no_english_text(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    switch_language("fr")
+    ask_print(window, "T", "text")
+    dialog = window.findChild(QPrintDialog, "print-dialog")
+    shown = [each.text() for each in dialog.findChildren(QLabel)]
+    dialog.reject()
+    switch_language("en")
+    assert not [text for text in shown if "Set" in text], shown

@@ -8,8 +8,9 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QMimeData, QUrl
+from PySide6.QtCore import QBuffer, QCoreApplication, QIODevice, QMarginsF, QMimeData, QUrl
 from PySide6.QtGui import QDesktopServices, QFont, QGuiApplication, QPageLayout, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtWidgets import QLabel
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.sidebar.export_file_names import file_name
@@ -126,6 +127,9 @@ def ask_print(parent: QWidget, title: str, text: str) -> None:
     printer.setDocName(title)
     dialog = QPrintDialog(printer, parent)
     dialog.setObjectName("print-dialog")
+    # qtbase_fr lacks this text, which got a mnemonic later
+    if (pages := dialog.findChild(QLabel, "pageSetLabel")) is not None:
+        pages.setText(QCoreApplication.translate("QPrintSettingsOutput", "Page Set:"))
     dialog.accepted.connect(lambda *_: _laid_out(title, text).print_(printer))
     dialog.finished.connect(dialog.deleteLater)
     super(QPrintDialog, dialog).open()  # its own takes a receiver and its slot
