@@ -98,7 +98,10 @@ def test_side_by_side_matching_lines_are_level(view: DiffView, qtbot: QtBot) -> 
 def test_f7_goes_from_change_to_change(view: DiffView, qtbot: QtBot) -> None:
     view.activateWindow()
     view.inline.setFocus()
-    at = lambda: view.inline.textCursor().blockNumber()  # noqa: E731
+
+    def at() -> int:
+        return view.inline.textCursor().blockNumber()
+
     view.go(1)
     assert at() == 2
     view.go(1)
