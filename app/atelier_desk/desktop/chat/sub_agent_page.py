@@ -24,8 +24,8 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.chat.run_controls import RunControls
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
-    from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
     from atelier_desk.desktop.team.model import TeamModel
 
 FIGURES_FROM = 560
@@ -46,7 +46,7 @@ class AgentPage(QWidget):
         bridge: Bridge,
         team: TeamModel,
         pages: TranscriptPages,
-        steering: TranscriptActions,
+        steering: RunControls,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)

@@ -14,8 +14,8 @@ from shiboken6 import isValid
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
 from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
+from atelier_desk.desktop.chat.run_controls import RunControls
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
@@ -238,7 +238,7 @@ class StoppedCard(LimitCard):
 
     def __init__(self, stopped: StoppedRun, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
         host = TranscriptHost()
-        TranscriptActions(bridge, host).attach(host)
+        RunControls(bridge, host).attach(host)
         host.provider_requested.connect(presenter.provider_requested)
         super().__init__(host, parent)
         host.setParent(self)
