@@ -57,8 +57,8 @@ class Hidden:
 class Denials:
     """The paths that rules deny below the granted folders of a run. Falsy without such rules; then nothing is searched.
 
-    Methods access the disk and call git within limits (``denied_file_search.SECONDS``, ``git_denied_paths``). ``home`` is the
-    user's home folder unless another is given.
+    Methods access the disk and call git within limits (``denied_file_search.SECONDS``, ``git_denied_paths``). ``home``
+    is the user's home folder unless another is given.
     """
 
     def __init__(self, bans: Sequence[DeniedPattern] = (), roots: Sequence[str] = (), home: str = "") -> None:

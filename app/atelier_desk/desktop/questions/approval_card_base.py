@@ -125,7 +125,7 @@ class ApprovalFrame(QFrame):
         self.area.setFixedHeight(needed)
         for index in range(self.column.count()):
             # Arranged for another width, a part keeps its height for this one until Qt lays it out again.
-            if (part := self.column.itemAt(index).widget()) is not None:
+            if (item := self.column.itemAt(index)) is not None and (part := item.widget()) is not None:
                 part.updateGeometry()
         self.column.invalidate()
         total = (

@@ -284,8 +284,8 @@ class SettingsPage(QWidget):
         """
 
         def scroll() -> None:
-            if isValid(widget):
-                place = widget.mapTo(self.area.widget(), QPoint())
+            if isValid(widget) and (page := self.area.widget()) is not None:
+                place = widget.mapTo(page, QPoint())
                 for y in (place.y() + widget.height(), place.y()):  # the top last, of what is taller than the page
                     self.area.ensureVisible(place.x(), y, 24, 48)
 
