@@ -285,8 +285,9 @@ class SettingsPage(QWidget):
         """
 
         def scroll() -> None:
-            if isValid(widget):
-                place = widget.mapTo(self.area.widget(), QPoint())
+            content = self.area.widget()
+            if content is not None and isValid(widget):
+                place = widget.mapTo(content, QPoint())
                 for y in (place.y() + widget.height(), place.y()):  # the top last, of what is taller than the page
                     self.area.ensureVisible(place.x(), y, 24, 48)
 
