@@ -22,7 +22,7 @@ async def started(qtbot: QtBot, **more: Any) -> MainWindow:
         agents={"list": [agent], "default": agent},
         settings={"get": Settings()},
     )
-    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
+    window = MainWindow(FakeBridge(engine))
     qtbot.addWidget(window)
     window.resize(1300, 860)
     window.show()
