@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
@@ -273,7 +274,7 @@ async def test_a_limit_changed_elsewhere_is_shown_unless_one_is_being_typed(
     await settle()
     assert limit.value() == 10.0, "the focus alone does not keep an old value"
     limit.selectAll()
-    qtbot.keyClicks(limit, "7")
+    QTest.keyClicks(limit, "7")
     atelier.set("usage", "month", MonthUsage("2026-11", 2.5, 20.0))
     page.reload()
     await settle()
