@@ -11,6 +11,7 @@ import pytest
 from pypdf import PdfReader
 from PySide6.QtCore import Qt
 from PySide6.QtPrintSupport import QPrintDialog
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -18,6 +19,7 @@ from atelier_desk.desktop.file_dialogs import exporting
 from atelier_desk.desktop.file_dialogs.exporting import announce_saved, ask_print, pdf
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.widgets import ToastHost
+from tests.helpers.child_widgets import child
 
 TEXT = """# Compte rendu
 
@@ -75,7 +77,7 @@ def test_a_file_that_no_program_opens_says_so(qtbot: QtBot, tmp_path: Path, monk
     monkeypatch.setattr(exporting, "show", lambda _path: False)
     announce_saved(toasts, tmp_path / "letter.docx")
     assert toasts.current is not None
-    qtbot.mouseClick(toasts.current.button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(toasts.current.button, Qt.MouseButton.LeftButton)
     assert any(
         "No program could be started to open letter.docx." in each.text() for each in window.findChildren(QLabel)
     )
@@ -87,7 +89,7 @@ def test_the_french_print_dialog_has_no_english_text(qtbot: QtBot) -> None:
     qtbot.addWidget(window)
     switch_language("fr")
     ask_print(window, "T", "text")
-    dialog = window.findChild(QPrintDialog, "print-dialog")
+    dialog = child(window, QPrintDialog, "print-dialog")
     shown = [each.text() for each in dialog.findChildren(QLabel)]
     dialog.reject()
     switch_language("en")

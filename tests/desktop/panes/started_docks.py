@@ -25,7 +25,7 @@ async def started(qtbot: QtBot, *, closed: bool = False, **more: Any) -> MainWin
         agents={"list": [agent], "default": agent},
         settings={"get": Settings()},
     )
-    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
+    window = MainWindow(FakeBridge(engine))
     qtbot.addWidget(window)
     window.resize(1300, 860)
     if closed:

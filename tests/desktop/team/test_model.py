@@ -19,7 +19,7 @@ def atelier() -> FakeAtelier:
 @pytest.fixture
 def model(qtbot: QtBot, atelier: FakeAtelier) -> TeamModel:
     bridge = FakeBridge(atelier)
-    made = TeamModel(bridge, bridge)  # type: ignore[arg-type]
+    made = TeamModel(bridge, bridge)
     made.bridge_kept = bridge  # type: ignore[attr-defined]
     return made
 

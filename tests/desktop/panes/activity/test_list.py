@@ -20,13 +20,17 @@ from tests.desktop.panes.activity.sample_run_events import event, feed
 
 def test_a_row_names_the_server_of_a_call_once() -> None:
     log = ActivityLog()
-    named = {
-        "tool": "mcp__files__read",
-        "server": "files",
-        "arguments": {},
-        "presentation": {"title": "files: Read a file"},
-    }
-    log.feed(event(1, ChunkType.TOOL_START, call_id="c1", **named))
+    log.feed(
+        event(
+            1,
+            ChunkType.TOOL_START,
+            call_id="c1",
+            tool="mcp__files__read",
+            server="files",
+            arguments={},
+            presentation={"title": "files: Read a file"},
+        )
+    )
     assert entry_title(log.entries[0]) == "files · Read a file"
 
 
