@@ -97,7 +97,7 @@ class WorkflowChoices(QObject):
 
     shown = Signal(str, str)
 
-    def __init__(self, bridge: Bridge, header: ChatHeader, parent: QObject | None = None) -> None:
+    def __init__(self, bridge: Bridge, header: ChatHeader, parent: QObject | None) -> None:
         super().__init__(parent)
         self._bridge, self._header = bridge, header
         self.agents: list[Agent] = []
