@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -86,8 +87,12 @@ async def test_it_shows_the_next_step_and_runs_it(harness: StepBarHarness) -> No
 async def test_every_double_click_is_one_step(harness: StepBarHarness) -> None:
     """Also if the click comes between the engine's answer and the next query."""
     run_id = await harness.send()
+
+    def asks(words: str) -> bool:
+        return harness.text == words and not harness.bar._busy
+
     for words in ("Next: Tester calls its model.", "Next: Tester runs “Calculator”.", "Next: Tester calls its model."):
-        await harness.until(lambda words=words: harness.text == words and not harness.bar._busy)  # type: ignore[misc]
+        await harness.until(partial(asks, words))
         before = len(harness.model.requests)
         for _ in range(2):
             harness.bar.take_step()
