@@ -123,9 +123,9 @@ class ApprovalFrame(QFrame):
         content = self.body.layout()
         needed = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
         self.area.setFixedHeight(needed)
-        for index in range(self.column.count()):
+        for item in (self.column.itemAt(index) for index in range(self.column.count())):
             # Arranged for another width, a part keeps its height for this one until Qt lays it out again.
-            if (part := self.column.itemAt(index).widget()) is not None:
+            if item is not None and (part := item.widget()) is not None:
                 part.updateGeometry()
         self.column.invalidate()
         total = (
