@@ -86,5 +86,5 @@ async def test_all_files_read_by_calls_of_one_reply_are_known(open_atelier: Open
         (asked,) = await atelier.approvals.pending()
         await atelier.approvals.approve(asked.id)
         await atelier.runs.wait(run_id)
-    assert "changed again" in told(model)
+    assert "changed by someone else" in told(model)
     assert (tmp_path / "a.py").read_text() == "x = 1  # mine\n"
