@@ -73,6 +73,8 @@ class FunctionTool(Tool):
 
 
 class _Options(typing.TypedDict, total=False):
+    """The keyword arguments of ``tool``."""
+
     name: str | None
     description: str | None
     category: ToolCategory | str
