@@ -419,7 +419,7 @@ def test_a_module_that_cannot_be_loaded_is_reported_once(
     assert isinstance(qt, QApplication)
     program = desktop.Program(qt, tmp_path, ["--lang", "en"])
     try:
-        program.window.later()
+        program.window.prepare()
     except ImportError as error:
         program.crash.report(error)
     boxes = program.window.findChildren(MessageBox, "crash")

@@ -175,9 +175,13 @@ async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: 
 
 async def test_text_size_and_theme_are_settings(program: Program) -> None:
     program.window.larger_text()
+    program.window.smaller_text()
     program.window.theme_dark()
     await settle()
-    assert program.engine.calls("settings.update") == [((), {"font_scale": 110}), ((), {"theme": "dark"})]
+    larger, smaller, dark = (fields for _others, fields in program.engine.calls("settings.update"))
+    assert [larger["font_scale"](percent) for percent in (100, 195)] == [110, 200]
+    assert [smaller["font_scale"](percent) for percent in (100, 85)] == [90, 80]
+    assert dark == {"theme": "dark"}
 
 
 @pytest.mark.parametrize("scale", [80, 200])

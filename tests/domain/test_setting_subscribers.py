@@ -9,7 +9,7 @@ from atelier_desk.domain.settings import Settings, WebSettings
 
 
 async def test_only_subscribers_of_the_changed_key_are_called() -> None:
-    subscribers, heard = SettingSubscribers(), []
+    subscribers, heard = SettingSubscribers(), list[object]()
 
     async def later(depth: int) -> None:
         heard.append(("later", depth))
@@ -33,7 +33,7 @@ async def test_only_subscribers_of_the_changed_key_are_called() -> None:
 
 
 async def test_a_later_subscriber_gets_the_current_value() -> None:
-    subscribers, heard = SettingSubscribers(), []
+    subscribers, heard = SettingSubscribers(), list[object]()
     subscribers.subscribe(heard.append, "font_scale")
     assert heard == [], "nothing is known yet"
     await subscribers.publish(Settings(font_scale=150))
@@ -43,7 +43,7 @@ async def test_a_later_subscriber_gets_the_current_value() -> None:
 
 
 async def test_a_failing_subscriber_does_not_block_the_others() -> None:
-    subscribers, heard = SettingSubscribers(), []
+    subscribers, heard = SettingSubscribers(), list[object]()
 
     def fails(search: str) -> None:
         raise ValueError(search)

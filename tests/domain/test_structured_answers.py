@@ -23,7 +23,9 @@ PERSON = {
 def test_a_schema_keeps_the_order_of_its_fields() -> None:
     schema = structured_answers.schema_of(json.dumps(PERSON))
     assert schema is not None
-    assert list(schema["properties"]) == ["name", "age"]
+    properties = schema["properties"]
+    assert isinstance(properties, dict)
+    assert list(properties) == ["name", "age"]
     assert structured_answers.schema_of(structured_answers.text_of(schema)) == PERSON
     assert (structured_answers.schema_of(" \n"), structured_answers.text_of(None)) == (None, "")
 

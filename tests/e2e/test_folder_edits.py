@@ -85,7 +85,7 @@ def test_a_folder_is_granted_and_an_edit_in_it_is_undone(open_app: OpenApp, tmp_
         app.action("language-english")
         app.settle()
     app.click("diff-side")
-    app.until(lambda: pane.diff.side_by_side, "both sides are shown")
+    app.until(lambda: pane.diff.left.isVisible(), "both sides are shown")
     save_picture(app, "files-diff-side.png")
     app.click("file-undo")
     app.until(

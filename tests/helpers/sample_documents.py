@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from email.message import EmailMessage
 from io import BytesIO
 from typing import Any
@@ -185,7 +185,7 @@ def mail(body: str = "lettre été", html: str = "") -> EmailMessage:
     return message
 
 
-ALL = {
+ALL: dict[str, Callable[[], bytes]] = {
     "a.docx": word,
     "a.xlsx": sheets,
     "a.pptx": slides,

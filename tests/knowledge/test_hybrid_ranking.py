@@ -80,6 +80,7 @@ def test_across_languages_vectors_replace_words() -> None:
     put(index, "english", "text", unit(1, 0.2), language="en")
     first, second = ask(index, "question", unit(1, 0), language="en")
     assert (first.id, second.id) == ("french", "english")
+    assert first.cosine is not None
     assert first.lexical == pytest.approx(hybrid_ranking.CROSS_LANGUAGE * first.cosine, rel=1e-3)
     assert second.lexical == 0
 

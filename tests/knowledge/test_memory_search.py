@@ -23,8 +23,9 @@ from tests.helpers.memory_fixtures import WordEmbedder
 
 
 async def add(search: MemorySearch, clock: ManualClock, content: str, **fields: object) -> Memory:
-    values = {"type": MemoryType.KNOWLEDGE, "created_at": clock.now(), "updated_at": clock.now(), **fields}
-    return await search.index(Memory(content=content, **values))
+    now = clock.now()
+    defaults = {"content": content, "type": MemoryType.KNOWLEDGE, "created_at": now, "updated_at": now}
+    return await search.index(Memory.model_validate({**defaults, **fields}))
 
 
 def contents(found: search_module.MemoryMatch) -> list[str]:
@@ -173,16 +174,16 @@ async def test_filters_by_scope_type_and_tags(
     await add(search, clock, "cat mine", workflow_id=workflow.id, type=MemoryType.DECISION)
     await add(search, clock, "cat other", workflow_id=other.id)
 
-    async def found(**fields: object) -> list[str]:
-        return sorted(contents(await search.search("cat", filters=MemoryFilter(**fields), threshold=0)))
+    async def found(filters: MemoryFilter) -> list[str]:
+        return sorted(contents(await search.search("cat", filters=filters, threshold=0)))
 
-    assert await found(scope=None) == ["cat general", "cat mine", "cat other"]
-    assert await found(workflow_id=workflow.id) == ["cat general", "cat mine"]
-    assert await found(workflow_id=workflow.id, scope=MemoryScope.WORKFLOW) == ["cat mine"]
-    assert await found(workflow_id=workflow.id, scope=MemoryScope.GENERAL) == ["cat general"]
-    assert await found(scope=None, type=MemoryType.DECISION) == ["cat mine"]
-    assert await found(scope=None, tags=("home", "pets")) == ["cat general"]
-    assert await found(scope=None, tags=("home", "garden")) == []
+    assert await found(MemoryFilter(scope=None)) == ["cat general", "cat mine", "cat other"]
+    assert await found(MemoryFilter(workflow_id=workflow.id)) == ["cat general", "cat mine"]
+    assert await found(MemoryFilter(workflow_id=workflow.id, scope=MemoryScope.WORKFLOW)) == ["cat mine"]
+    assert await found(MemoryFilter(workflow_id=workflow.id, scope=MemoryScope.GENERAL)) == ["cat general"]
+    assert await found(MemoryFilter(scope=None, type=MemoryType.DECISION)) == ["cat mine"]
+    assert await found(MemoryFilter(scope=None, tags=("home", "pets"))) == ["cat general"]
+    assert await found(MemoryFilter(scope=None, tags=("home", "garden"))) == []
 
 
 async def test_a_selective_filter_finds_low_ranked_memories(

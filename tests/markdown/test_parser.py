@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it.renderer import RendererHTML
 
 from atelier_desk.desktop.chat.markdown.plain_text import excerpt_line, one_line
 from atelier_desk.markdown.parser import Block, MarkdownStream, markdown, parse
@@ -26,8 +27,10 @@ PIECES = st.sampled_from(
 def html(blocks: list[Block]) -> str:
     tokens = [token for block in blocks for token in block.tokens]
     parser = markdown()
+    assert isinstance(parser.renderer, RendererHTML)
     for rule in ("math_inline", "math_block", "footnote"):
-        parser.renderer.rules.setdefault(rule, lambda tokens, i, *_: tokens[i].content)
+        if rule not in parser.renderer.rules:
+            parser.add_render_rule(rule, lambda _renderer, tokens, i, *_: tokens[i].content)
     return parser.renderer.render(tokens, parser.options, {})
 
 

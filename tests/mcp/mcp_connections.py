@@ -6,10 +6,13 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import asynccontextmanager
 
 import pytest
+from mcp_types import CallToolResult, InputRequiredResult
 
 from atelier_desk.domain.mcp import McpError, McpServer
 from atelier_desk.llm.secrets import KeyVault
+from atelier_desk.mcp import results
 from atelier_desk.mcp.connection import Connection
+from atelier_desk.mcp.results import Answer
 from atelier_desk.mcp.server_secrets import resolved
 from tests.helpers.manual_clock import ManualClock
 
@@ -22,6 +25,13 @@ async def connected(config: McpServer, clock: ManualClock, vault: KeyVault | Non
         yield connection
     finally:
         await connection.close()
+
+
+async def answer_of(called: Awaitable[CallToolResult | InputRequiredResult]) -> Answer:
+    """The answer of a tool that asks for nothing first."""
+    result = await called
+    assert isinstance(result, CallToolResult)
+    return results.read(result)
 
 
 async def refused(asked: Awaitable[object]) -> McpError:

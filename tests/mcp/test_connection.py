@@ -14,13 +14,13 @@ import pytest
 
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.llm.secrets import KeyVault
-from atelier_desk.mcp import results, stdio_transport
+from atelier_desk.mcp import stdio_transport
 from atelier_desk.mcp.server_secrets import entry
 from atelier_desk.workspace.processes import stdio_process
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive
-from tests.mcp.mcp_connections import connected, refused
+from tests.mcp.mcp_connections import answer_of, connected, refused
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -32,11 +32,9 @@ async def until(holds: Callable[[], bool]) -> None:
 async def test_a_server_is_started_on_demand_and_leaves_no_process(plain: Make, clock: ManualClock) -> None:
     server = plain(mode="child")
     async with connected(server.config(), clock) as connection:
-        assert connection.state is McpState.IDLE
-        assert server.pids() == []
-        assert await connection.tools() == [ECHO]
-        assert connection.state is McpState.READY
-        assert results.read(await connection.call("echo", {"text": "hello"})).text == "hello"
+        assert (connection.state, server.pids()) == (McpState.IDLE, [])
+        assert (await connection.tools(), connection.state) == ([ECHO], McpState.READY)
+        assert (await answer_of(connection.call("echo", {"text": "hello"}))).text == "hello"
         started = [*server.pids(), *server.pids("child")]
         assert len(started) == 2
         assert all(map(alive, started))
@@ -59,7 +57,7 @@ async def test_a_server_gets_only_allowed_variables_and_its_own_secrets(
     server = plain(tools=[tool("environment")])
     config = server.config(env={"API_KEY": "", "MODE": "quick", "WITH": "${MODE}-${ELSE:-else}"})
     async with connected(config, clock, vault) as connection:
-        answer = results.read(await connection.call("environment", {}))
+        answer = await answer_of(connection.call("environment", {}))
         assert "sentinel-of-the-owner" not in answer.text
         assert '"MODE": "quick"' in answer.text
         # The server had the secret and returned it: it is removed before the text reaches the conversation.
@@ -93,7 +91,7 @@ async def test_a_crashed_server_is_restarted_after_a_pause_and_then_left_alone(p
         again = asyncio.create_task(connection.call("echo", {"text": "again"}))
         await until(lambda: clock.sleepers == 1)
         await clock.advance(connection.restart_s)
-        assert results.read(await again).text == "again"
+        assert (await answer_of(again)).text == "again"
         assert len(server.pids()) == 2
         await connection.close()
         server.say(mode="dies")
@@ -128,7 +126,7 @@ async def test_a_call_that_times_out_or_is_stopped_leaves_the_server_running(pla
         with pytest.raises(asyncio.CancelledError):
             await call
         await until(lambda: server.notes.count("notifications/cancelled") == 2)
-        assert results.read(await connection.call("echo", {"text": "still here"})).text == "still here"
+        assert (await answer_of(connection.call("echo", {"text": "still here"}))).text == "still here"
         assert await connection.client() is client
 
 
@@ -151,9 +149,9 @@ async def test_a_huge_answer_a_flood_and_invalid_messages_are_survived(
     monkeypatch.setattr(stdio_process, "LONGEST_LINE", 1024 * 1024)
     server = plain(tools=[tool(name) for name in ("flood", "nonsense", "huge", "fails")])
     async with connected(server.config(), clock) as connection:
-        assert results.read(await connection.call("flood", {})).text == "flooded"
+        assert (await answer_of(connection.call("flood", {}))).text == "flooded"
         assert (await refused(connection.call("nonsense", {}))).code == "protocol"
-        assert results.read(await connection.call("fails", {})).failed
+        assert (await answer_of(connection.call("fails", {}))).failed
         assert (await refused(connection.call("huge", {}))).code == "too_large"
 
 
@@ -169,7 +167,7 @@ async def test_pictures_and_progress_arrive(plain: Make, clock: ManualClock) -> 
         told: list[tuple[int, str]] = []
         await connection.call("works", {}, lambda percent, text: told.append((percent, text)))
         assert told == [(25, "first")]
-        answer = results.read(await connection.call("picture", {}))
+        answer = await answer_of(connection.call("picture", {}))
         assert (answer.text, [each.media_type for each in answer.pictures]) == ("a pixel", ["image/png"])
 
 

@@ -13,7 +13,6 @@ import pytest
 from atelier_desk.domain.mcp import McpServer, McpState
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.llm.secrets import KeyVault, remember
-from atelier_desk.mcp import results
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.mcp.server_secrets import resolved
 from atelier_desk.policy.permissions import path_denials
@@ -27,7 +26,7 @@ from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mcp_sign_in import served
 from tests.helpers.servers.mcp_stdio import ECHO, tool
 from tests.mcp.conftest import Make, alive, plain
-from tests.mcp.mcp_connections import connected, refused
+from tests.mcp.mcp_connections import answer_of, connected, refused
 
 __all__ = ["open_atelier", "plain"]
 
@@ -47,15 +46,15 @@ async def test_a_server_that_ignores_every_signal_is_ended_with_its_children(
 
 async def test_a_server_that_floods_its_log_still_works(plain: Make, clock: ManualClock) -> None:
     async with connected(plain(mode="shouts").config(), clock) as connection:
-        assert results.read(await connection.call("echo", {"text": "hello"})).text == "hello"
+        assert (await answer_of(connection.call("echo", {"text": "hello"}))).text == "hello"
 
 
 async def test_unrequested_and_endlessly_nested_answers_are_survived(plain: Make, clock: ManualClock) -> None:
     server = plain(tools=[tool("unasked"), tool("deep"), ECHO])
     async with connected(server.config(), clock) as connection:
-        assert results.read(await connection.call("unasked", {})).text == "done"
+        assert (await answer_of(connection.call("unasked", {}))).text == "done"
         assert (await refused(connection.call("deep", {}))).code == "refused"
-        assert results.read(await connection.call("echo", {"text": "still here"})).text == "still here"
+        assert (await answer_of(connection.call("echo", {"text": "still here"}))).text == "still here"
 
 
 async def test_a_server_that_keeps_asking_and_never_reads_is_ended(plain: Make, clock: ManualClock) -> None:
@@ -173,7 +172,7 @@ async def test_a_sandboxed_server_writes_only_in_its_folder_and_reads_no_secrets
         try:
 
             async def said(name: str, path: Path, connection: Connection = connection) -> str:
-                return results.read(await connection.call(name, {"path": str(path)})).text
+                return (await answer_of(connection.call(name, {"path": str(path)}))).text
 
             assert await said("writes", own / f"{boxed}") == "written"
             assert (await said("writes", outside / f"{boxed}")).startswith("refused") is boxed
@@ -215,12 +214,12 @@ async def test_a_sandboxed_server_reads_nothing_that_a_rule_denies(
     try:
         names = (".env", "link", "hard", "secrets/prod.txt", "folder/prod.txt", "secrets/../.env", "plain.txt")
         paths = [own / name for name in names] + [Path(f"/proc/self/root{own}/.env"), Path("/proc/self/cwd/.env")]
-        said = {str(path): results.read(await connection.call("reads", {"path": str(path)})).text for path in paths}
+        said = {str(path): (await answer_of(connection.call("reads", {"path": str(path)}))).text for path in paths}
     finally:
         await connection.close()
     assert [path for path, text in said.items() if "sentinel" in text] == [str(own / "plain.txt")]
 
-    monkeypatch.setattr("atelier_desk.workspace.denied_files.ENTRIES", 1)
+    monkeypatch.setattr("atelier_desk.workspace.denied_file_search.ENTRIES", 1)
     connection = made()
     try:
         error = await refused(connection.call("reads", {"path": str(own / "plain.txt")}))
@@ -249,7 +248,7 @@ async def test_a_later_rule_applies_to_a_running_server(plain: Make, clock: Manu
     )
 
     async def read(name: str) -> str:
-        return results.read(await connection.call("reads", {"path": str(own / name)})).text
+        return (await answer_of(connection.call("reads", {"path": str(own / name)}))).text
 
     try:
         assert "sentinel" in await read(".env")

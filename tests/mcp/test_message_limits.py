@@ -86,7 +86,7 @@ async def test_a_flood_is_read_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
         waited.append(seconds)
 
     pace = MessageRate()
-    monkeypatch.setattr(message_limits.asyncio, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
     await pace.consume(message_limits.AT_ONCE)
     assert waited == []
     await pace.consume(message_limits.PER_S)

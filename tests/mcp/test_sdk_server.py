@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from atelier_desk.domain.mcp import McpError, McpServer
-from atelier_desk.mcp import http_transport, results
+from atelier_desk.mcp import http_transport
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.servers.mcp_sign_in import served
-from tests.mcp.mcp_connections import connected
+from tests.mcp.mcp_connections import answer_of, connected
 
 SERVER = """
 from mcp.server.mcpserver import MCPServer
@@ -32,8 +32,8 @@ async def test_over_standard_input(tmp_path: Path, clock: ManualClock) -> None:
         client = await connection.client()
         assert (client.protocol_version, client.instructions) == ("2026-07-28", "Be kind.")
         assert [tool["name"] for tool in await connection.tools()] == ["add"]
-        assert results.read(await connection.call("add", {"a": 2, "b": 3})).text == "5"
-        refused = results.read(await connection.call("add", {"a": "x"}))
+        assert (await answer_of(connection.call("add", {"a": 2, "b": 3}))).text == "5"
+        refused = await answer_of(connection.call("add", {"a": "x"}))
         assert refused.failed
 
 
@@ -69,7 +69,7 @@ async def test_over_http_with_its_key_and_limits(clock: ManualClock, monkeypatch
         )
         async with connected(config, clock) as connection:
             assert (await connection.client()).protocol_version == "2026-07-28"
-            assert results.read(await connection.call("huge", {"size": 3})).text == "xxx"
+            assert (await answer_of(connection.call("huge", {"size": 3}))).text == "xxx"
             assert set(seen) == {"a-key-of-mine"}
             monkeypatch.setattr(http_transport, "LONGEST_ANSWER", 10_000)
             with pytest.raises(McpError, match="plain sent more than"):

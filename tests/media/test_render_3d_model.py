@@ -22,12 +22,16 @@ SIDES = {"front": 2, "back": 2, "left": 0, "right": 0, "top": 1, "bottom": 1}
 
 def seen(data: bytes, kind: str, *views: str, size: int = 64, background: str = "#ffffff") -> dict[str, Any]:
     found = draw_3d_model.pictures(data, kind, list(views), size, size, background)
-    return {view: np.asarray(Image.open(BytesIO(base64.b64decode(drawn)))) for view, drawn in found["views"].items()}
+    views_drawn = found["views"]
+    assert isinstance(views_drawn, dict)
+    return {view: np.asarray(Image.open(BytesIO(base64.b64decode(drawn)))) for view, drawn in views_drawn.items()}
 
 
 def exported(mesh: trimesh.Trimesh, kind: str) -> bytes:
     made = mesh.export(file_type=kind)
-    return made.encode() if isinstance(made, str) else made
+    data = made.encode() if isinstance(made, str) else made
+    assert isinstance(data, bytes)
+    return data
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -51,8 +55,9 @@ def test_nearer_faces_hide_those_behind_and_keep_their_colours() -> None:
     near.apply_translation((0, 0, 2))
     far.visual.face_colors = (0, 0, 255, 255)
     near.visual.face_colors = (255, 0, 0, 255)
-    both = exported(trimesh.util.concatenate([far, near]), "ply")
-    pixels = seen(both, "ply", "front", "back", size=65)
+    both = trimesh.util.concatenate([far, near])
+    assert isinstance(both, trimesh.Trimesh)
+    pixels = seen(exported(both, "ply"), "ply", "front", "back", size=65)
     assert (pixels["front"][32, 32, 0] > 150, pixels["front"][32, 32, 2]) == (True, 0)
     assert (pixels["front"][8, 8, 2] > 150, pixels["front"][8, 8, 0]) == (True, 0)
     assert pixels["back"][32, 32, 2] > 50

@@ -175,7 +175,7 @@ def test_the_labels_in_the_user_guide_match_the_window_in_both_languages() -> No
             one: other
             for message in read_po(file)
             for one, other in zip(
-                *((each,) if isinstance(each, str) else tuple(each) for each in (message.id, message.string)),
+                *((each,) if isinstance(each, str) else tuple(each) for each in (message.id, message.string or ())),
                 strict=False,
             )
         }

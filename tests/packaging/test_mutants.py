@@ -93,7 +93,7 @@ def test_mutants_of_functions_are_patched_in_and_mutants_of_modules_are_not(load
     purse, kept = module.Purse(), module.Purse.may.__code__
     assert [purse.may(coins) for coins in (2, 3)] == [True, True]
     assert [purse.may(coins, free=True) for coins in (2, 3)] == [False, True]
-    found = {}
+    found: dict[str, list[bool] | None] = {}
     for mutant in load("mutator").mutants_of(path):
         places = load("mutants").living(path, SOURCE, mutant.source)
         if places is None:
@@ -122,7 +122,7 @@ def test_a_run_counts_killed_mutants_and_leaves_the_tree_unchanged() -> None:
     file = "app/atelier_desk/policy/loop_guard.py"
     before = (ROOT / file).read_bytes()
     chosen = ("--count", "400", "--only", "digest_size=12", "--only", "`worst.count >= limits.LOOP_PAUSE`")
-    command = [sys.executable, ROOT / "packaging" / "mutants.py", *chosen, file]
+    command: list[str | Path] = [sys.executable, ROOT / "packaging" / "mutants.py", *chosen, file]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=390, check=False)
     assert "1 of 1 killed (100%), 1 equivalent" in ran.stdout
     assert ran.returncode == 0

@@ -97,12 +97,8 @@ def test_the_committed_file_lists_all_installed_packages_and_their_licences(noti
 
 
 def test_a_package_missing_from_the_notices_is_reported(
-    notices: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    notices: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    old = notices.NOTICES
-    try:
-        notices.NOTICES = tmp_path / "THIRD-PARTY-NOTICES"
-        assert notices.main(["check"]) == 1
-    finally:
-        notices.NOTICES = old
+    monkeypatch.setattr(notices, "NOTICES", tmp_path / "THIRD-PARTY-NOTICES")
+    assert notices.main(["check"]) == 1
     assert "surrealdb-embedded" in capsys.readouterr().err

@@ -88,20 +88,20 @@ FULL = Rights(
 def test_every_right_is_compared() -> None:
     """The property above would prove nothing for a right that ``within`` overlooks."""
     beyond = [
-        {"tools": frozenset("abc")},
-        {"mcp_servers": frozenset("st")},
-        {"workspace": frozenset("wx")},
-        {"mode": ApprovalMode.AUTO},
-        {"iterations": 11},
-        {"max_depth": 4},
-        {"depth": 0},
-        *({"budget": FULL.budget.model_copy(update={cap: None})} for cap in Budget.model_fields),
+        replace(FULL, tools=frozenset("abc")),
+        replace(FULL, mcp_servers=frozenset("st")),
+        replace(FULL, workspace=frozenset("wx")),
+        replace(FULL, mode=ApprovalMode.AUTO),
+        replace(FULL, iterations=11),
+        replace(FULL, max_depth=4),
+        replace(FULL, depth=0),
+        *(replace(FULL, budget=FULL.budget.model_copy(update={cap: None})) for cap in Budget.model_fields),
         *(
-            {"budget": FULL.budget.model_copy(update={cap: getattr(FULL.budget, cap) * 2})}
+            replace(FULL, budget=FULL.budget.model_copy(update={cap: getattr(FULL.budget, cap) * 2}))
             for cap in Budget.model_fields
         ),
     ]
     assert FULL.within(FULL)
-    for change in beyond:
-        assert not replace(FULL, **change).within(FULL), change
+    for more in beyond:
+        assert not more.within(FULL), more
     assert replace(FULL, mode=ApprovalMode.MANUAL, tools=frozenset(), iterations=1, depth=2).within(FULL)

@@ -171,7 +171,7 @@ def waits(id: str, **fields: object) -> ApprovalRequest:
 ALONE: list[dict[str, object]] = [
     {"risk": "high"},
     {"reason": "risk_high"},
-    *({"reason": concern.value} for concern in Concern),
+    *(dict[str, object](reason=concern.value) for concern in Concern),
     {"reason": "rule"},
     {"always": ()},  # asks each time, although the profile is given as the reason
     {"status": ApprovalStatus.APPROVED},

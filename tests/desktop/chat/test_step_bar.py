@@ -30,7 +30,7 @@ class StepBarHarness:
     def __init__(self, engine: Atelier, model: ScriptedModel) -> None:
         self.engine, self.model = engine, model
         self.bridge = FakeBridge(engine)
-        self.bar = StepBar(self.bridge)  # type: ignore[arg-type]
+        self.bar = StepBar(self.bridge)
         engine.bus.subscribe(self.bridge.stream_event.emit)
         self.workflow = ""
 

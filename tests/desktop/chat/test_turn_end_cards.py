@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.changed_files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.workspace_folders import undo_file_changes
 from atelier_desk.domain.errors import ConflictError
@@ -68,7 +69,7 @@ class Panel:
                 "undo": lambda _id, ids, force=False: [UndoneChange(each) for each in self.changes if each.id in ids],
             },
         )
-        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        self.chat = ChatPanel(FakeBridge(self.engine))
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 900)
         self.chat.show()
@@ -92,7 +93,9 @@ async def panel(qtbot: QtBot) -> Panel:
 async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     (card,) = panel.cards()
     assert card.title.text() == "Changed files: a.py, src/b.py"
-    assert card.parent().entry.id == "a2"  # type: ignore[attr-defined]
+    message = card.parent()
+    assert isinstance(message, EntryWidget)
+    assert message.entry.id == "a2"
     shown: list[tuple[str, ...]] = []
     panel.chat.host.files_requested.connect(shown.append)
     panel.press("changed-files-show")

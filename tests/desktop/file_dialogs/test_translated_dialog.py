@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -102,3 +104,26 @@ def test_a_folder_is_chosen_with_its_files_in_sight(qtbot: QtBot, tmp_path: Path
     assert model.index(0, 0, root).data() == "offer.txt"
     dialog.accept()
     assert chosen == [tmp_path]
+
+
+@pytest.mark.parametrize(("language", "written"), [("en", "2026-03-02 09:30"), ("fr", "02/03/2026 à 09:30")])
+def test_dates_of_files_are_in_the_windows_language(qtbot: QtBot, tmp_path: Path, language: str, written: str) -> None:
+    file = tmp_path / "a.json"
+    file.touch()
+    seconds = datetime(2026, 3, 2, 9, 30).astimezone().timestamp()
+    os.utime(file, (seconds, seconds))
+    window = QWidget()
+    qtbot.addWidget(window)
+    switch_language(language)
+    dialog = ask_open(window, "T", "JSON (*.json)", print)
+    dialog.setDirectory(str(tmp_path))
+    tree = child(dialog, QTreeView, "treeView")
+    qtbot.waitUntil(lambda: tree.model().rowCount(tree.rootIndex()) == 1)
+    option = QStyleOptionViewItem()
+    index = tree.model().index(0, 3, tree.rootIndex())
+    delegate = tree.itemDelegateForIndex(index)
+    assert isinstance(delegate, QStyledItemDelegate)
+    delegate.initStyleOption(option, index)
+    dialog.close()
+    switch_language("en")
+    assert option.text == written

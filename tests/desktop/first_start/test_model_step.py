@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtWidgets import QAbstractButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.first_start.connection_test_models import chat_models
@@ -74,6 +74,28 @@ async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
         find("model-test").click()
         await settle()
         assert guide.model.busy.text.text() == expected
+
+
+async def test_without_a_network_it_says_so_in_the_users_language(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
+    """The system's message is English."""
+    detail = "Name or service not known"
+    error = ProviderError(
+        TEMPLATES["offline"], code="unreachable", provider="Mistral", host="api.mistral.ai", detail=detail
+    )
+    atelier.set("providers", "draft_models", error)
+    health = ProviderHealth(ok=False, code="unreachable", message=f"Mistral cannot be reached ({detail}).")
+    atelier.set("providers", "test_draft", health)
+    await forward(find)
+    find("choice-mistral").click()
+    QTest.keyClicks(find("mistral-key"), "sk-1")
+    switch_language("fr")
+    find("model-test").click()
+    await settle()
+    text = guide.model.busy.text.text()
+    assert "api.mistral.ai" in text
+    assert detail not in text
 
 
 async def test_a_failed_test_shows_why_and_stays(
@@ -396,6 +418,31 @@ async def test_a_key_is_saved_without_a_network_connection(
     await settle()
     guide.begin(1)
     assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_a_second_click_on_stop_does_not_save_what_just_failed(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, scale: int
+) -> None:
+    theme().set_scale(scale)
+    qtbot.waitExposed(guide)
+    await forward(find)
+    find("choice-anthropic").click()
+    QTest.keyClicks(find("anthropic-key"), "sk-ant-1")
+    server.answering.clear()
+    find("model-test").click()
+    await settle()
+    stop = find("busy-stop")
+    qtbot.waitUntil(stop.isVisible)
+    box = stop.rect()
+    places = [stop.mapTo(guide, place) for place in (box.topLeft(), box.center(), box.bottomRight())]
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="It cannot be reached."))
+    server.error = ProviderError("It cannot be reached.", code="unreachable")
+    server.answering.set()
+    await settle()
+    assert find("model-keep").isVisible()
+    qtbot.wait(20)  # for the layout
+    assert [each for each in map(guide.childAt, places) if isinstance(each, QAbstractButton)] == []
 
 
 async def test_the_model_in_use_is_kept_unless_another_is_chosen(

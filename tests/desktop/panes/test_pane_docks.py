@@ -216,6 +216,27 @@ async def test_heights_set_by_hand_survive_the_opening_of_another_pane(
     assert docks["activity"].height() >= lower / 2
 
 
+async def test_heights_set_by_hand_survive_in_a_column_that_was_opened_pane_by_pane(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when it is to stay closed: its default layout was never shown as a whole."""
+    monkeypatch.setattr(Pane, "vacant", property(lambda _pane: False))
+    window = await started(qtbot, closed=True)
+    docks = window.rail.docks
+    for name in ("tasks", "activity"):
+        window.rail.show_pane(name)
+        await settle()
+    window.resizeDocks([docks["tasks"], docks["activity"]], [150, 600], Qt.Orientation.Vertical)
+    await settle()
+    upper, lower = docks["tasks"].height(), docks["activity"].height()
+    assert upper < lower / 2
+    window.rail.show_pane("memory")
+    await settle()
+    assert docks["memory"].height() > 200
+    assert docks["tasks"].height() <= upper
+    assert docks["activity"].height() >= lower / 2
+
+
 async def test_a_window_resized_before_the_column_opens_gives_its_panes_their_usual_heights(
     window: MainWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:

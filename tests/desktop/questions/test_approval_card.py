@@ -214,9 +214,13 @@ async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene) -
 async def test_r_asks_for_the_reason_enter_rejects_and_escape_goes_back(scene: MakeScene) -> None:
     s = scene(asks())
     reason = s.find("approval-reason")
+    reject = s.find("approval-reject")
+    assert reject.icon().isNull()
     QTest.keyClick(s.card, Qt.Key.Key_R)
+    assert not reject.icon().isNull(), "the sign of the Enter key"
     QTest.keyClicks(reason, "draft")
     QTest.keyClick(reason, Qt.Key.Key_Escape)
+    assert reject.icon().isNull()
     assert (reason.isVisible(), reason.toPlainText(), s.find("approval-approve").isVisible()) == (False, "", True)
     QTest.keyClick(s.card, Qt.Key.Key_R)
     QTest.keyClicks(reason, "Ra")
@@ -390,10 +394,11 @@ async def test_no_scroll_bar_appears_and_disappears_endlessly(scene: MakeScene) 
 async def test_in_a_low_pane_the_buttons_have_priority_over_the_content(scene: MakeScene) -> None:
     s = scene(asks(arguments={"content": "word " * 4_000}), 276)
     s.card.set_where("Build the shelf")
-    s.card.limit_height(240)
+    s.card.limit_height(250)
     await settle(30)
-    assert s.card.height() <= 240
+    assert s.card.height() <= 250
     assert s.find("approval-scroll").height() >= 20
+    assert s.find("approval-scope").geometry().bottom() < s.card.buttons.height(), "the last button is cut"
 
 
 async def test_two_cards_of_a_request_share_input_and_decision(scene: MakeScene) -> None:

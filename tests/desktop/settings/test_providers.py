@@ -277,7 +277,7 @@ async def test_services_are_searched_and_fill_in_their_known_settings(
         "Mistral",
     } <= set(titles(names))
     QTest.keyClicks(find("preset-search"), "grok")
-    assert titles(names) == ["xAI", "Another server"]
+    assert titles(names) == ["xAI", "Other address"]
     find("preset-take").click()
     await settle()
     assert (find("provider-name").text(), find("provider-url").text()) == ("xAI", "https://api.x.ai/v1")
@@ -292,7 +292,7 @@ async def test_the_named_service_comes_before_others_that_serve_its_models(page:
     await settle()
     QTest.keyClicks(find("preset-search"), "gemini")
     names = find("preset-list")
-    assert titles(names) == ["Google Gemini", "OpenRouter", "Another server"]
+    assert titles(names) == ["Google Gemini", "OpenRouter", "Other address"]
     QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
     await settle()
     assert (find("provider-name").text(), find("provider-kind").currentData()) == ("Google Gemini", "google")

@@ -18,6 +18,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages import usage
+from atelier_desk.desktop.settings.pages.usage import UsagePage
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, blend, contrast
@@ -144,6 +145,18 @@ async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, fi
     assert page.empty.isVisible()
     assert not find("usage-chart").isVisible()
     assert not find("usage-export").isEnabled()
+
+
+async def test_usage_that_is_still_read_is_not_called_none(window: SettingsWindow, atelier: Engine, find: Find) -> None:
+    atelier.set("usage", "rows", delayed := DelayedResult(ROWS))
+    window.show_page("usage")
+    await settle()
+    page = window.page("usage")
+    assert isinstance(page, UsagePage)
+    assert not page.empty.isVisible()
+    await delayed.release()
+    await settle()
+    assert find("usage-summary").isVisible()
 
 
 async def test_a_long_period_is_shown_by_month(page: Any, find: Find, atelier: Engine) -> None:

@@ -203,7 +203,21 @@ async def test_a_found_row_stays_in_sight_while_its_page_grows(window: SettingsW
     qtbot.waitUntil(lambda: mark.visibleRegion().boundingRect().height() > 10)
 
 
-async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow) -> None:
+async def test_what_follows_a_found_heading_is_in_sight(window: SettingsWindow, qtbot: QtBot) -> None:
+    """A heading just above the edge counted as in sight."""
+    window.show_page("approvals")
+    await settle()
+    area = window.page("approvals").area
+    heading = next(each for each in area.findChildren(QLabel) if each.text().casefold() == "audit trail")
+    bottom = heading.mapTo(area.viewport(), QPoint()).y() + heading.height()
+    window.resize(window.width(), window.height() + bottom + 2 - area.viewport().height())
+    await settle()
+    assert abs(area.viewport().height() - bottom) < 10
+    await search(window, "audit trail")
+    assert heading.mapTo(area.viewport(), QPoint()).y() + heading.height() + 40 < area.viewport().height()
+
+
+async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow, qtbot: QtBot) -> None:
     await search(window, "file")  # creates all pages
     await search(window, "b2sum")
     rows = [(name, each.at.row()) for name, each in window._found if each.at is not None]

@@ -153,3 +153,25 @@ async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(pa
         while not shown:
             await settle()
     assert shown == ["w"]
+
+
+async def test_several_exports_dropped_at_once_are_shown_one_after_another(
+    atelier: FakeAtelier, parent: QWidget
+) -> None:
+    importer = Importer(FakeBridge(atelier), parent)
+
+    def in_view() -> list[str]:
+        dialogs = parent.findChildren(ChatImportDialog)
+        return [each.found.text().split(" ")[0] for each in dialogs if each.isVisible()]
+
+    names = ["/x/a.zip", "/x/b.zip", "/x/a.zip", "/x/c.zip"]
+    assert await importer.import_dropped(names) == []
+    for name in ("a.zip", "b.zip", "c.zip"):
+        await settle()
+        assert in_view() == [name]
+        next(each for each in parent.findChildren(ChatImportDialog) if each.isVisible()).reject()
+    await settle()
+    assert in_view() == []
+    importer.import_file(Path("/x/a.zip"))
+    await settle()
+    assert in_view() == ["a.zip"]

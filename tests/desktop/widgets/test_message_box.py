@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
@@ -137,6 +137,17 @@ def test_a_message_box_is_a_sheet_that_holds_the_focus_and_returns_it(qtbot: QtB
         QTest.keyClick(focused(), Qt.Key.Key_Escape)
     assert button.hasFocus()
     assert [each for each in window.findChildren(QWidget, "sheet-shade") if each.isVisible()] == []
+
+
+def test_escape_closes_the_sheet_and_not_the_window_below(qtbot: QtBot) -> None:
+    """The settings have a shortcut for it."""
+    window, _button, asked = shown(qtbot, (800, 600))
+    closed = []
+    QShortcut(QKeySequence(Qt.Key.Key_Escape), window).activated.connect(lambda: closed.append(True))
+    qtbot.waitUntil(child(asked, QPushButton, "no").hasFocus)
+    with qtbot.waitSignal(asked.finished):
+        QTest.keyClick(focused(), Qt.Key.Key_Escape)
+    assert closed == []
 
 
 def test_the_later_of_two_sheets_has_the_focus_and_returns_it(qtbot: QtBot) -> None:

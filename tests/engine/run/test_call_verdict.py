@@ -4,7 +4,7 @@ model.
 
 # judges: app/atelier_desk/engine/run/permission_rules.py
 # judges: app/atelier_desk/policy/permissions/decide.py
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from dataclasses import replace
@@ -184,7 +184,7 @@ def test_a_call_that_cannot_be_inspected_needs_approval(
     def broken(*_given: object) -> object:
         raise RuntimeError("an inspector with a mistake in it")
 
-    for inspector in ("call_verdict.facts", "call_verdict.rules", "call_effects.protected", "call_effects._commands"):
+    for inspector in ("call_verdict.facts", "call_verdict.rules", "call_facts.protected", "call_facts._commands"):
         with monkeypatch.context() as patch:
             patch.setattr(f"atelier_desk.engine.run.{inspector}", broken)
             assert verdict(run, started(), write("a"), repaired=False).action is Action.ASK, inspector

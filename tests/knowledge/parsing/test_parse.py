@@ -134,8 +134,12 @@ def test_no_input_makes_a_parser_fail(path: str, words: list[str]) -> None:
         assert 0 <= scope.start <= scope.end
         assert len(scope.signature) <= 500
         assert "\n" not in scope.signature
-    for each in (*found.imports, *found.references, *found.bindings):
-        assert -1 <= each.scope < scopes
+    for within in (
+        *(each.scope for each in found.imports),
+        *(each.scope for each in found.references),
+        *(each.scope for each in found.bindings),
+    ):
+        assert -1 <= within < scopes
     for reference in found.references:
         assert reference.chain
         assert reference.chain[-1]

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path as File
+from typing import TypedDict
 
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
@@ -33,7 +34,16 @@ OWN = "/data/atelier"
 WHERE = {RuleScope.RUN: "r1", RuleScope.WORKFLOW: "w1", RuleScope.AGENT: "a1"}
 """Root run, workflow and agent of every call in the tables."""
 SIGNS = {"+": Action.ALLOW, "?": Action.ASK, "-": Action.DENY}
-DOES = {
+
+
+class _Effect(TypedDict, total=False):
+    kind: ApprovalKind
+    changes: bool
+    writes: bool
+    sends: bool
+
+
+DOES: dict[str, _Effect] = {
     "": {},
     "write": {"kind": ApprovalKind.FILE_OP, "changes": True, "writes": True},
     "run": {"kind": ApprovalKind.FILE_OP, "changes": True},

@@ -96,16 +96,6 @@ class AgentService:
         config = (await self.get(agent_id)).config
         return json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=1)
 
-    async def import_json(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
-        """Store the agent of an agent file, at most 10 MB, with at least the approvals of a new one.
-
-        ``on_conflict`` applies if its name is taken.
-        """
-        OnConflict.parse(on_conflict)
-        return await self.import_config(
-            asking(input_checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict
-        )
-
     async def read_file(self, text: str, name: str) -> ForeignAgent:
         """Read an agent from another program's file, translating tools; nothing is stored. ``name`` is the file's.
 

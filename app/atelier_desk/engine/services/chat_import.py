@@ -14,6 +14,7 @@ from atelier_desk.domain.events.run import EventBody, ModelReplied, RunFinished,
 from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.domain.workflow import RunStatus, Workflow
+from atelier_desk.domain.workflow_branches import newest_under
 from atelier_desk.engine.journal.journal import Part, RunHandle
 from atelier_desk.engine.run.lone_surrogates import sanitized
 from atelier_desk.engine.services.common.service_context import ServiceContext
@@ -191,6 +192,7 @@ class ChatService:
         ours = {turn_id(chat.key, node.id) for node in chat.nodes}
         if there is None or there.head_run_id is None or there.head_run_id in ours:
             shown = _turn_of(chat, new) or (there.head_run_id if there is not None else None) or new[-1].id
+            shown = newest_under(await self._context.repos.runs.links(id), shown)  # or what follows is out of reach
         else:
             shown = there.head_run_id  # somebody continued it here
         await journal.show_branch(id, shown)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -88,9 +89,9 @@ async def test_it_is_the_same_live_and_after_a_reload(
     assert card.height() >= card.title.height() + card.text.height()
 
 
-async def test_continue_sends_an_ordinary_message_and_removes_the_offer(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_continue_sends_an_ordinary_message_and_removes_the_offer(harness: PanelHarness) -> None:
     await live(harness, "One, two,", "length")
-    qtbot.mouseClick(offered(harness)[0], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(offered(harness)[0], Qt.MouseButton.LeftButton)
     await settle()
     ((args, kwargs),) = harness.engine.calls("runs.send")
     assert (args, kwargs["agent_id"]) == (("w1", "Continue exactly where you stopped."), "Ada")
@@ -140,8 +141,17 @@ async def test_it_is_translated_to_french(harness: PanelHarness) -> None:
 async def test_a_retried_request_is_explained(harness: PanelHarness, from_store: bool) -> None:
     details = {"attempt": 2, "delay_s": 0.43172}
     if from_store:
-        row = {"workflow_id": "w1", "run_id": "r1", "role": MessageRole.NOTICE, "kind": "retry"}
-        harness.rows.append(Message(id="r1-retry-0-0", seq=3, details={"reason": "overloaded", **details}, **row))
+        harness.rows.append(
+            Message(
+                id="r1-retry-0-0",
+                workflow_id="w1",
+                run_id="r1",
+                seq=3,
+                role=MessageRole.NOTICE,
+                kind="retry",
+                details={"reason": "overloaded", **details},
+            )
+        )
         await harness.open()
     else:
         await harness.open()

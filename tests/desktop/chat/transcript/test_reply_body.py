@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 import shiboken6
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
@@ -112,7 +114,10 @@ def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
     body.flush()
     drawn = [len(body.parts[0].toPlainText())]  # type: ignore[union-attr]
     assert drawn[0] < 2 * MOST
-    shown = lambda: sum(part.toPlainText().count("One line") for part in body.parts if isinstance(part, ProseBlock))  # noqa: E731
+
+    def shown() -> int:
+        return sum(part.toPlainText().count("One line") for part in body.parts if isinstance(part, ProseBlock))
+
     qtbot.waitUntil(lambda: shown() == 400, timeout=30_000)
 
 
@@ -128,7 +133,7 @@ def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch)
     begun = [card for card in cards if card._highlighter.busy]
     assert len(begun) == 6
     clock = iter(range(10_000))
-    monkeypatch.setattr(syntax_highlighter.time, "perf_counter", lambda: next(clock) * syntax_highlighter.SLICE_S * 0.6)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock) * syntax_highlighter.SLICE_S * 0.6)
     syntax_highlighter._turns()._step()
     coloured = [card for card in cards if card._text.document().begin().layout().formats()]
     assert len(coloured) <= 1
@@ -162,7 +167,9 @@ def test_pictures_are_loaded_only_from_the_workspace(tmp_path: Path, qtbot: QtBo
     block = ProseBlock(image=gate)
     qtbot.addWidget(block)
     kind = QTextDocument.ResourceType.ImageResource.value
-    assert not block.loadResource(kind, QUrl(str(inside / "ok.png"))).isNull()
+    loaded = block.loadResource(kind, QUrl(str(inside / "ok.png")))
+    assert isinstance(loaded, QImage)
+    assert not loaded.isNull()
     assert block.loadResource(kind, QUrl("http://x.y/ok.png")) is None
     assert block.loadResource(kind, QUrl.fromLocalFile(str(outside))) is None
     assert block.loadResource(QTextDocument.ResourceType.HtmlResource.value, QUrl(str(inside / "ok.png"))) is None
@@ -177,7 +184,7 @@ def test_code_is_coloured_once_it_is_final_and_copied(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not card._highlighter.busy)
     colours = {form.format.foreground().color().name().upper() for form in document.firstBlock().layout().formats()}
     assert theme().tokens.keyword in colours
-    qtbot.mouseClick(card._copy, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(card._copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == card.code
 
 

@@ -15,8 +15,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.panes.activity.conftest import live, quiet, titles
 from tests.desktop.panes.activity.sample_run_events import event
-from tests.desktop.team.sample_team_events import START
-from tests.desktop.team.sample_team_events import child as sub_agent_event
+from tests.desktop.team.sample_team_events import START, sub_agent_event
 from tests.desktop.team.sample_team_events import event as team_event
 from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, settle

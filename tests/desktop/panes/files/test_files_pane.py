@@ -152,9 +152,9 @@ async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(
     await settle()
     assert pane.diff.isVisible()
     assert "x = 2" in pane.diff.text
-    assert not pane.diff.side_by_side
+    assert not pane.diff.left.isVisible()
     QTest.mouseClick(child(pane, QWidget, "diff-side"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: pane.diff.side_by_side)
+    qtbot.waitUntil(lambda: pane.diff.left.isVisible())
     QTest.mouseClick(button(pane, "file-undo"), Qt.MouseButton.LeftButton)
     await settle()
     assert atelier.calls("files.undo") == [(("w", ("1",)), {"force": False})]

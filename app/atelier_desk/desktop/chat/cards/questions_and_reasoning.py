@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.presentation.rows.transcript_entries import Entry, QuestionRow
@@ -146,7 +146,7 @@ class QuestionPart(QWidget):
         self._text = label("", "", self, wrap=True)
         self._answer = label("", "muted", self, wrap=True)
         self._button = _answer_button(lambda: self._asked, host, self)
-        self._words = fill(QVBoxLayout(), self._text, self._answer, spacing=4)
+        self._words = vbox(None, self._text, self._answer, spacing=4)
         self._row = fill(QHBoxLayout(self), (self._words, 1), (self._button, 0, Qt.AlignmentFlag.AlignTop), spacing=12)
 
     def show_asked(self, asked: QuestionRow) -> None:

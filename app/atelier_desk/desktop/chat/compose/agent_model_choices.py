@@ -196,6 +196,12 @@ class WorkflowChoices(QObject):
         found = {each.id: self.label_of(each.config.provider, each.config.model) for each in self.agents}
         return found | ({self.agent.id: self.label_of(*self.model)} if self.agent is not None else {})
 
+    @property
+    def ready_label(self) -> str:
+        """The label of the model that a ready-made agent gets: the default agent's."""
+        default = self._agent(self._default_agent_id)
+        return self.label_of(default.config.provider, default.config.model) if default is not None else ""
+
     def label_of(self, provider: str, model: str) -> str:
         """The label of a model, or its name."""
         return model_labels(self.models).get((provider, model), model)

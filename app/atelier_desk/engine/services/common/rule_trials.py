@@ -10,7 +10,7 @@ from atelier_desk.domain.errors import NotFoundError, UsageError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, PermissionRule, Verdict
 from atelier_desk.engine.journal.replay_and_fork import workflow_events
-from atelier_desk.engine.run.call_effects import facts
+from atelier_desk.engine.run.call_facts import facts
 from atelier_desk.engine.run.call_verdict import unreachable, verdict
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.engine.run.verdict_replay import Replayed, replayed

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 
 
-class TranscriptActions(QObject):
+class RunControls(QObject):
     """Stops, pauses, resumes and messages runs. Errors go to the bridge's ``failed``."""
 
     def __init__(self, bridge: Bridge, parent: QObject | None = None) -> None:
