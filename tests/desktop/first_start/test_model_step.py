@@ -77,7 +77,7 @@ async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
 
 
 async def test_without_a_network_it_says_so_in_the_users_language(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+    guide: FirstStart, find: Find, atelier: FakeAtelier
 ) -> None:
     """The system's message is English."""
     detail = "Name or service not known"
