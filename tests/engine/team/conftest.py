@@ -162,6 +162,6 @@ async def team_rows(atelier: Atelier, workflow_id: str) -> dict[str, Run]:
     return {row.agent_name: row for row in await atelier.repos.runs.list(workflow_id)}
 
 
-async def bodies(atelier: Atelier, run_id: str, kind: type[E], *more: type[E]) -> list[E]:
+async def bodies(atelier: Atelier, run_id: str, *kinds: type[E]) -> list[E]:
     """The events of a run of some types."""
-    return [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, (kind, *more))]
+    return [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, kinds)]
