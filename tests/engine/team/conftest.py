@@ -164,4 +164,5 @@ async def team_rows(atelier: Atelier, workflow_id: str) -> dict[str, Run]:
 
 async def bodies(atelier: Atelier, run_id: str, kind: type[E], *more: type[E]) -> list[E]:
     """The events of a run of some types."""
-    return [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, (kind, *more))]
+    kinds = (kind, *more)
+    return [event.body for event in await run_events(atelier.repos, run_id) if isinstance(event.body, kinds)]
