@@ -169,7 +169,7 @@ sentence-transformers: setup
 CORE := engine/journal/journal.py engine/run/driver.py engine/run/reducer/reduce.py engine/run/reducer/reduce_approvals_sub_agents.py \
   engine/run/reducer/next_step.py storage/writing/writer.py policy/budget.py policy/loop_guard.py \
   policy/permissions/decide.py policy/permissions/rule_pattern.py policy/permissions/path_denials.py \
-  engine/run/call_verdict.py engine/run/call_effects.py engine/run/permission_rules.py \
+  engine/run/call_verdict.py engine/run/call_facts.py engine/run/permission_rules.py \
   workspace/confined_root.py workspace/openat.py workspace/atomic_rename.py web/address.py web/checked_connections.py \
   workspace/commands/parsing.py workspace/commands/judge.py workspace/processes/command_supervisor.py workspace/processes/sandbox_selection.py \
   workspace/checkpoints/undoable_file_operations.py workspace/checkpoints/store.py

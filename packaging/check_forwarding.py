@@ -34,7 +34,7 @@ REMAINING = {
     "desktop": 37,
     "domain": 3,
     "knowledge": 1,
-    "llm": 15,
+    "llm": 14,
     "mcp": 2,
     "storage": 4,
     "web": 1,

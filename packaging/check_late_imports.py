@@ -4,9 +4,9 @@
 
 A module imports at its top, so that a reader sees what it needs and a missing package is noticed at once. What is
 slow to load, or not installed everywhere, is imported at the top of a module of its own, and that module in one
-function. ``late_imports.txt`` has a line for each module with such functions: its path below ``atelier_desk``, the
-number of import statements inside its functions, and why. Fails for more of them, and for fewer: then the number is
-lowered, or the line removed.
+function, or as a ``LateModule``. ``late_imports.txt`` has a line for each module that does so: its path below
+``atelier_desk``, the number of import statements inside its functions and of late modules, and why. Fails for more of
+them, and for fewer: then the number is lowered, or the line removed.
 """
 
 from __future__ import annotations
@@ -30,15 +30,17 @@ class Allowed(NamedTuple):
 
 
 def late_imports(source: str) -> list[int]:
-    """The lines of a module that import inside a function."""
+    """The lines of a module that import inside a function, or through a ``LateModule``."""
+    tree = ast.parse(source)
     inside = {
         node.lineno
-        for function in ast.walk(ast.parse(source))
+        for function in ast.walk(tree)
         if isinstance(function, FUNCTIONS)
         for node in ast.walk(function)
         if isinstance(node, ast.Import | ast.ImportFrom)
     }
-    return sorted(inside)
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return sorted(inside | {call.lineno for call in calls if ast.unparse(call.func) == "LateModule"})
 
 
 def read_list(text: str) -> dict[str, Allowed]:

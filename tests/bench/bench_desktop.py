@@ -143,6 +143,11 @@ def child_atelier(started: float, folder: Path) -> None:
     program.main(["--data-dir", str(folder)])
 
 
+def live_widgets(view: Any) -> int:
+    """How many entries of a transcript have a widget."""
+    return sum(view.widget_of(entry) is not None for entry in view.entries)
+
+
 class PacedModel:
     """Stream one long text in pieces of four characters, ``rate`` of them a second; a reply has the rate set when it
     begins.
@@ -263,7 +268,7 @@ class Probe:
             opened_rss=opened_rss,
             rss=memory,
             shown=shown,
-            widgets=panel.view.live_widgets(),
+            widgets=live_widgets(panel.view),
         )
         os._exit(0)
 
@@ -351,7 +356,7 @@ class Probe:
 
         class Watcher(QObject):
             def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-                if event.type() == QEvent.Type.Paint and panel.view.live_widgets() and not painted.done():
+                if event.type() == QEvent.Type.Paint and not painted.done() and live_widgets(panel.view):
                     painted.set_result(time.perf_counter())
                 return False
 

@@ -18,12 +18,12 @@ from typing import Any
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ChatReply, ChatRequest, Role, ToolCall
-from atelier_desk.domain.question import form_answer
 from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.llm.secrets import KeyVault
 from tests.chaos.run_worker import acknowledge, fault_at
 from tests.helpers.forked_workers import ROOT
+from tests.helpers.form_answers import form_answer
 
 VALUES = {"name": "Ada", "seats": 2}
 

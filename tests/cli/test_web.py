@@ -43,7 +43,7 @@ def test_a_search_service_is_added_selected_and_disabled(cli: Cli, monkeypatch: 
     assert "does not allow this request to Brave Search" in refused.err
     assert "$0.005" in refused.err
     french = cli("--lang", "fr", "web", "search", "words")
-    assert "La limite de coût mensuelle ne permet pas cette requête à Brave Search" in french.err, french.err
+    assert "La limite de coût mensuelle ne permet pas d’envoyer cette requête à Brave Search" in french.err, french.err
     cli("web", "use", "brave")
     unknown = cli("web", "search", "words")
     assert (unknown.status, "price of Brave Search is not known" in unknown.err) == (2, True), unknown.err

@@ -10,10 +10,12 @@ from typing import Any, cast
 import pytest
 from babel.messages.extract import extract_from_file
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QCheckBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.__main__ import main
+from atelier_desk.desktop.chat.cards.code_card import CodeCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.cards.tool_result_parts import PartView
 from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
@@ -24,6 +26,7 @@ from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
 from atelier_desk.desktop.settings.tool_reference import ToolList
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.domain.agent import AgentConfig, ApprovalMode
+from atelier_desk.domain.approval import ApprovalScope
 from atelier_desk.domain.model_messages import ChatReply, FinishReason, ToolCall
 from atelier_desk.domain.result_parts import ArtefactPart
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
@@ -36,6 +39,7 @@ from atelier_desk.presentation.rows.transcript_entries import entry_from
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.helpers import section_plugin
+from tests.helpers.child_widgets import child
 
 
 @pytest.fixture(autouse=True)
@@ -84,17 +88,17 @@ async def test_the_agent_form_and_the_list_of_tools_show_it_in_both_languages(
     for fold in boxes.findChildren(Fold):
         fold.setChecked(True)
     listing.show_tools(infos)
-    box = boxes.findChild(QCheckBox, "tool-enabled-WaterTool")
+    box = child(boxes, QCheckBox, "tool-enabled-WaterTool")
     assert (box.text(), box.accessibleDescription()) == ("Watering can", "Waters a bed of your garden")
-    assert boxes.findChild(QCheckBox, "tool-group-Garden").text() == "Garden"
+    assert child(boxes, QCheckBox, "tool-group-Garden").text() == "Garden"
     assert "Garden" in texts(listing)
     section_plugin.speak_french(monkeypatch)
     boxes.set_choices(tool_choices(infos))
     listing.show_tools(infos)
-    assert boxes.findChild(QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
-    head = listing.findChild(QPushButton, "tool-fold-WaterTool")
+    assert child(boxes, QCheckBox, "tool-enabled-WaterTool").text() == "Arrosoir"
+    head = child(listing, QPushButton, "tool-fold-WaterTool")
     assert head.accessibleDescription() == "Arrose une plate-bande de votre jardin"
-    assert boxes.findChild(QCheckBox, "tool-group-Garden").text() == "Jardin"
+    assert child(boxes, QCheckBox, "tool-group-Garden").text() == "Jardin"
 
 
 async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
@@ -122,7 +126,7 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
         assert approval_text.section_name(request.section) == "Garden"
         asked = next(found for entry in live.entries for found in entry.calls)
         assert (asked.status, asked.presentation.title) == ("asked", "Watering can")
-        await atelier.approvals.approve(request.id, scope="run")
+        await atelier.approvals.approve(request.id, scope=ApprovalScope.RUN)
         await atelier.runs.wait(run_id)
 
         progress = [event.data for event in received if event.chunk_type is ChunkType.TOOL_PROGRESS]
@@ -135,15 +139,17 @@ async def test_a_call_is_approved_run_and_shown_live_and_from_the_store(
             entry = next(each for each in entries if each.calls)
             frame = QWidget()
             qtbot.addWidget(frame)
-            card = make_widget(entry, host, frame).findChild(ToolCard)
+            card = child(make_widget(entry, host, frame), ToolCard)
             assert (card.words(), card.call.presentation.icon) == (("Watering can", "5 litres for roses"), "tag")
             views = card.findChildren(PartView)
             assert [view.words() for view in views][:3] == ["Log", "The bed", "Changed beds.txt · +1 −1"]
             assert views[3].words().startswith("Save plan.bin · ")
             closed = card.fit(600)
-            qtbot.mouseClick(views[2].button, Qt.MouseButton.LeftButton)
+            QTest.mouseClick(views[2].button, Qt.MouseButton.LeftButton)
             assert card.fit(600) > closed
-            assert views[2].body.code == "-dry\n+wet\n"
+            body = views[2].body
+            assert isinstance(body, CodeCard)
+            assert body.code == "-dry\n+wet\n"
 
         artefact = next(part for part in entry.calls[0].parts if isinstance(part, ArtefactPart))
         await atelier.workflows.save_artefact(workflow_id, artefact, tmp_path / "saved.bin")

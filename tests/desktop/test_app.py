@@ -22,6 +22,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop import app as desktop
 from atelier_desk.desktop.main_window.loading_page import OpeningPage
+from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
 from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.system.crash_report import report_text
@@ -47,7 +48,7 @@ class Engine(FakeAtelier):
             agents={"list": [agent], "default": agent},
             settings={"get": lambda: self.values, "update": self._update},
         )
-        self.bus = EventBus()  # type: ignore[assignment]
+        self.bus = EventBus()
         self.thread = 0
         self.closed = False
 
@@ -244,9 +245,9 @@ def test_an_engine_that_cannot_open_fills_the_window_and_can_be_tried_again(
 
     def then(program: desktop.Program) -> bool:
         page = program.window.pages.currentWidget()
-        if page.objectName() == "startup-error" and not seen:
+        if isinstance(page, StartupErrorPage) and not seen:
             seen.append(page.objectName())
-            page.retry.click()  # type: ignore[attr-defined]
+            page.retry.click()
         return program.bridge.ready and bool(engine.calls("resume_pending"))
 
     drive(monkeypatch, then)
@@ -263,9 +264,12 @@ def test_each_step_of_bringing_the_data_up_to_date_is_shown(
     unpack(13, tmp_path)
     seen: list[str] = []
     real = OpeningPage.show_step
-    monkeypatch.setattr(
-        OpeningPage, "show_step", lambda page, words: (real(page, words), seen.append(page.accessibleName()))
-    )
+
+    def show_step(page: OpeningPage, words: str) -> None:
+        real(page, words)
+        seen.append(page.accessibleName())
+
+    monkeypatch.setattr(OpeningPage, "show_step", show_step)
     drive(monkeypatch, lambda program: program.bridge.ready)
     assert desktop.main(tmp_path / "data", []) == 0
     assert [number for number in range(1, 6) if any(f"step {number} of 5" in each for each in seen)] == [1, 2, 3, 4, 5]
@@ -287,7 +291,9 @@ def test_the_layout_is_saved_while_the_window_is_used(
 
     def then(program: desktop.Program) -> bool:
         if not program.bridge.ready:
-            opening.append(program.window.pages.currentWidget().objectName())
+            page = program.window.pages.currentWidget()
+            assert page is not None
+            opening.append(page.objectName())
             return False
         if not engine.calls("resume_pending"):
             return False
@@ -413,7 +419,7 @@ def test_a_module_that_cannot_be_loaded_is_reported_once(
     assert isinstance(qt, QApplication)
     program = desktop.Program(qt, tmp_path, ["--lang", "en"])
     try:
-        program.window.later()
+        program.window.prepare()
     except ImportError as error:
         program.crash.report(error)
     boxes = program.window.findChildren(MessageBox, "crash")

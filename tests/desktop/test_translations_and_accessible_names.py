@@ -64,7 +64,7 @@ async def windows(qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr("atelier_desk.engine.maintenance.doctor.checks", checks)
     main = await started(qtbot)
-    settings = SettingsWindow(FakeBridge(Engine(tmp_path)))  # type: ignore[arg-type]
+    settings = SettingsWindow(FakeBridge(Engine(tmp_path)))
     qtbot.addWidget(settings)
     settings.show()
     for entry in pages():

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtGui import QFont
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QPushButton, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.main_window.startup_error_page import StartupErrorPage
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.window import MainWindow, first_view
@@ -20,6 +22,7 @@ from atelier_desk.domain.settings import Settings
 from atelier_desk.domain.usage import EmbeddingOffer
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.step_mode import WaitingStep
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.helpers.main_window import Program
 from tests.helpers.mouse_wheel import changed_by_wheel, inputs
@@ -51,7 +54,7 @@ async def test_every_widget_name_of_the_interface_exists_and_has_an_accessible_n
 
 
 async def test_the_last_workflow_is_restored_without_showing_the_start_page_first(program: Program) -> None:
-    window, pages = program.window, list[QWidget]()
+    window, pages = program.window, list[QWidget | None]()
     window.chat.workflow_shown.connect(lambda _id: pages.append(window.pages.currentWidget()))
     await program.start(workflow="w1")
     assert (pages, window.pages.currentWidget()) == ([window.opening], window.middle)
@@ -89,7 +92,7 @@ async def test_the_layout_is_saved_and_restored(qtbot: QtBot, program: Program) 
 async def test_panes_float_and_hide(program: Program) -> None:
     await program.start(workflow="w1")
     rail = program.window.rail
-    program.window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    child(program.window, QAbstractButton, "float-tasks").click()
     assert rail.docks["tasks"].isFloating()
     program.window.toggle_panes()
     assert not rail.visible
@@ -124,11 +127,12 @@ def test_each_startup_error_is_shown_with_what_to_do(program: Program, code: str
         StorageError("Because of {x}.", code=code, x="this"), "/data", lambda: tried.append(1)
     )
     page = program.window.pages.currentWidget()
+    assert isinstance(page, StartupErrorPage)
     shown = " ".join(label.text() for label in page.findChildren(QWidget) if hasattr(label, "text"))
     assert words in shown
     assert "Because of this." in shown
-    assert "/data" in page.details()  # type: ignore[attr-defined]
-    program.window.findChild(QPushButton, "startup-retry").click()
+    assert "/data" in page.details()
+    child(program.window, QPushButton, "startup-retry").click()
     assert tried == [1]
     program.window.leave_engine_error()
     assert program.window.pages.currentWidget() is program.window.opening
@@ -139,13 +143,13 @@ def test_keys_typed_during_start_press_nothing(qtbot: QtBot, program: Program) -
     qtbot.waitUntil(program.window.isActiveWindow)
     assert program.window.focusWidget() is program.window.opening
     for key in (Qt.Key.Key_Space, Qt.Key.Key_Return):
-        qtbot.keyClick(program.window.focusWidget(), key)
+        QTest.keyClick(program.window.focusWidget(), key)
     assert program.window.pages.currentWidget() is program.window.opening
 
 
 def test_problems_become_toasts(program: Program) -> None:
     program.bridge.failed.emit("The disk is full.")
-    toast = program.window.findChild(QWidget, "toast")
+    toast = child(program.window, QWidget, "toast")
     assert toast.accessibleName() == "The disk is full."
 
 
@@ -171,9 +175,13 @@ async def test_a_language_is_chosen_in_the_settings_and_the_palette_only(qtbot: 
 
 async def test_text_size_and_theme_are_settings(program: Program) -> None:
     program.window.larger_text()
+    program.window.smaller_text()
     program.window.theme_dark()
     await settle()
-    assert program.engine.calls("settings.update") == [((), {"font_scale": 110}), ((), {"theme": "dark"})]
+    larger, smaller, dark = (fields for _others, fields in program.engine.calls("settings.update"))
+    assert [larger["font_scale"](percent) for percent in (100, 195)] == [110, 200]
+    assert [smaller["font_scale"](percent) for percent in (100, 85)] == [90, 80]
+    assert dark == {"theme": "dark"}
 
 
 @pytest.mark.parametrize("scale", [80, 200])
@@ -276,7 +284,8 @@ async def test_a_toast_covers_neither_the_composer_nor_the_equally_wide_step_bar
     window.resize(1500, 860)
     toast = window.toasts.show("Saved")
     left = chat.composer.mapTo(window, QPoint()).x()
-    bar = program.window.conductor.step_bar
+    assert window.conductor is not None
+    bar = window.conductor.step_bar
     bar.paused = WaitingStep("r1", "r1", "A very long name of an agent " * 8, 0)
     bar._show(())
     qtbot.waitUntil(lambda: bar.isVisible() and bar.width() == chat.composer.width())
@@ -302,7 +311,7 @@ def toast_buttons(program: Program) -> dict[str, QPushButton]:
     ],
 )
 async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(
-    program: Program, qtbot: QtBot, cost: float | None, words: str
+    program: Program, cost: float | None, words: str
 ) -> None:
     await program.start(workflow="w1")
     program.engine.set("memories", "offer", EmbeddingOffer(1204, "mistral/mistral-embed", cost))
@@ -311,19 +320,17 @@ async def test_texts_that_wait_for_a_paid_index_are_offered_with_their_price(
     assert not toast_buttons(program)  # another change of the memories offers nothing
     program.bridge.changed.emit("memory", EMBEDDING_OFFER)
     await settle()
-    assert program.window.findChild(QWidget, "toast").accessibleName() == words
+    assert child(program.window, QWidget, "toast").accessibleName() == words
     buttons = toast_buttons(program)
     assert [each.text() for each in buttons.values()] == ["Embed now", "Not now"]
     assert not program.engine.calls("memories.embed_now")  # nothing that costs money starts by itself
-    qtbot.mouseClick(buttons["toast-action"], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(buttons["toast-action"], Qt.MouseButton.LeftButton)
     await settle()
     assert len(program.engine.calls("memories.embed_now")) == 1
     assert not toast_buttons(program)
 
 
-async def test_the_offer_of_an_index_can_be_dismissed_and_is_made_only_for_waiting_texts(
-    program: Program, qtbot: QtBot
-) -> None:
+async def test_the_offer_of_an_index_can_be_dismissed_and_is_made_only_for_waiting_texts(program: Program) -> None:
     await program.start(workflow="w1")
     program.engine.set("memories", "offer", None)
     program.bridge.changed.emit("memory", EMBEDDING_OFFER)
@@ -332,13 +339,13 @@ async def test_the_offer_of_an_index_can_be_dismissed_and_is_made_only_for_waiti
     program.engine.set("memories", "offer", EmbeddingOffer(1, "p/m", 0.01))
     program.bridge.changed.emit("memory", EMBEDDING_OFFER)
     await settle()
-    qtbot.mouseClick(toast_buttons(program)["toast-second"], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(toast_buttons(program)["toast-second"], Qt.MouseButton.LeftButton)
     await settle()
     assert not toast_buttons(program)
     assert not program.engine.calls("memories.embed_now")
 
 
-async def test_a_granted_folder_is_offered_above_the_composer(program: Program, qtbot: QtBot) -> None:
+async def test_a_granted_folder_is_offered_above_the_composer(program: Program) -> None:
     projects = Projects()
     for name, answer in projects.answers().items():
         program.engine.set("projects", name, answer)
@@ -348,15 +355,15 @@ async def test_a_granted_folder_is_offered_above_the_composer(program: Program, 
     chat = program.window.chat
     chat.folders._show(("/srv/shop",))
     await settle()
-    offer = program.window.findChild(QWidget, "project-offer")
+    offer = child(program.window, QWidget, "project-offer")
     assert offer.isVisible()
-    assert offer.findChild(QLabel, "project-offer-text").text() == "Index “shop” so agents can search it?"
+    assert child(offer, QLabel, "project-offer-text").text() == "Index “shop” so agents can search it?"
     assert offer.mapTo(chat, offer.rect().bottomLeft()).y() < chat.composer.mapTo(chat, QPoint()).y()
-    qtbot.mouseClick(offer.findChild(QPushButton, "project-offer-yes"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(offer, QPushButton, "project-offer-yes"), Qt.MouseButton.LeftButton)
     await settle()
     assert projects.answered == {"/srv/shop": True}
     assert not offer.isVisible()
-    assert program.window.findChild(QWidget, "toast").accessibleName() == "Indexing “shop”…"
+    assert child(program.window, QWidget, "toast").accessibleName() == "Indexing “shop”…"
     assert [each.text() for each in toast_buttons(program).values()] == ["Show"]
 
 
@@ -421,7 +428,7 @@ async def test_a_long_startup_error_can_be_read_completely(program: Program) -> 
 async def test_fonts_set_by_a_desktop_for_widget_classes_are_removed(program: Program, qtbot: QtBot) -> None:
     await program.start(workflow="w1")
     buttons = program.window.findChildren(QPushButton)
-    QApplication.setFont(QFont("DejaVu Sans", 10), "QPushButton")
+    QApplication.setFont(QFont("DejaVu Sans", 10), b"QPushButton")
     assert {button.font().family() for button in buttons} == {"DejaVu Sans"}
     QCoreApplication.sendEvent(program.window, QEvent(QEvent.Type.ThemeChange))
     qtbot.waitUntil(lambda: not {button.font().family() for button in buttons} & {"DejaVu Sans"})
@@ -435,7 +442,7 @@ async def test_on_a_sharper_screen_images_are_redrawn(program: Program, qtbot: Q
 def test_the_first_paint_creates_neither_actions_nor_list_and_tab_still_reaches_the_list(
     qtbot: QtBot,
 ) -> None:
-    window = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
+    window = MainWindow(FakeBridge(FakeAtelier()))
     qtbot.addWidget(window)
     window.show()
     assert window.findChild(QWidget, "workflow-list") is None
@@ -446,7 +453,7 @@ def test_the_first_paint_creates_neither_actions_nor_list_and_tab_still_reaches_
     assert listed.isVisible()
     assert window.actions()
     after = window.sidebar.search.nextInFocusChain()
-    while after.focusPolicy() == Qt.FocusPolicy.NoFocus:
+    while after is not None and after.focusPolicy() == Qt.FocusPolicy.NoFocus:
         after = after.nextInFocusChain()
     assert after is listed
     foot, new = window.sidebar.foot, window.sidebar.new

@@ -340,13 +340,6 @@ class AppDriver:
         self.settle()
 
 
-def child(widget: QWidget, kind: type[W], name: str = "") -> W:
-    """An existing widget inside another one."""
-    found = widget.findChild(kind, name) if name else widget.findChild(kind)
-    assert found is not None, f"{widget.objectName()} has no {name or kind.__name__}"
-    return found
-
-
 def rendered(widget: QWidget) -> str:
     """The visible texts of a widget: of its labels, buttons and text fields, one line each.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QListWidget
 
 from tests.e2e.conftest import OpenApp
@@ -78,3 +79,22 @@ def test_the_status_line_reports_a_refused_key(open_app: OpenApp, server: ModelS
     server.free(gate)
     app.until_reply("Good morning.")
     app.until_text("connection-state", "Ready")
+
+
+def test_a_disabled_provider_is_enabled_from_the_error_card(open_app: OpenApp, server: ModelServer) -> None:
+    server.script("Hello", "Good morning.")
+    app = open_app(None)
+    app.engine(lambda a: hire(a, server.provider, config("Ada", tools=())))
+    app.engine(lambda a: a.providers.save(server.provider.model_copy(update={"enabled": False})))
+    app.settle()
+    app.send("Hello")
+    card = app.until_text("notice-card", "is disabled")
+    app.click(app.find("notice-provider", within=card))
+    window = settings_of(app)
+    app.press(app.find("provider-enabled", within=window), Qt.Key.Key_Space)
+    app.click("provider-save")
+    app.until_text("busy-text", "Saved")
+    window.close()
+    app.click("notice-retry")
+    app.until_reply("Good morning.")
+    app.wait_done()

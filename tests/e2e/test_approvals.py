@@ -15,8 +15,9 @@ from atelier_desk.desktop.questions import approval_controller
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.workflow import RunStatus
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child, rendered
+from tests.e2e.harness import AppDriver, rendered
 from tests.e2e.scripted_model_server import ModelServer, batch, calls, config, held_reply, hire, newest_message, spawn
+from tests.helpers.child_widgets import child
 from tests.helpers.servers.scripted_http_server import Call, Reply
 
 GOAL, MEASURE, CUT, CHECK = "Build the shelf", "Measure the wall", "Cut the boards", "Check the figures"

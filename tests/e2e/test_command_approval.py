@@ -11,8 +11,9 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.cards.tool_result_parts import PartView
 from atelier_desk.domain.agent import ApprovalMode
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import child, rendered
+from tests.e2e.harness import rendered
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
+from tests.helpers.child_widgets import child
 from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "Run the tests"

@@ -62,6 +62,7 @@ def test_an_added_provider_is_used_in_one_click_and_new_workflows_use_the_picked
     assert use.text() == f"Use {MODEL} for Assistant and Team lead"
     app.click(use)
     app.until(lambda: not use.isVisible(), "it is used")
+    app.until_text("toast", f"Model for Assistant and Team lead: {MODEL}")
     settings.close()
     app.settle()
     assert MODEL in rendered(app.find("start-agents"))

@@ -13,7 +13,8 @@ from atelier_desk.desktop.panes.files.pane import FilesPane
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child, rendered
+from tests.e2e.harness import AppDriver, rendered
+from tests.helpers.child_widgets import child
 
 READ = ToolCall(id="r1", name="read_file", arguments={"path": "shelf.py"})
 SEARCH = ToolCall(id="s1", name="search_files", arguments={"pattern": "boards"})
@@ -84,7 +85,7 @@ def test_a_folder_is_granted_and_an_edit_in_it_is_undone(open_app: OpenApp, tmp_
         app.action("language-english")
         app.settle()
     app.click("diff-side")
-    app.until(lambda: pane.diff.side_by_side, "both sides are shown")
+    app.until(lambda: pane.diff.left.isVisible(), "both sides are shown")
     save_picture(app, "files-diff-side.png")
     app.click("file-undo")
     app.until(

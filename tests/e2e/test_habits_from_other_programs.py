@@ -23,9 +23,10 @@ from atelier_desk.desktop.widgets.picker import Picker
 from atelier_desk.domain.agent import ApprovalMode
 from tests.e2e.conftest import OpenApp
 from tests.e2e.echo_replies import echo
-from tests.e2e.harness import AppDriver, child, rendered
+from tests.e2e.harness import AppDriver, rendered
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
 from tests.e2e.scripted_tool_calls import ask_user
+from tests.helpers.child_widgets import child
 from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "Tidy up the folder"

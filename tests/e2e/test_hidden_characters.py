@@ -21,8 +21,9 @@ from atelier_desk.domain.provider import ProviderConfig
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import Step
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child
+from tests.e2e.harness import AppDriver
 from tests.e2e.scripted_tool_calls import ask_user, remember, report, task
+from tests.helpers.child_widgets import child
 from tests.helpers.window_texts import on_screen
 
 TURN = "\u202e"

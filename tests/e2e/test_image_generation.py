@@ -20,7 +20,8 @@ from atelier_desk.desktop.chat.cards import picture_view
 from atelier_desk.desktop.chat.cards.picture_view import PictureLabel
 from atelier_desk.domain.model_messages import ChatReply, ToolCall
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child
+from tests.e2e.harness import AppDriver
+from tests.helpers.child_widgets import child
 from tests.helpers.servers.threaded_http import Handler, serving
 
 OUT = BytesIO()

@@ -120,8 +120,8 @@ def test_the_font_scale_enlarges_the_transcript(open_app: OpenApp) -> None:
     app.wait_done()
     before = reply.height()
     for _step in range(5):
-        app.action("larger-text")
-        app.settle()
+        app.action("larger-text")  # faster than the engine stores them
+    app.until(lambda: theme().scale == 1.5, "every step counts")
     app.until(lambda: app.until_reply("Some words").height() > before, "the reply is higher")
 
 

@@ -17,7 +17,8 @@ from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.theme import theme
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child
+from tests.e2e.harness import AppDriver
+from tests.helpers.child_widgets import child
 
 REPLY = """## Moving the reports to the new store
 

@@ -7,8 +7,9 @@ import asyncio
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import child, rendered
+from tests.e2e.harness import rendered
 from tests.e2e.scripted_model_server import ModelServer, calls, config, held_reply, hire, newest_message
+from tests.helpers.child_widgets import child
 from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "Remember that I like tea"

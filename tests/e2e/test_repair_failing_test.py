@@ -15,8 +15,9 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.workspace.processes import sandbox_selection
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import AppDriver, child, rendered, rows
+from tests.e2e.harness import AppDriver, rendered, rows
 from tests.e2e.scripted_model_server import ModelServer, calls, config, hire, newest_message
+from tests.helpers.child_widgets import child
 from tests.helpers.servers.scripted_http_server import Call
 
 GOAL = "The tests of the shelf fail. Mend it."

@@ -24,8 +24,9 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.storage.data_folder.lock import FolderLock
 from tests.e2e.conftest import OpenApp
-from tests.e2e.harness import child, rendered
+from tests.e2e.harness import rendered
 from tests.e2e.launcher import ANSWER, TASKS
+from tests.helpers.child_widgets import child
 
 ROOT = Path(__file__).resolve().parents[2]
 WAIT_S = 60

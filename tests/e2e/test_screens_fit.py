@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 from itertools import chain, product
@@ -11,14 +12,20 @@ import pytest
 from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QWidget
 
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets.picker import Picker
+from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.engine.services.projects import OFFERED_FROM
 from tests.e2e import screens
 from tests.e2e.conftest import OpenApp
 from tests.e2e.harness import AppDriver
+from tests.e2e.scripted_model_server import MODEL, ModelServer, config, held_reply, hire
 from tests.helpers.layout_problems import misfits
 
 SMALL, LAPTOP, LARGE = QSize(1024, 700), QSize(1366, 768 - 37), QSize(1600, 1000)
 """A screen of 1366 × 768 less the title bar."""
+TITLE = "Planifier la commande du bois pour le mur du fond"
+BIG = "mistral-large-latest"
 
 pytestmark = pytest.mark.timeout(900)  # most of the time is waiting for layouts to settle
 
@@ -61,6 +68,56 @@ def test_every_screen_fits(open_app: OpenApp, tmp_path: Path, language: str, sca
             screens.save_picture(part, f"{name}-{language}-{scale}-{size.width()}")
         screens.close(app)
     assert not wrong, "\n".join(wrong)
+
+
+def work_on(app: AppDriver, server: ModelServer, gate: asyncio.Event, folder: Path) -> None:
+    """A turn in a folder that works until ``gate``; its agent and model have long names."""
+    server.models(MODEL, BIG)
+    lead = config("Relectrice du code", approval=ApprovalMode.SELECTIVE, model=BIG, tools=())
+    app.engine(lambda a: hire(a, server.provider, lead))
+    server.script(TITLE, "All of it is planned.", held_reply("The wall is measured first. Then it is cut.", gate))
+    folder.mkdir()
+    app.window.chat.folders.grant([str(folder)])
+    app.settle()
+    app.send(TITLE)
+    app.wait_done()
+    app.send("Begin")
+    app.find("stop-button")
+
+
+@pytest.mark.parametrize("sidebar", [0, 400])
+@pytest.mark.parametrize(("language", "scale", "size"), states())
+def test_title_and_controls_can_be_read_while_an_agent_works(
+    open_app: OpenApp, server: ModelServer, tmp_path: Path, language: str, scale: int, size: QSize, sidebar: int
+) -> None:
+    """With the list of workflows as wide as it is at first, and widened by the person."""
+    app, gate = open_app(None), asyncio.Event()
+    screens.set_style(app, language, scale)
+    work_on(app, server, gate, tmp_path / "Dossier Martin")
+    screens.close(app)
+    window = app.window
+    if sidebar:
+        window.sidebar.setMinimumWidth(sidebar)
+    screens.resize(app, size)
+
+    def cut() -> list[str]:
+        pickers = [app.find(name, Picker) for name in ("profile-select", "strategy-select")]
+        title = window.chat.header.title
+        readable = min(title.sizeHint().width(), theme().px(100))
+        return [
+            *(each.text() for each in pickers if "…" in each.text()),
+            *([f"{title.text()} has {title.width()}"] if title.width() < readable else []),
+            *misfits(window),
+        ]
+
+    with contextlib.suppress(AssertionError):
+        app.until(lambda: not cut(), timeout_ms=1500)
+    screens.save_picture(window, f"working-{language}-{scale}-{size.width()}-{sidebar}")
+    assert cut() == []
+    assert window.size() == size
+    app.click("stop-button")
+    app.wait_done()
+    server.free(gate)
 
 
 def test_the_offer_to_index_is_not_clipped_above_a_pane(open_app: OpenApp, tmp_path: Path) -> None:

@@ -110,6 +110,7 @@ def test_an_error_can_be_retried(open_app: OpenApp) -> None:
     app.until_text("notice-card", "The server is on fire.")
     app.until_hidden("stop-button")
     app.click("notice-retry")
+    app.until(app.find("chat-input").hasFocus, "the keyboard is in the composer")
     app.until_reply("Back again.")
     app.wait_done()
     app.until_hidden("notice-retry")

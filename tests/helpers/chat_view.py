@@ -25,3 +25,8 @@ def turn() -> None:
     """Process pending window events."""
     for _round in range(4):
         QApplication.processEvents()
+
+
+def live_widgets(view: ChatView) -> int:
+    """How many entries have a widget."""
+    return sum(view.widget_of(entry) is not None for entry in view.entries)

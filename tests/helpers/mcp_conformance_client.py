@@ -17,9 +17,10 @@ from typing import Any
 import httpx2
 
 from atelier_desk.domain.mcp import McpError, McpServer
-from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion, form_answer
+from atelier_desk.domain.question import QuestionSpec, QuestionStatus, Sampling, UserQuestion
 from atelier_desk.engine import Atelier
 from atelier_desk.mcp import oauth
+from tests.helpers.form_answers import form_answer
 
 DOCUMENT = "https://conformance-test.local/client-metadata.json"
 """The client's metadata document, which the suite expects."""

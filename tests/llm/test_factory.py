@@ -10,7 +10,8 @@ import pytest
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.factory import create_http_provider, create_provider
+from atelier_desk.llm.factory import create_http_provider
+from atelier_desk.llm.registry import provider_type
 from atelier_desk.llm.secrets import KeyVault
 from tests.helpers.manual_clock import ManualClock
 
@@ -26,7 +27,7 @@ from tests.helpers.manual_clock import ManualClock
 )
 def test_kinds(kind: str, name: str, tmp_path: Path, clock: ManualClock) -> None:
     config = ProviderConfig(name="Mine", kind=kind)
-    made = create_provider(config, KeyVault(environ={}), clock, tmp_path)
+    made = provider_type(kind).create(config, KeyVault(environ={}), clock, tmp_path)
     assert (type(made).__name__, made.name) == (name, "Mine")
 
 

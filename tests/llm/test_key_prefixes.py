@@ -8,8 +8,8 @@ import pytest
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.factory import create_provider
 from atelier_desk.llm.key_prefixes import maker_of, refuse_another_maker
+from atelier_desk.llm.registry import provider_type
 from atelier_desk.llm.secrets import KeyVault
 from tests.helpers.manual_clock import ManualClock
 
@@ -57,7 +57,7 @@ def test_a_possibly_valid_key_is_sent(key: str, url: str) -> None:
 )
 async def test_a_key_of_another_service_is_reported_and_not_sent(kind: str, key: str, told: str) -> None:
     config, vault = ProviderConfig(name="lab", kind=kind, api_key_env="KEY"), KeyVault(environ={"KEY": key})
-    provider = create_provider(config, vault, ManualClock(), models_dir=Path())
+    provider = provider_type(kind).create(config, vault, ManualClock(), Path())
     health = await provider.test()
     await provider.aclose()
     assert (health.ok, health.code) == (False, "auth")

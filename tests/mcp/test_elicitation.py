@@ -8,10 +8,11 @@ import mcp_types as types
 import pytest
 
 from atelier_desk.domain.elicitation_form import FieldKind, Form
-from atelier_desk.domain.question import QuestionAnswer, form_answer
+from atelier_desk.domain.question import QuestionAnswer
 from atelier_desk.mcp import elicitation
 from atelier_desk.presentation import invalid_value_text
 from atelier_desk.support.i18n import _, set_language
+from tests.helpers.form_answers import form_answer
 from tests.helpers.servers import mcp_client_requests
 
 

@@ -219,7 +219,7 @@ async def test_a_sandboxed_server_reads_nothing_that_a_rule_denies(
         await connection.close()
     assert [path for path, text in said.items() if "sentinel" in text] == [str(own / "plain.txt")]
 
-    monkeypatch.setattr("atelier_desk.workspace.denied_files.ENTRIES", 1)
+    monkeypatch.setattr("atelier_desk.workspace.denied_file_search.ENTRIES", 1)
     connection = made()
     try:
         error = await refused(connection.call("reads", {"path": str(own / "plain.txt")}))

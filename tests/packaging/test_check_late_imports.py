@@ -17,6 +17,7 @@ import pytest
         ("class C:\n    async def f(self):\n        if self:\n            from os import path", [4]),
         ("def f():\n    import os\n    def g():\n        import sys\n        return os, sys", [2, 4]),
         ("class C:\n    import os", []),
+        ("if TYPE_CHECKING:\n    import os\nelse:\n    os = LateModule('os')", [4]),
         ("def f():\n    return importlib.import_module(name)", []),
     ],
 )

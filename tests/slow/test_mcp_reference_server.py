@@ -18,12 +18,13 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.events.run import ToolCallFinished
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion, form_answer
+from atelier_desk.domain.question import QuestionAnswer, QuestionType, UserQuestion
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.gateways.model_gateway import FactoryGateway
 from atelier_desk.engine.journal.journal import run_events
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener, open_atelier
+from tests.helpers.form_answers import form_answer
 from tests.helpers.manual_clock import ManualClock
 from tests.helpers.run_events import agent
 from tests.mcp.mcp_connections import answer_of, connected

@@ -25,18 +25,21 @@ from atelier_desk.desktop.system.crash_handler import CrashHandler
 from atelier_desk.desktop.theme import STYLE, theme
 from atelier_desk.desktop.widgets.input_guard import InputGuard
 from atelier_desk.desktop.widgets.input_method import composing
-from atelier_desk.desktop.window import MainWindow
+from atelier_desk.desktop.window import MainWindow, after_first_paint
 from atelier_desk.domain.limits import PROGRAM_ENDS_S
 from atelier_desk.support import malloc_tuning
 from atelier_desk.support.garbage_collection import collect_due
 from atelier_desk.support.i18n import LANGUAGES, _, language, system_language
+from atelier_desk.support.late_module import LateModule
 from atelier_desk.support.shutdown import EndWatch, ending_signals
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+    from atelier_desk.desktop import after_first_paint as later
     from atelier_desk.domain.settings import Settings
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.atelier import Atelier
+else:
+    later = LateModule("atelier_desk.desktop.after_first_paint")
 
 SAVE_S = 0.5
 """How long the closing window waits for its layout to be saved."""
@@ -119,7 +122,7 @@ class Program(QObject):
         self._switch_language(self._language or layout.get("language", "system"))
         self.window = MainWindow(self.bridge)
         self.window.restore_layout(layout.get("window", {}))
-        self._layout_saver: LayoutKeeper | None = None
+        self._layout_saver: later.LayoutKeeper | None = None
         self._connect()
         self._follow_settings()
 
@@ -140,8 +143,6 @@ class Program(QObject):
         self.window.show()
         self._paint_first()
         self.painted()
-        from atelier_desk.desktop import after_first_paint as later
-
         self._upgrading.connect(lambda *step: self.window.opening.show_step(later.upgrade_text(*step)))
         loop = later.qasync.QEventLoop(self._qt, already_running=False)
         asyncio.set_event_loop(loop)
@@ -228,9 +229,7 @@ class Program(QObject):
         settings = await self.bridge.engine.settings.get()
         self._follow_language(settings.language)  # an engine that is reopened applies the stored language itself
         await self.window.start(settings)
-        from atelier_desk.desktop.after_first_paint import LayoutKeeper
-
-        self._layout_saver = LayoutKeeper(self.window, self._save_window_later)
+        self._layout_saver = later.LayoutKeeper(self.window, self._save_window_later)
         self._layout_saver.start()
         _calm_collector()
         if not settings.first_start_done:
@@ -244,7 +243,7 @@ class Program(QObject):
 
     async def _clear_left(self) -> None:
         """Delete browser files left by a killed program, and return the memory used for starting up."""
-        await asyncio.to_thread(self.window.later().clear_left)
+        await asyncio.to_thread(after_first_paint.clear_left)
         await asyncio.to_thread(malloc_tuning.trim)
 
     def _follow_settings(self) -> None:

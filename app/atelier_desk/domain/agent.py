@@ -106,6 +106,19 @@ class AgentConfig(Model):
     answer_schema: dict[str, object] | None = Field(default=None, exclude_if=lambda value: value is None)
     """JSON Schema (type object) of final answers; None does not restrict them. See ``domain.structured_answers``."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _documented_names(cls, values: object) -> object:
+        """Agent files may call the purpose ``description``, and say with an empty ``skills`` that they choose none."""
+        if not isinstance(values, dict) or not {"description", "skills"} & values.keys():
+            return values
+        read = dict(values)
+        if "purpose" not in read and "description" in read:
+            read["purpose"] = read.pop("description")
+        if not read.get("skills"):
+            read.pop("skills", None)
+        return read
+
     @field_validator("name", "system_prompt")
     @classmethod
     def _not_blank(cls, value: str) -> str:

@@ -217,8 +217,3 @@ def values_of(text: str) -> dict[str, object]:
 def form_text(values: Mapping[str, object]) -> str:
     """Return the values of a form as an answer's text."""
     return json.dumps(dict(values), ensure_ascii=False)
-
-
-def form_answer(values: Mapping[str, object]) -> QuestionAnswer:
-    """Return the answer for a filled-in form. Raises ``ValidationError`` if it is too long."""
-    return QuestionAnswer(selected_options=(ACCEPT,), text_response=form_text(values))

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, cast
 from atelier_desk.domain.clock import Clock
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.provider import ProviderConfig
-from atelier_desk.llm.interfaces import Provider
 from atelier_desk.llm.registry import provider_type
 from atelier_desk.llm.secrets import KeyVault
 from atelier_desk.support.i18n import N_
@@ -17,28 +16,17 @@ if TYPE_CHECKING:
     from atelier_desk.llm.http_provider import HttpProvider
 
 
-def create_provider(config: ProviderConfig, vault: KeyVault, clock: Clock, models_dir: Path) -> Provider:
-    """Create the provider of a configuration without contacting it.
-
-    Args:
-        models_dir: folder of the built-in provider's model files.
-
-    Raises:
-        UsageError: the base URL is invalid, or there is no such kind.
-    """
-    return provider_type(config.kind).create(config, vault, clock, models_dir)
-
-
 def create_http_provider(config: ProviderConfig, vault: KeyVault, clock: Clock) -> HttpProvider:
     """Create a provider of any kind except the built-in one.
 
     Raises:
         UsageError: the base URL is invalid, there is no such kind, or it has no server.
     """
-    if provider_type(config.kind).builtin:
+    kind = provider_type(config.kind)
+    if kind.builtin:
         raise UsageError(
             N_("The provider {provider} is built in: it has no address to connect to."),
             code="kind",
             provider=config.name,
         )
-    return cast("HttpProvider", create_provider(config, vault, clock, Path()))
+    return cast("HttpProvider", kind.create(config, vault, clock, Path()))

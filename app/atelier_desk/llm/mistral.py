@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from atelier_desk.domain.model_messages import ChatMessage, ChatRequest, Role
@@ -34,7 +34,7 @@ class MistralProvider(HttpProvider):
 
     kind = "mistral"
     chat_path = "/chat/completions"
-    droppable: ClassVar[frozenset[str]] = frozenset({"reasoning_effort", "random_seed", "response_format"})
+    droppable = frozenset({"reasoning_effort", "random_seed", "response_format"})
 
     @staticmethod
     def base_url(configured: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from atelier_desk.domain.model_messages import ChatDelta, ChatMessage, ChatRequest, FinishReason, Role, Usage
 from atelier_desk.domain.provider import ModelInfo
@@ -36,7 +36,7 @@ class OllamaProvider(HttpProvider):
 
     kind = "ollama"
     chat_path = "/api/chat"
-    droppable: ClassVar[frozenset[str]] = frozenset({"think", "format"})
+    droppable = frozenset({"think", "format"})
 
     @staticmethod
     def base_url(configured: str) -> str:

@@ -15,7 +15,7 @@ _BY_CODE: dict[str, str] = {
     FailureCode.BAD_PATH: N_("This is not a valid file path."),
     FailureCode.BAD_PATTERN: N_("The search pattern is not valid."),
     FailureCode.BAD_PATCH: N_("The patch is not valid."),
-    FailureCode.BAD_RANGE: N_("These lines are not in the file."),
+    FailureCode.BAD_RANGE: N_("The requested range is outside the file or page."),
     FailureCode.BAD_NOTEBOOK: N_("This is not a readable notebook."),
     FailureCode.NO_CELL: N_("The notebook has no such cell."),
     FailureCode.BINARY: N_("The file is not text."),

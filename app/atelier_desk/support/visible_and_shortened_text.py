@@ -23,7 +23,7 @@ def visible(text: str) -> str:
 
     Newlines and tabs stay, and so do joiners in emoji and in scripts such as Persian, Hindi or Sinhala.
     """
-    if text.isprintable() and _BLANK.search(text) is None:
+    if _is_plain(text):
         return text
     return "\n".join(map(_visible_line, text.replace("\r\n", "\n").split("\n")))
 
@@ -51,7 +51,8 @@ def visible_json(value: Any, indent: int | None = None) -> str:
 
 
 def _is_plain(line: str) -> bool:
-    return line.isprintable() and _BLANK.search(line) is None
+    """Whether nothing is hidden. No-break spaces, which Python calls unprintable, are in most texts with numbers."""
+    return line.replace("\u202f", "").replace("\xa0", "").isprintable() and _BLANK.search(line) is None
 
 
 def hidden_codes(text: str) -> list[str]:

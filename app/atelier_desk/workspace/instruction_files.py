@@ -17,7 +17,7 @@ from atelier_desk.domain.folder_instructions import FolderInstructions
 from atelier_desk.domain.path_containment import within
 from atelier_desk.domain.protected_names import DEPENDENCIES
 from atelier_desk.workspace.confined_root import ConfinedRoot
-from atelier_desk.workspace.denied_files import home_folder, real
+from atelier_desk.workspace.denied_file_search import home_folder, real
 from atelier_desk.workspace.gitignore_walk import Walk
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.processes.secret_places import SECRETS

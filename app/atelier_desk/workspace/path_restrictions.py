@@ -14,7 +14,7 @@ from atelier_desk.domain.path_containment import within
 from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import JudgedCommand, Judgement, Kind
 from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
-from atelier_desk.workspace.denied_files import Denied, above, find, home_folder, real, slashed, work_tree
+from atelier_desk.workspace.denied_file_search import Denied, above, find, home_folder, real, slashed, work_tree
 from atelier_desk.workspace.processes import sandbox_selection
 
 _HOLDS_S = 2.0
@@ -57,8 +57,8 @@ class Hidden:
 class Denials:
     """The paths that rules deny below the granted folders of a run. Falsy without such rules; then nothing is searched.
 
-    Methods access the disk and call git within limits (``denied_files.SECONDS``, ``git_denied_paths``). ``home`` is the
-    user's home folder unless another is given.
+    Methods access the disk and call git within limits (``denied_file_search.SECONDS``, ``git_denied_paths``). ``home``
+    is the user's home folder unless another is given.
     """
 
     def __init__(self, bans: Sequence[DeniedPattern] = (), roots: Sequence[str] = (), home: str = "") -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -48,6 +49,7 @@ from tests.desktop.settings.conftest import Engine
 from tests.desktop.team.sample_team_events import started, tree
 from tests.helpers import sample_team_history
 from tests.helpers.accessibility import ask_for_menu, menu_faults, nameless, open_menu, out_of_reach
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.helpers.main_window import Program
 
@@ -162,9 +164,11 @@ async def _shown(qtbot: QtBot, pane: Any) -> QWidget:
 async def test_the_inbox_with_every_kind_of_pending_item(host: QWidget) -> None:
     engine = ApprovalEngine(asks("v1", risk="high"), questions={"pending": [ask("q1")], "get": lambda _id: ask("q1")})
     bridge = FakeBridge(engine)
-    presenter = QuestionPresenter(bridge, host)  # type: ignore[arg-type]
-    pane = InboxPane(bridge, presenter)  # type: ignore[arg-type]
-    host.layout().addWidget(pane)
+    presenter = QuestionPresenter(bridge, host)
+    pane = InboxPane(bridge, presenter)
+    layout = host.layout()
+    assert layout is not None
+    layout.addWidget(pane)
     pane.set_workflow("w1")
     presenter.start()
     await settle(30)
@@ -180,7 +184,7 @@ async def test_a_question(kind: str, host: QWidget) -> None:
 
 
 async def test_the_settings(qtbot: QtBot, tmp_path: Path) -> None:
-    window = SettingsWindow(FakeBridge(Engine(tmp_path)))  # type: ignore[arg-type]
+    window = SettingsWindow(FakeBridge(Engine(tmp_path)))
     qtbot.addWidget(window)
     window.show()
     for entry in sections():
@@ -193,7 +197,7 @@ async def test_the_first_start(qtbot: QtBot) -> None:
     from tests.desktop.first_start.found_ollama import OLLAMA
 
     engine = FakeAtelier(providers={"detect": [OLLAMA], "models": []})
-    guide = FirstStart(FakeBridge(engine))  # type: ignore[arg-type]
+    guide = FirstStart(FakeBridge(engine))
     qtbot.addWidget(guide)
     guide.begin()
     await settle()
@@ -201,7 +205,7 @@ async def test_the_first_start(qtbot: QtBot) -> None:
 
 
 async def test_a_replay(qtbot: QtBot) -> None:
-    view = ReplayView(FakeBridge(sample_team_history.engine()))  # type: ignore[arg-type]
+    view = ReplayView(FakeBridge(sample_team_history.engine()))
     qtbot.addWidget(view)
     view.show()
     await view.open("w1", "root")
@@ -241,7 +245,7 @@ async def test_the_menu_of_a_message(index: int, qtbot: QtBot) -> None:
     assert all(each.text().strip() for each in entries)
     met = [menu.activeAction()]
     for _entry in [each for each in entries if each.isEnabled()][1:]:
-        qtbot.keyClick(menu, Qt.Key.Key_Down)
+        QTest.keyClick(menu, Qt.Key.Key_Down)
         met.append(menu.activeAction())
     assert met == [each for each in entries if each.isEnabled()], "Down comes to each of them"
     menu.close()
@@ -296,7 +300,7 @@ async def test_agents_and_their_menu(qtbot: QtBot) -> None:
         "workflows": {"get": Workflow(id="w1", name="Team")},
         "teams": {"tree": lambda *_: tree()},
     }
-    pane = ActivityPane(FakeBridge(FakeAtelier(**services)))  # type: ignore[arg-type]
+    pane = ActivityPane(FakeBridge(FakeAtelier(**services)))
     window = await _shown(qtbot, pane)
     for each in started():
         pane.on_stream(each)
@@ -313,9 +317,9 @@ async def test_agents_and_their_menu(qtbot: QtBot) -> None:
 
 
 async def test_the_timeline_and_its_menu(qtbot: QtBot) -> None:
-    pane = TimelinePane(FakeBridge(sample_team_history.engine()))  # type: ignore[arg-type]
+    pane = TimelinePane(FakeBridge(sample_team_history.engine()))
     window = await _shown(qtbot, pane)
-    view = pane.findChild(TimelineView, "timeline-view")
+    view = child(pane, TimelineView, "timeline-view")
     assert len(view.bars) == 6
     view.choose(view.bars[1].span)
     ask_for_menu(view)

@@ -312,7 +312,7 @@ async def test_an_engine_that_cannot_open_is_reported() -> None:
 
 
 def test_coalescing_keeps_runs_messages_and_kinds_apart() -> None:
-    batch = [
+    batch: list[StreamEvent | Change] = [
         event(ChunkType.TOKEN, "a"),
         Change("task", "1"),
         event(ChunkType.TOKEN, "b"),

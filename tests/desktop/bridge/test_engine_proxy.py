@@ -66,6 +66,6 @@ def test_a_fake_has_what_the_engine_has(service: str, method: str) -> None:
 
 async def test_a_fake_accepts_the_engines_arguments() -> None:
     with pytest.raises(TypeError):
-        await FakeAtelier().workflows.rename("id")  # type: ignore[attr-defined]
+        await FakeAtelier().workflows.rename("id")
     with pytest.raises(AttributeError):
         _ = FakeAtelier().repos

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import atelier_desk.desktop
+from atelier_desk.desktop.chat.run_controls import RunControls
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
 
@@ -56,11 +56,11 @@ async def test_failed_work_can_be_started_again() -> None:
     ],
 )
 async def test_a_double_click_steers_once_and_other_runs_are_steered_meanwhile(
-    method: str, press: Callable[[TranscriptActions, str], None]
+    method: str, press: Callable[[RunControls, str], None]
 ) -> None:
     delayed = DelayedResult()
     engine = FakeAtelier(runs={method: delayed})
-    steering = TranscriptActions(FakeBridge(engine))  # type: ignore[arg-type]
+    steering = RunControls(FakeBridge(engine))
     for run in ("r1", "r1", "r2"):
         press(steering, run)
     await settle()
@@ -81,7 +81,7 @@ def test_every_button_starts_work_through_once() -> None:
 
 async def test_a_command_is_stopped_from_the_transcript_of_its_call() -> None:
     engine, host = FakeAtelier(commands={"stop_call": None}), TranscriptHost()
-    steering = TranscriptActions(FakeBridge(engine))  # type: ignore[arg-type]
+    steering = RunControls(FakeBridge(engine))
     steering.attach(host)
     host.team.workflow_id = "w"
     host.stop_call_requested.emit("r", "c")

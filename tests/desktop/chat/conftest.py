@@ -23,7 +23,7 @@ class Team:
     def __init__(self, qtbot: QtBot) -> None:
         self._qtbot = qtbot
         self.changes: dict[str, dict[str, Any]] = {}
-        self.approvals: list[Any] = []
+        self.approvals: list[ApprovalRequest] = []
         prompt = Message(
             id="p",
             workflow_id="w1",
@@ -55,7 +55,7 @@ class Team:
             },
         )
         self.bridge = FakeBridge(self.engine)
-        self.panel = ChatPanel(self.bridge)  # type: ignore[arg-type]
+        self.panel = ChatPanel(self.bridge)
         qtbot.addWidget(self.panel)
         self.panel.resize(900, 800)
         self.panel.show()

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QMimeData, QPointF, QSize, Qt, QUrl
 from PySide6.QtGui import QContextMenuEvent, QDropEvent, QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QMenu, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +22,7 @@ from atelier_desk.domain.limits import ATTACHED_FILE
 from atelier_desk.engine.atelier import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel
 from tests.engine.conftest import Opener, open_atelier
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeBridge
 from tests.helpers.list_texts import titles
 from tests.helpers.sample_documents import word
@@ -84,7 +86,7 @@ class Room:
 
     @property
     def note(self) -> str:
-        label = self.panel.composer.findChild(QLabel, "attachment-note")
+        label = child(self.panel.composer, QLabel, "attachment-note")
         return "" if label.isHidden() else label.text()
 
     def chips(self) -> list[QPushButton]:
@@ -116,7 +118,7 @@ async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(
         for chip in row.chips[2:]:
             assert "a.zip cannot be attached" in chip.toolTip() or "gone.txt cannot be read" in chip.toolTip()
             assert chip.toolTip() in room.note
-            qtbot.mouseClick(chip.remove, Qt.MouseButton.LeftButton)
+            QTest.mouseClick(chip.remove, Qt.MouseButton.LeftButton)
         await room.attached("dot.png", "notes.txt")
         assert "attached, then" not in room.note
         room.drop(tmp_path / "dot.png")
@@ -132,7 +134,7 @@ async def test_files_are_dropped_saved_in_the_draft_sent_and_enlarged(
         await room.attached("dot.png", "notes.txt")
         assert room.panel.composer.attachments.items[0].thumbnail is not None
         room.panel.composer.field.setPlainText("Look")
-        qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
         await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries], "an answer")
         await room.until(lambda: len(room.chips()) == 2 and not room.panel.view.entries[0].pending)
         assert [image.name for image in model.requests[0].messages[-1].images] == ["dot.png"]
@@ -173,12 +175,12 @@ async def test_nothing_is_sent_until_a_refused_document_is_removed(
         assert room.note.startswith("locked.xlsx has a password")
         composer.field.setPlainText("Look")
         assert not composer.send.isEnabled()
-        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        QTest.keyClick(composer.field, Qt.Key.Key_Return)
         await room.bridge.jobs.settled()
         assert (composer.field.toPlainText(), len(composer.attachments.items), model.requests) == ("Look", 2, [])
-        qtbot.keyClick(refused, Qt.Key.Key_Delete)
+        QTest.keyClick(refused, Qt.Key.Key_Delete)
         assert (composer.send.isEnabled(), room.note) == (True, "")
-        qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+        QTest.keyClick(composer.field, Qt.Key.Key_Return)
         await room.until(lambda: "I see." in [entry.content for entry in room.panel.view.entries], "an answer")
         assert "A letter of Ada, voir [ici](https://a.example/)" in model.requests[0].messages[-1].content
         await room.bridge.jobs.settled()
@@ -195,7 +197,7 @@ async def test_a_picture_in_a_user_message_has_the_menu_of_a_picture(
     room.drop(tmp_path / "dot.png", tmp_path / "notes.txt")
     await room.attached("dot.png", "notes.txt")
     room.panel.composer.field.setPlainText("Look")
-    qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
     await room.until(lambda: len(room.chips()) == 2 and not room.panel.view.entries[0].pending)
 
     def right_click(chip: QWidget) -> QMenu:
@@ -262,14 +264,14 @@ async def test_a_chip_is_reached_and_removed_by_keyboard(qtbot: QtBot, engine: A
     composer.field.setFocus()
     await room.until(composer.field.hasFocus)
     first, second = composer.attachments.chips
-    qtbot.keyClick(composer.field, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(composer.field, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
     assert second.hasFocus()
-    qtbot.keyClick(second, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(second, Qt.Key.Key_Backtab, Qt.KeyboardModifier.ShiftModifier)
     assert first.hasFocus()
-    qtbot.keyClick(first, Qt.Key.Key_Delete)
+    QTest.keyClick(first, Qt.Key.Key_Delete)
     await room.attached("b.txt")
     assert second.hasFocus()
-    qtbot.keyClick(second, Qt.Key.Key_Tab)
+    QTest.keyClick(second, Qt.Key.Key_Tab)
     assert composer.field.hasFocus()
     await room.bridge.jobs.settled()
 
@@ -324,23 +326,23 @@ async def test_a_mentioned_file_is_found_by_name_and_attached(
         room.panel.activateWindow()
         field.setFocus()
         await room.until(field.hasFocus)
-        qtbot.keyClicks(field, "Write to a@b.example about @sea")
+        QTest.keyClicks(field, "Write to a@b.example about @sea")
         popup = await room.until(lambda: room.panel.sending.attaching.popup, "the popup is made")
         await room.until(popup.isVisible, "it is shown")
         assert titles(popup.list) == ["seascape.md", "Paint the sea", "sea-report", "Seagulls are white.", "Seafarer"]
-        qtbot.keyClick(field, Qt.Key.Key_Down)
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Down)
+        QTest.keyClick(field, Qt.Key.Key_Return)
         assert not popup.isVisible()
         await room.attached("Paint the sea")
         assert field.toPlainText() == "Write to a@b.example about @Paint the sea "
-        qtbot.keyClicks(field, "@seasc")
+        QTest.keyClicks(field, "@seasc")
         await room.until(popup.isVisible)
-        qtbot.keyClick(field, Qt.Key.Key_Tab)
+        QTest.keyClick(field, Qt.Key.Key_Tab)
         await room.attached("Paint the sea", "seascape.md")
-        qtbot.keyClicks(field, "@.env")
+        QTest.keyClicks(field, "@.env")
         await room.bridge.jobs.settled()
         assert not popup.isVisible()
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Return)
         await room.until(lambda: model.requests, "it is sent")
         asked = model.requests[0].messages[-1].content
         assert '<mentioned_task name="Paint the sea">' in asked
@@ -362,10 +364,10 @@ async def test_a_folder_is_attached_by_button_and_by_name(qtbot: QtBot, open_ate
         await room.open(workflow.id)
         composer = room.panel.composer
         composer.attach.click()
-        menu = composer.findChild(QMenu, "attach-menu")
+        menu = child(composer, QMenu, "attach-menu")
         assert [each.text() for each in menu.actions()] == ["Files…", "Folder…"]
         menu.actions()[1].trigger()
-        dialog = composer.findChild(QFileDialog)
+        dialog = child(composer, QFileDialog)
         dialog.fileSelected.emit(str(folder / "poems" / "keys"))
         dialog.close()
         menu.close()
@@ -376,14 +378,14 @@ async def test_a_folder_is_attached_by_button_and_by_name(qtbot: QtBot, open_ate
         room.panel.activateWindow()
         field.setFocus()
         await room.until(field.hasFocus)
-        qtbot.keyClicks(field, "@poems/")
+        QTest.keyClicks(field, "@poems/")
         popup = await room.until(lambda: room.panel.sending.attaching.popup, "the popup is made")
         await room.until(popup.isVisible, "it is shown")
         assert titles(popup.list) == ["poems", "keys"]
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Return)
         await room.attached("poems")
         assert composer.attachments.items[0].facts().startswith("Folder · ")
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Return)
         await room.until(lambda: model.requests, "it is sent")
         asked = model.requests[0].messages[-1].content
         assert '<attached_folder name="poems" path="poems">\nkeys/server.pem (5 bytes)\nsea.md (11 bytes)' in asked
@@ -401,10 +403,10 @@ async def test_escape_closes_the_list_and_leaves_the_message_unchanged(qtbot: Qt
     room.panel.activateWindow()
     field.setFocus()
     await room.until(field.hasFocus)
-    qtbot.keyClicks(field, "@")
+    QTest.keyClicks(field, "@")
     popup = await room.until(lambda: room.panel.sending.attaching.popup)
     await room.until(popup.isVisible)
-    qtbot.keyClick(field, Qt.Key.Key_Escape)
+    QTest.keyClick(field, Qt.Key.Key_Escape)
     assert not popup.isVisible()
     assert field.toPlainText() == "@"
     await room.bridge.jobs.settled()
@@ -458,7 +460,7 @@ async def test_a_refused_message_gets_its_attachments_back(qtbot: QtBot, engine:
     await room.bridge.jobs.settled()
     [attachment] = (await engine.workflows.get(workflow.id)).draft_attachments
     await engine.repos.artefacts.remove(workflow.id, [attachment.sha256])
-    qtbot.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(room.panel.composer.send, Qt.MouseButton.LeftButton)
     await room.until(
         lambda: any("notes.txt cannot be opened" in error for error in room.bridge.errors), "it is refused"
     )

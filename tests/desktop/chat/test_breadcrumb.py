@@ -10,6 +10,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support import i18n
+from tests.helpers.child_widgets import child
 
 
 def crumbs(line: Breadcrumb) -> list[str]:
@@ -42,7 +43,7 @@ def test_it_follows_language_theme_and_size(qtbot: QtBot) -> None:
     line.resize(900, 40)
     line.show()
     line.show_path([Member("a", ""), Member("b", "Reviewer")])
-    button = line.findChild(QPushButton, "agent-crumb")
+    button = child(line, QPushButton, "agent-crumb")
     arrow = next(each for each in line.findChildren(QLabel) if not each.pixmap().isNull())
     before, width = arrow.pixmap().toImage(), arrow.pixmap().width()
     assert (button.text(), button.accessibleName()) == ("Agent", "Go to Agent")

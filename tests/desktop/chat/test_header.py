@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QHBoxLayout, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -26,8 +28,7 @@ def test_the_title_is_full_if_it_fits_and_keeps_some_words_otherwise(qtbot: QtBo
     header.set_title("Build the shelf")
     for scale in (100, 150):
         theme().set_scale(scale)
-        text_width = header.title.fontMetrics().horizontalAdvance
-        qtbot.waitUntil(lambda text_width=text_width: header.title.width() >= text_width("Build the shelf"))
+        qtbot.waitUntil(lambda: header.title.width() >= header.title.fontMetrics().horizontalAdvance("Build the shelf"))
     header.set_title("Can you isolate the execution of tools and add a test?")
     header.resize(600, 60)
     qtbot.waitUntil(lambda: header.title.width() >= theme().px(100) - 1)
@@ -55,7 +56,7 @@ def test_the_usage_is_hidden_before_title_and_names_are_elided(qtbot: QtBot) -> 
         header.resize(width, 46)
         qtbot.waitUntil(complete)
         assert header.meter.isVisible()
-        if (state := "$" in header.usage.text()) not in seen[-1:]:
+        if (state := "%" in header.usage.text()) not in seen[-1:]:
             seen.append(state)
     assert seen == [True, False, True]
 
@@ -96,12 +97,13 @@ def test_nothing_overlaps_and_the_usage_is_full_or_hidden(qtbot: QtBot, scale: i
     qtbot.addWidget(window)
     holder = QWidget(window)
     holder.setMinimumWidth(200)  # as in the window, where the middle column may be narrower than its content
-    QHBoxLayout(window).addWidget(holder)
+    outer = QHBoxLayout(window)
+    outer.addWidget(holder)
     row = QHBoxLayout(holder)
     row.setContentsMargins(0, 0, 0, 0)
     header = ChatHeader(holder)
     row.addWidget(header)
-    window.layout().setContentsMargins(0, 0, 0, 0)
+    outer.setContentsMargins(0, 0, 0, 0)
     header.set_agents([PickerItem("a", "Architecte")], "a")
     header.set_models([PickerItem("p/m", "gpt-local")], "p/m", "gpt-local")
     header.set_title("Can you isolate the execution of tools and add a test?")
@@ -136,13 +138,17 @@ def test_the_usage_is_shown_again_when_there_is_space(qtbot: QtBot) -> None:
     header.show()
     qtbot.waitExposed(header)
     header.show_usage(Usage(tokens_input=12_345, tokens_output=3_200, cost=0.03))
+
+    def usage_is(shown: bool) -> bool:
+        return header.meter.isVisible() == shown
+
     for width, shown in ((900, True), (210, False), (900, True)):
         header.resize(width, 46)
-        qtbot.waitUntil(lambda shown=shown: header.meter.isVisible() == shown)
+        qtbot.waitUntil(partial(usage_is, shown))
 
 
 @pytest.mark.parametrize(("scale", "width"), [(100, 440), (150, 640)])
-def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: QtBot, scale: int, width: int) -> None:
+def test_the_title_takes_precedence_over_the_usage_and_the_agents_name(qtbot: QtBot, scale: int, width: int) -> None:
     """The chat's width in a window of 1024 pixels is 640 at 150 %."""
     theme().set_scale(scale)
     header = ChatHeader()
@@ -157,10 +163,15 @@ def test_names_of_agent_and_model_take_precedence_over_title_and_usage(qtbot: Qt
     header.show_usage(Usage(tokens_input=150, tokens_output=12))
 
     def settled() -> None:
-        assert [each.text() for each in (header.agents, header.models)] == ["Relectrice ·", "gpt-4o-mini ▾"]
-        assert header.title.width() >= theme().px(40)
+        assert [each.text() for each in (header.agents, header.models)] == ["·", "gpt-4o-mini ▾"]
+        assert not header.agents.icon().isNull()
+        assert "Relectrice" in header.agents.toolTip()
+        assert header.title.width() >= theme().px(120)
 
     qtbot.waitUntil(settled)
+    header.set_title("Isoler")
+    qtbot.waitUntil(lambda: header.agents.text() == "Relectrice ·")
+    assert header.agents.icon().isNull()
 
 
 def test_the_headers_other_actions_are_in_one_menu(qtbot: QtBot) -> None:
@@ -194,7 +205,7 @@ def test_agent_and_model_are_chosen_in_one_menu(qtbot: QtBot) -> None:
     header.models.starred.connect(lambda *key: emitted.append(("model star", *key)))
     menus = set()
     for part, at in ((header.agents, "ada"), (header.models, "p/m")):
-        qtbot.mouseClick(part, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(part, Qt.MouseButton.LeftButton)
         menu = part.menu_open
         assert menu is not None
         menus.add(menu)
@@ -202,9 +213,9 @@ def test_agent_and_model_are_chosen_in_one_menu(qtbot: QtBot) -> None:
         lines = [(rows.item(row).text(), rows.item(row).data(RowRole).icon or "") for row in range(rows.rowCount())]
         assert lines == [("Agents", ""), ("Ada", "check"), ("Bea", ""), ("p", ""), ("m", "check"), ("n", "")]
         assert menu.current == at
-        qtbot.keyClick(menu, Qt.Key.Key_Down)
-        qtbot.keyClick(menu, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
-        qtbot.keyClick(menu, Qt.Key.Key_Return)
+        QTest.keyClick(menu, Qt.Key.Key_Down)
+        QTest.keyClick(menu, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(menu, Qt.Key.Key_Return)
         assert part.menu_open is None
     assert len(menus) == 1
     assert emitted == [("agent star", "bea", True), ("agent", "bea"), ("model star", "p/n", True), ("model", "p/n")]

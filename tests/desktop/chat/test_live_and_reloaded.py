@@ -20,6 +20,7 @@ from atelier_desk.desktop.chat.panel import ChatPanel
 from atelier_desk.desktop.questions.approval_controller import approval_controller
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.errors import ContextOverflowError, ProviderError
+from atelier_desk.domain.events.base_event import LimitKind
 from atelier_desk.domain.model_messages import (
     ChatDelta,
     ChatReply,
@@ -314,7 +315,7 @@ async def limit(opened: Open) -> None:
     await room.send(budget=Budget(max_tool_calls=1))
     await room.status("paused")
     await room.compare("while it waits")
-    await room.engine.runs.steering.resume(room.run, raise_limits={"tool_calls": 1})
+    await room.engine.runs.steering.resume(room.run, raise_limits={LimitKind.TOOL_CALLS: 1})
     await room.status("paused")
     await room.until(lambda: texts_without_times(room.cards(room.live)).count("Tool-call limit reached") == 2)
     await room.compare("at the second limit")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMainWindow, QMenu, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -18,6 +20,7 @@ from atelier_desk.desktop.widgets.picker import PickerMenu
 from atelier_desk.domain.workflow import Message, MessageRole
 from tests.desktop.chat.message_menus import menu_of, widget
 from tests.desktop.chat.panel_harness import PanelHarness
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 ANSWER = "It is **bold**.\n\n- one\n- [link](https://example.org)"
@@ -75,25 +78,26 @@ async def test_the_menu_offers_actions_for_the_message(harness: PanelHarness, mo
     ]
 
 
-async def test_the_row_has_the_same_menu(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_the_row_has_the_same_menu(harness: PanelHarness) -> None:
     more = widget(harness, 1).findChild(QToolButton, "message-more")
     assert more is not None
     assert more.accessibleName() == "More"
-    qtbot.mouseClick(more, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(more, Qt.MouseButton.LeftButton)
     menu = widget(harness, 1).findChild(QMenu, "message-menu")
     assert menu is not None
     assert "copy-text" in names(menu)
 
 
-async def test_copy_formatted_copy_as_plain_text_and_quote(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_copy_formatted_copy_as_plain_text_and_quote(harness: PanelHarness) -> None:
     choose(menu_of(harness, 1), "copy-text")
     assert QGuiApplication.clipboard().text() == "It is bold.\n\n- one\n- link"
     assert not QGuiApplication.clipboard().mimeData().hasHtml()
-    button = widget(harness, 1).findChild(QToolButton, "copy-message")
-    for copy in (
+    button = child(widget(harness, 1), QToolButton, "copy-message")
+    copies: list[Callable[[], None]] = [
         lambda: choose(menu_of(harness, 1), "copy"),
-        lambda: qtbot.mouseClick(button, Qt.MouseButton.LeftButton),
-    ):
+        lambda: QTest.mouseClick(button, Qt.MouseButton.LeftButton),
+    ]
+    for copy in copies:
         QGuiApplication.clipboard().clear()
         copy()
         data = QGuiApplication.clipboard().mimeData()
@@ -112,22 +116,22 @@ async def test_edit_opens_the_field(harness: PanelHarness) -> None:
     assert editor.field.toPlainText() == "Question"
 
 
-async def test_another_model_answers_without_changing_the_chosen_model(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_another_model_answers_without_changing_the_chosen_model(harness: PanelHarness) -> None:
     choose(menu_of(harness, 1), "regenerate-with")
     picker = harness.panel.view.findChild(PickerMenu, "picker-menu")
     assert picker is not None
     assert picker.isVisible()
     assert picker.current == "p/m", "the one that answered"
     picker._star("p/big")
-    qtbot.keyClick(picker, Qt.Key.Key_Down)
-    qtbot.keyClick(picker, Qt.Key.Key_Return)
+    QTest.keyClick(picker, Qt.Key.Key_Down)
+    QTest.keyClick(picker, Qt.Key.Key_Return)
     await settle()
     assert harness.engine.calls("settings.update") == [((), {"favourite_models": ("p/big",)})]
     assert harness.engine.calls("runs.regenerate") == [(("w1", "r1", "a1"), {"provider": "p", "model": "big"})]
     assert harness.panel.choices.model == ("p", "m")
 
 
-async def test_a_pin_is_stored_shown_and_listed(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_a_pin_is_stored_shown_and_listed(harness: PanelHarness) -> None:
     assert harness.panel.pinned.pins == []
     choose(menu_of(harness, 1), "pin")
     await settle()
@@ -196,7 +200,7 @@ async def test_without_a_voice_reading_aloud_explains_why_it_is_unavailable(
     monkeypatch.setattr("sys.platform", "linux")
     errors: list[str] = []
     harness.panel.commands.status_changed.connect(errors.append)
-    entry = menu_of(harness, 1).findChild(QAction, "message-read-aloud")
+    entry = child(menu_of(harness, 1), QAction, "message-read-aloud")
     assert not entry.isEnabled()
     assert entry.text() == "Read aloud: no voice is installed"
     why = "No voice is installed. Install speech-dispatcher or espeak-ng to have messages read aloud."

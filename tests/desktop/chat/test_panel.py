@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -15,8 +16,9 @@ from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.workflow import Message, MessageRole, Run, RunMode, RunStatus, Workflow
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
-from atelier_desk.presentation.rows.transcript_entries import Call, Entry
+from atelier_desk.presentation.rows.transcript_entries import Call, Entry, EntryKind
 from tests.desktop.chat.panel_harness import PanelHarness
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 
 
@@ -33,17 +35,17 @@ async def test_a_workflow_is_shown_with_its_draft_agent_and_usage(harness: Panel
     assert panel.header.title.text() == "First"
     assert panel.header.agents.full_text == "Ada"
     assert panel.header.models.full_text == "m"
-    assert "1.0" in panel.header.usage.text()
+    assert "$0.50" in panel.header.usage.text()
     assert "50%" in panel.header.usage.text()
     assert panel.findChild(QWidget, "user-message") is not None
     assert panel.findChild(QWidget, "assistant-message") is not None
     assert harness.bridge.errors == []
 
 
-async def test_sending_shows_the_message_at_once_and_streams_the_answer(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_sending_shows_the_message_at_once_and_streams_the_answer(harness: PanelHarness) -> None:
     await harness.open()
     harness.panel.composer.field.setPlainText("Next?")
-    qtbot.mouseClick(harness.panel.composer.send, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(harness.panel.composer.send, Qt.MouseButton.LeftButton)
     await settle()
     ((args, kwargs),) = harness.engine.calls("runs.send")
     assert args == ("w1", "Next?")
@@ -304,18 +306,18 @@ async def test_regenerating_a_turn_warns_of_changes_its_calls_made(
     assert messages == [text] * warnings
 
 
-async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_with_it(
-    qtbot: QtBot, harness: PanelHarness
-) -> None:
+async def test_editing_a_message_within_a_turn_names_the_messages_sent_again_with_it(harness: PanelHarness) -> None:
     await harness.open()
     messages: list[str] = []
     harness.panel.sending.status_changed.connect(messages.append)
-    kinds = ("user", "assistant", "user", "assistant")
-    harness.panel.view.set_entries([Entry(f"m{n}", kind, run_id="r1", content=str(n)) for n, kind in enumerate(kinds)])  # type: ignore[arg-type]
-    notes = {}
+    kinds: tuple[EntryKind, ...] = ("user", "assistant", "user", "assistant")
+    harness.panel.view.set_entries([Entry(f"m{n}", kind, run_id="r1", content=str(n)) for n, kind in enumerate(kinds)])
+    notes: dict[str, QLabel] = {}
     for entry in harness.panel.view.entries[::2]:
         harness.panel.commands.edit(entry)
-        notes[entry.id] = harness.panel.view.widget_of(entry).findChild(QLabel, "edit-again")
+        widget = harness.panel.view.widget_of(entry)
+        assert widget is not None
+        notes[entry.id] = child(widget, QLabel, "edit-again")
     words = "1 earlier message of this turn will also be resent and answered again."
     assert [note.text() for note in notes.values()] == ["", words]
     assert [note.isVisible() for note in notes.values()] == [False, True]
@@ -457,26 +459,26 @@ async def test_text_typed_while_a_new_workflow_is_created_stays(harness: PanelHa
     assert harness.panel.composer.field.toPlainText() == ""
 
 
-async def test_a_card_opened_at_the_end_stays_under_the_pointer(qtbot: QtBot, harness: PanelHarness) -> None:
+async def test_a_card_opened_at_the_end_stays_under_the_pointer(harness: PanelHarness) -> None:
     await harness.open()
     view = harness.panel.view
     call = Call("c1", "t", {"lines": "\n".join("x" * 40 for _ in range(40))}, "success", {"success": True})
     said = [Entry(f"m{number}", "user", run_id="r", content="Words. " * 60) for number in range(12)]
     view.set_entries([*said, Entry("a", "assistant", run_id="r", content="Done. " * 40, calls=[call])])
     await settle()
-    card = view.findChild(ToolCard, "tool-card")
-    head = card.findChild(QPushButton)
+    card = child(view, ToolCard, "tool-card")
+    head = child(card, QPushButton)
 
     def height() -> int:
         return head.mapTo(view, QPoint(0, 0)).y()
 
     before = height()
-    qtbot.mouseClick(head, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(head, Qt.MouseButton.LeftButton)
     await settle()
     assert card.opened
     assert height() == before
     assert view.jump.isVisible(), "the end is below now"
-    qtbot.mouseClick(head, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(head, Qt.MouseButton.LeftButton)
     await settle()
     assert height() == before
     assert view.following, "at the end again"

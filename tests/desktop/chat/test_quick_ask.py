@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QSystemTrayIcon
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.quick_ask import QuickAsk
-from atelier_desk.desktop.main_window import after_first_paint
+from atelier_desk.desktop.system import tray_icon
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
@@ -53,7 +54,7 @@ async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown
     assert "Ada" in quick.who.text()
     assert not quick.answer.isVisible()
     quick.field.setText("How high is the Eiffel tower?")
-    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    QTest.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
     [(args, _fields)] = program.engine.calls("runs.send")
     assert args == ("w9", "How high is the Eiffel tower?")
@@ -72,26 +73,24 @@ async def test_enter_starts_a_workflow_in_the_background_and_the_answer_is_shown
 
 
 async def test_it_opens_with_room_for_the_answer_and_does_not_grow_out_of_the_screen(
-    program: Program, quick: QuickAsk, qtbot: QtBot
+    program: Program, quick: QuickAsk
 ) -> None:
     area = quick.screen().availableGeometry()
     assert abs(quick.geometry().center().x() - area.center().x()) <= 1
     assert quick.y() < area.center().y()
     quick.move(quick.x(), area.bottom() - quick.height())
     quick.field.setText("How high is the Eiffel tower?")
-    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    QTest.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
     await reply_event(program, ChunkType.MESSAGE, role="assistant", content="330 metres")
     assert quick.answer.isVisible()
     assert area.contains(quick.frameGeometry())
 
 
-async def test_a_message_that_cannot_be_sent_stays_in_the_field(
-    program: Program, quick: QuickAsk, qtbot: QtBot
-) -> None:
+async def test_a_message_that_cannot_be_sent_stays_in_the_field(program: Program, quick: QuickAsk) -> None:
     program.engine.set("runs", "send", ConflictError("Too many runs."))
     quick.field.setText("Hello")
-    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    QTest.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
     assert quick.field.text() == "Hello"
     assert quick.status.text() == "Too many runs."
@@ -99,17 +98,17 @@ async def test_a_message_that_cannot_be_sent_stays_in_the_field(
 
 
 async def test_a_question_opens_its_workflow_and_a_running_agent_can_be_stopped(
-    program: Program, quick: QuickAsk, qtbot: QtBot
+    program: Program, quick: QuickAsk
 ) -> None:
     quick.field.setText("Hello")
-    qtbot.keyClick(quick.field, Qt.Key.Key_Return)
+    QTest.keyClick(quick.field, Qt.Key.Key_Return)
     await settle()
     await reply_event(program, ChunkType.RUN_STATUS, status="awaiting_user")
     assert "waiting for you" in quick.status.text()
     quick.stop.click()
     await settle()
     assert program.engine.calls("workflows.stop") == [(("w9",), {})]
-    qtbot.keyClick(quick, Qt.Key.Key_Escape)
+    QTest.keyClick(quick, Qt.Key.Key_Escape)
     assert not quick.isVisible()
 
 
@@ -119,7 +118,7 @@ async def test_quick_ask_is_accessible(quick: QuickAsk) -> None:
 
 
 async def test_without_a_system_tray_there_is_no_icon(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(after_first_paint, "there_is_a_tray", lambda: False)
+    monkeypatch.setattr(tray_icon, "there_is_a_tray", lambda: False)
     program.window.show_tray(True)
     assert program.window._tray is None
 
@@ -127,7 +126,7 @@ async def test_without_a_system_tray_there_is_no_icon(program: Program, monkeypa
 async def test_the_tray_icon_offers_quick_ask_and_shows_notifications(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(after_first_paint, "there_is_a_tray", lambda: True)
+    monkeypatch.setattr(tray_icon, "there_is_a_tray", lambda: True)
     program.window.show_tray(True)
     made = program.window._tray
     assert made is not None

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 from PySide6.QtCore import QPoint, Qt, QTextBoundaryFinder
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.panel import ChatPanel
@@ -28,8 +28,8 @@ def agent(key: str, name: str) -> Agent:
 
 
 def workflow(key: str, hours: int, **fields: object) -> Workflow:
-    return Workflow(
-        **{
+    return Workflow.model_validate(
+        {
             "id": key,
             "name": f"Name {key}",
             "updated_at": utc_now() - timedelta(hours=hours),
@@ -53,7 +53,7 @@ class Panel:
         self.engine = FakeAtelier(
             agents={"list": agents, "default": agents[0]}, workflows={"list": LISTED}, settings={"get": Settings()}
         )
-        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        self.chat = ChatPanel(FakeBridge(self.engine))
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 700)
         self.chat.show()
@@ -117,7 +117,7 @@ async def test_ready_made_agents_are_next_to_ones_own_and_a_click_adds_one(qtbot
     await settle(20)
     ready = made.cards("ready-agent")
     assert len(made.cards("agent-card")) + len(ready) == 6
-    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them"
+    assert ready[0].accessibleName() == "Researcher: Finds sources on the web and compares them · m"
     config = AgentConfig(name="Researcher", purpose="Finds sources", provider="p", model="m")
     added = Agent(id="new", config=config)
     made.engine.set("agents", "ready", config)
@@ -212,9 +212,10 @@ async def test_hints_are_suppressed_while_a_guide_is_shown(panel: Panel) -> None
 
 def test_nothing_is_created_before_the_engine_is_open(qtbot: QtBot) -> None:
     bridge = FakeBridge(FakeAtelier())
-    page = StartPage(bridge, FolderController(bridge, None), None)  # type: ignore[arg-type]
-    qtbot.addWidget(page)
-    page.show()
+    window = QWidget()
+    qtbot.addWidget(window)
+    page = StartPage(bridge, FolderController(bridge, window), window)
+    window.show()
     assert page.findChildren(QPushButton) == []
     assert page.focusPolicy() == Qt.FocusPolicy.NoFocus
 

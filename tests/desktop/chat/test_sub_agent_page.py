@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QFocusEvent, QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.team_card import TeamCard
 from atelier_desk.desktop.chat.sub_agent_page import AgentPage
+from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessage
 from atelier_desk.desktop.chat.transcript.sub_agent_message import AgentMessage
 from atelier_desk.desktop.first_start.starter_model_notice import StarterNotice
 from atelier_desk.domain.workflow import Run
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.sample_team_events import child, event
+from tests.desktop.team.sample_team_events import event, sub_agent_event
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 
@@ -29,9 +32,9 @@ def texts(page: AgentPage) -> list[str]:
     return [entry.content for entry in page.view.entries]
 
 
-async def test_a_click_on_a_lane_opens_the_agent_and_the_breadcrumb_leads_back(team: Team, qtbot: QtBot) -> None:
+async def test_a_click_on_a_lane_opens_the_agent_and_the_breadcrumb_leads_back(team: Team) -> None:
     lane = team.find(TeamCard, "team-card").lanes[0]
-    qtbot.mouseClick(lane.head, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(lane.head, Qt.MouseButton.LeftButton)
     await team.settled()
     page = team.panel.agent_page
     assert page is not None
@@ -43,7 +46,7 @@ async def test_a_click_on_a_lane_opens_the_agent_and_the_breadcrumb_leads_back(t
     page.crumbs.back.click()
     await team.settled()
     assert page.crumbs.accessibleName() == "Ada › Bea"
-    page.findChild(QPushButton, "agent-crumb").click()
+    child(page, QPushButton, "agent-crumb").click()
     await settle()
     assert not page.isVisible()
     assert team.panel.composer.isVisible()
@@ -54,7 +57,7 @@ async def test_prompt_messages_and_streaming_text_are_shown(team: Team) -> None:
     await team.feed(event(14, "token", "dot", content="So ", message_id="d2"))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking.", "So "]
-    memo = page.findChild(AgentMessage, "agent-memo")
+    memo = child(page, AgentMessage, "agent-memo")
     assert memo._heading.text() == "Prompt from Bea"
     await team.feed(
         event(15, "token", "dot", content="far", message_id="d2"),
@@ -74,10 +77,10 @@ async def test_the_conversations_scroll_position_is_unchanged(team: Team) -> Non
     assert (bar.value(), team.panel.view.following) == before
 
 
-async def test_a_message_goes_to_this_agent(team: Team, qtbot: QtBot) -> None:
+async def test_a_message_goes_to_this_agent(team: Team) -> None:
     page = await opened(team)
     page.composer.field.setPlainText("Look at events.py too")
-    qtbot.mouseClick(page.composer.send, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(page.composer.send, Qt.MouseButton.LeftButton)
     await team.settled()
     ((args, kwargs),) = team.engine.calls("runs.steering.message")
     assert args == ("dot", "Look at events.py too")
@@ -103,14 +106,14 @@ async def test_a_question_to_the_parent_can_be_answered_by_the_person(team: Team
     page = await opened(team)
     await team.feed(
         event(20, "run_status", "dot", status="awaiting_parent"),
-        child(20, "dot", what="sub_agent_question", question="May I?"),
+        sub_agent_event(20, "dot", what="sub_agent_question", question="May I?"),
     )
     assert texts(page)[-1] == "May I?"
     page.composer.field.setPlainText("Yes")
     page.composer.submit()
     await team.settled()
     assert team.engine.calls("runs.answering.answer_child") == [(("dot", "Yes"), {})]
-    await team.feed(child(21, "dot", what="sub_agent_answer", content="Yes", by="user"))
+    await team.feed(sub_agent_event(21, "dot", what="sub_agent_answer", content="Yes", by="user"))
     assert texts(page)[-1] == "Yes"
 
 
@@ -119,7 +122,7 @@ async def test_the_report_appears_at_the_end_and_the_message_field_disappears(te
     team.changes["dot"] = {"status": "completed", "report": "Two are untyped"}
     await team.feed(
         event(20, "run_status", "dot", status="completed"),
-        child(20, "dot", what="sub_agent_complete", report="Two are untyped"),
+        sub_agent_event(20, "dot", what="sub_agent_complete", report="Two are untyped"),
     )
     assert texts(page)[-1] == "Two are untyped"
     assert page.composer.isHidden()
@@ -147,7 +150,7 @@ async def test_when_it_ends_the_back_button_gets_no_focus_and_unsent_text_stays(
 
 async def test_notes_on_the_workflows_model_are_hidden_on_a_sub_agents_page(team: Team) -> None:
     team.panel._show_starter("local", STARTER)
-    notice = team.panel.findChild(StarterNotice)
+    notice = child(team.panel, StarterNotice)
     assert notice.isVisible()
     page = await opened(team)
     assert not notice.isVisible()
@@ -159,7 +162,7 @@ async def test_notes_on_the_workflows_model_are_hidden_on_a_sub_agents_page(team
 
 async def test_a_last_answer_that_is_the_report_is_shown_once(team: Team) -> None:
     team.changes["dot"] = {"status": "completed", "report": "Looking."}
-    await team.feed(child(20, "dot", what="sub_agent_complete", report="Looking."))
+    await team.feed(sub_agent_event(20, "dot", what="sub_agent_complete", report="Looking."))
     page = await opened(team)
     assert texts(page) == ["Check **all** types", "Looking."]
     assert {memo._heading.text() for memo in page.findChildren(AgentMessage, "agent-memo")} == {
@@ -172,6 +175,7 @@ async def test_messages_cannot_be_edited_or_regenerated(team: Team) -> None:
     page = await opened(team)
     assert team.all(QPushButton, "edit-message") == []
     widget = page.view.widget_of(page.view.entries[1])
+    assert isinstance(widget, AssistantMessage)
     assert not widget._has_actions()
 
 
@@ -202,7 +206,7 @@ async def test_events_during_another_view_are_shown(team: Team) -> None:
     assert page._pill.text() == "running"
     team.panel.hide()
     team.changes["dot"] = {"status": "completed", "report": "All types fit"}
-    await team.feed(child(20, "dot", what="sub_agent_complete", report="All types fit"))
+    await team.feed(sub_agent_event(20, "dot", what="sub_agent_complete", report="All types fit"))
     team.panel.show()
     await team.settled()
     assert page._pill.text() == "done"
@@ -210,13 +214,13 @@ async def test_events_during_another_view_are_shown(team: Team) -> None:
     assert page.composer.isHidden()
 
 
-async def test_a_prompt_is_reached_and_copied_with_the_keyboard(team: Team, qtbot: QtBot) -> None:
+async def test_a_prompt_is_reached_and_copied_with_the_keyboard(team: Team) -> None:
     page = await opened(team)
-    memo = page.findChild(AgentMessage, "agent-memo")
+    memo = child(page, AgentMessage, "agent-memo")
     assert memo.focusPolicy() & Qt.FocusPolicy.TabFocus
     QApplication.sendEvent(memo, QFocusEvent(QEvent.Type.FocusIn))
     assert memo._card.property("variant") == "card-selected"
     QApplication.sendEvent(memo, QFocusEvent(QEvent.Type.FocusOut))
     assert memo._card.property("variant") == "card-sunken"
-    qtbot.keyClick(memo, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(memo, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "Check **all** types"

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.changed_files_card import FilesCard
 from atelier_desk.desktop.chat.panel import ChatPanel
+from atelier_desk.desktop.chat.transcript.view import EntryWidget
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.workspace_folders import undo_file_changes
 from atelier_desk.domain.errors import ConflictError
@@ -21,6 +22,7 @@ from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
 from atelier_desk.support.i18n import LANGUAGES, _
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
@@ -68,7 +70,7 @@ class Panel:
                 "undo": lambda _id, ids, force=False: [UndoneChange(each) for each in self.changes if each.id in ids],
             },
         )
-        self.chat = ChatPanel(FakeBridge(self.engine))  # type: ignore[arg-type]
+        self.chat = ChatPanel(FakeBridge(self.engine))
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 900)
         self.chat.show()
@@ -92,7 +94,9 @@ async def panel(qtbot: QtBot) -> Panel:
 async def test_the_last_reply_of_the_turn_names_the_files(panel: Panel) -> None:
     (card,) = panel.cards()
     assert card.title.text() == "Changed files: a.py, src/b.py"
-    assert card.parent().entry.id == "a2"  # type: ignore[attr-defined]
+    message = card.parent()
+    assert isinstance(message, EntryWidget)
+    assert message.entry.id == "a2"
     shown: list[tuple[str, ...]] = []
     panel.chat.host.files_requested.connect(shown.append)
     panel.press("changed-files-show")
@@ -120,7 +124,7 @@ async def test_undo_and_cancel_have_different_labels_in_every_language(panel: Pa
         words = {button.text().replace("&", "") for button in box.buttons()}
         assert len(words) == 2
         assert _("Cancel") not in words
-        box.findChild(QPushButton, "confirm-no").click()  # type: ignore[union-attr]
+        child(box, QPushButton, "confirm-no").click()
         await settle()
     assert panel.engine.calls("files.undo") == []
 

@@ -18,6 +18,7 @@ from atelier_desk.domain.workflow import Message, MessageRole, Workflow
 from atelier_desk.engine.runs.memory_extraction import ExtractionReply
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflows import OpenedWorkflow
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 WORKFLOW = Workflow(id="w", name="W")
@@ -69,7 +70,7 @@ class Panel:
             },
         )
         self.bridge = FakeBridge(self.engine)
-        self.chat = ChatPanel(self.bridge)  # type: ignore[arg-type]
+        self.chat = ChatPanel(self.bridge)
         qtbot.addWidget(self.chat)
         self.chat.resize(800, 900)
         self.chat.show()
@@ -168,9 +169,9 @@ async def test_a_memory_is_rejected_and_undone(panel: Panel) -> None:
 
 async def test_a_memory_is_edited_before_it_is_accepted(panel: Panel, qtbot: QtBot) -> None:
     await panel.press("memory-edit")
-    dialog = panel.chat.findChild(MemoryDialog)
+    dialog = child(panel.chat, MemoryDialog)
     assert dialog is not None
-    dialog.findChild(QPlainTextEdit, "memory-content").setPlainText("Likes answers of one line.")
+    child(dialog, QPlainTextEdit, "memory-content").setPlainText("Likes answers of one line.")
     dialog.submit()
     await settle()
     assert panel.stored["m1"].content == "Likes answers of one line."

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.prompt_variables_form import PromptForm
@@ -19,6 +21,10 @@ from tests.helpers.list_texts import titles
 from tests.helpers.main_window import Program
 
 
+def has_one_row(rows: QAbstractItemModel) -> bool:
+    return rows.rowCount() == 1
+
+
 async def wait_for(done: Callable[[], bool]) -> None:
     """Wait for work of another thread."""
     async with asyncio.timeout(20):
@@ -27,9 +33,7 @@ async def wait_for(done: Callable[[], bool]) -> None:
     await settle()
 
 
-async def test_a_palette_opened_before_the_models_are_loaded_finds_them_afterwards(
-    program: Program, qtbot: QtBot
-) -> None:
+async def test_a_palette_opened_before_the_models_are_loaded_finds_them_afterwards(program: Program) -> None:
     window = program.window
     await program.start()
     window.actions_["command-palette"].trigger()
@@ -39,7 +43,7 @@ async def test_a_palette_opened_before_the_models_are_loaded_finds_them_afterwar
     def found() -> list[str]:
         return titles(palette.list)
 
-    qtbot.keyClicks(palette.field, "llama")
+    QTest.keyClicks(palette.field, "llama")
     assert "Model: llama-3" not in found()
     program.engine.set("models", "list", [ModelInfo(provider="p", name="llama-3")])
     await window.chat.choices.load()
@@ -48,7 +52,7 @@ async def test_a_palette_opened_before_the_models_are_loaded_finds_them_afterwar
     palette.hide()
 
 
-async def test_the_palette_reaches_workflows_agents_models_and_settings(program: Program, qtbot: QtBot) -> None:
+async def test_the_palette_reaches_workflows_agents_models_and_settings(program: Program) -> None:
     models = [
         ModelInfo(provider="Groq", name="llama", context_window=131_072),
         ModelInfo(provider="p", name="e", embedding=True),
@@ -66,19 +70,19 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
     texts = set(titles(palette.list))
     assert {"First", "Agent: Bert", "Model: llama", "Providers", "Shortcuts", "Dark theme", "French"} <= texts
     assert "Model: e" not in texts
-    qtbot.keyClicks(palette.field, "bert")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClicks(palette.field, "bert")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.choices.agent is not None
     assert window.chat.choices.agent.id == "Bert"
     window.actions_["command-palette"].trigger()
-    qtbot.keyClicks(palette.field, "llama")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClicks(palette.field, "llama")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.choices.model == ("Groq", "llama")
     window.actions_["command-palette"].trigger()
-    qtbot.keyClicks(palette.field, "shortcuts")
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClicks(palette.field, "shortcuts")
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window._settings_window is not None
     assert window._settings_window.current == "shortcuts"
@@ -86,7 +90,7 @@ async def test_the_palette_reaches_workflows_agents_models_and_settings(program:
     window._settings_window.close()
 
 
-async def test_the_palette_finds_archived_workflows(program: Program, qtbot: QtBot) -> None:
+async def test_the_palette_finds_archived_workflows(program: Program) -> None:
     await program.start(workflow="w1")
     away = Workflow(id="old", name="Harbour plans", archived=True)
     program.engine.set("workflows", "list", lambda *_, archived=None, **__: [away] if archived else [])
@@ -94,19 +98,19 @@ async def test_the_palette_finds_archived_workflows(program: Program, qtbot: QtB
     window.actions_["command-palette"].trigger()
     palette = window._palette
     assert palette is not None
-    qtbot.keyClicks(palette.field, "harbour")
+    QTest.keyClicks(palette.field, "harbour")
     await wait_for(lambda: palette.list.rows.rowCount() == 1)
     assert (
         palette.list.rows.index(0, 0)
         .data(Qt.ItemDataRole.AccessibleTextRole)
         .startswith("Harbour plans, Archived workflow · ")
     )
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     await settle(30)
     assert window.chat.workflow_id == "old"
 
 
-async def test_the_palette_inserts_a_prompt_into_the_message(program: Program, qtbot: QtBot) -> None:
+async def test_the_palette_inserts_a_prompt_into_the_message(program: Program) -> None:
     await program.start(workflow="w1")
     prompts = [
         Prompt(name="weekly", description="Sums the week up", content="Sum up."),
@@ -121,10 +125,11 @@ async def test_the_palette_inserts_a_prompt_into_the_message(program: Program, q
         palette = window._palette
         assert palette is not None
         palette.field.clear()
-        qtbot.keyClicks(palette.field, searched)
-        await wait_for(lambda shown=palette: shown.list.rows.rowCount() == 1)
+        QTest.keyClicks(palette.field, searched)
+        rows = palette.list.rows
+        await wait_for(partial(has_one_row, rows))
         assert palette.list.rows.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole).startswith(found)
-        qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+        QTest.keyClick(palette.field, Qt.Key.Key_Return)
         await settle(30)
     form = window.chat.calling.dialog
     assert isinstance(form, PromptForm)
@@ -138,7 +143,7 @@ async def test_a_palette_opened_during_start_offers_only_possible_actions(progra
     window.actions_["command-palette"].trigger()
     palette = window._palette
     assert palette is not None
-    qtbot.keyClicks(palette.field, "replay")
+    QTest.keyClicks(palette.field, "replay")
     assert "Replay the run" not in titles(palette.list)
     await program.start(workflow="w1")
     qtbot.waitUntil(lambda: "Replay the run" in titles(palette.list))

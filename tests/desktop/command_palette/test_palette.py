@@ -6,6 +6,7 @@ from functools import partial
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMainWindow
 from pytestqt.qtbot import QtBot
 
@@ -64,7 +65,7 @@ def test_beginnings_come_first() -> None:
     assert sorted(words, key=lambda text: score("sea", command(text)) or 0)[0] == "Search"
 
 
-def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
+def test_keyboard_runs_the_chosen_command(window: Window) -> None:
     palette = CommandPalette(
         ActionRegistry(window),
         window,
@@ -72,13 +73,13 @@ def test_keyboard_runs_the_chosen_command(qtbot: QtBot, window: Window) -> None:
     )
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Workflows", "Workflow A"]
-    qtbot.keyClicks(palette.field, "find")
+    QTest.keyClicks(palette.field, "find")
     assert palette.list.rows.rowCount() == 1
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isHidden()
     palette.popup()
-    qtbot.keyClick(palette.field, Qt.Key.Key_Up)
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClick(palette.field, Qt.Key.Key_Up)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert window.triggered == ["second", "A"]
 
 
@@ -96,7 +97,7 @@ def test_a_name_cannot_be_registered_twice(window: Window) -> None:
         registry.add(ActionSpec("first", "x", "view"), lambda: None)
 
 
-def test_recent_commands_come_first_and_break_ties(qtbot: QtBot, window: Window) -> None:
+def test_recent_commands_come_first_and_break_ties(window: Window) -> None:
     agents = [
         Command(f"Agent {name}", partial(window.triggered.append, name), key=f"agent:{name}", group="Agents")
         for name in "abc"
@@ -107,19 +108,19 @@ def test_recent_commands_come_first_and_break_ties(qtbot: QtBot, window: Window)
     palette.popup()
     assert lines(palette) == ["Commands", "Show tasks", "Search everywhere", "Agents", "Agent a", "Agent b", "Agent c"]
     assert palette.list.currentIndex().data() == "Show tasks"
-    qtbot.keyClicks(palette.field, "agent")
+    QTest.keyClicks(palette.field, "agent")
     assert lines(palette) == ["Agent a", "Agent b", "Agent c"]
-    qtbot.keyClick(palette.field, Qt.Key.Key_Down)
-    qtbot.keyClick(palette.field, Qt.Key.Key_Down)
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClick(palette.field, Qt.Key.Key_Down)
+    QTest.keyClick(palette.field, Qt.Key.Key_Down)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert (window.triggered, stored, palette.recent) == (["c"], ["agent:c"], ["agent:c"])
     palette.popup()
     assert lines(palette)[:3] == ["Recent", "Agent c", "Commands"]
-    qtbot.keyClicks(palette.field, "agent")
+    QTest.keyClicks(palette.field, "agent")
     assert lines(palette) == ["Agent c", "Agent a", "Agent b"]
 
 
-def test_headings_are_skipped_and_an_empty_result_is_shown(qtbot: QtBot, window: Window) -> None:
+def test_headings_are_skipped_and_an_empty_result_is_shown(window: Window) -> None:
     palette = CommandPalette(
         ActionRegistry(window), window, lambda: [Command("W", lambda: None, key="w", group="Workflows")]
     )
@@ -127,11 +128,11 @@ def test_headings_are_skipped_and_an_empty_result_is_shown(qtbot: QtBot, window:
     seen = []
     for _ in range(4):
         seen.append(palette.list.currentIndex().data())
-        qtbot.keyClick(palette.field, Qt.Key.Key_Down)
+        QTest.keyClick(palette.field, Qt.Key.Key_Down)
     assert seen == ["Show tasks", "Search everywhere", "W", "Show tasks"]
-    qtbot.keyClicks(palette.field, "xyzzy")
+    QTest.keyClicks(palette.field, "xyzzy")
     assert palette.list.nothing.isVisible()
-    qtbot.keyClick(palette.field, Qt.Key.Key_Return)
+    QTest.keyClick(palette.field, Qt.Key.Key_Return)
     assert palette.isVisible()
 
 
@@ -151,7 +152,7 @@ def test_its_height_fits_the_results(qtbot: QtBot, window: Window) -> None:
     palette.popup()
     full = palette.height()
     assert full <= window.height()
-    qtbot.keyClicks(palette.field, "tasks")
+    QTest.keyClicks(palette.field, "tasks")
     assert palette.list.rows.rowCount() == 1
     qtbot.waitUntil(lambda: palette.height() < full / 2)
     row = palette.list.visualRect(palette.list.rows.index(0, 0))

@@ -81,7 +81,7 @@ def test_the_heading_of_a_deleted_or_new_file_names_its_first_line(view: DiffVie
 
 def test_side_by_side_matching_lines_are_level(view: DiffView, qtbot: QtBot) -> None:
     view.set_mode("side")
-    assert (view.side_by_side, view.inline.isVisible(), view.left.isVisible()) == (True, False, True)
+    assert (view.inline.isVisible(), view.left.isVisible()) == (False, True)
     assert view.left.toPlainText().split("\n")[1:5] == ["import os", "timeout = 10  # seconds", "", "print(timeout)"]
     assert view.right.toPlainText().split("\n")[1:5] == [
         "import os",
@@ -91,14 +91,17 @@ def test_side_by_side_matching_lines_are_level(view: DiffView, qtbot: QtBot) -> 
     ]
     assert grounds(view.right, 2) == [("30", theme().tokens.ok_strong)]
     view.resize(360, 400)
-    qtbot.waitUntil(lambda: not view.side_by_side)
+    qtbot.waitUntil(lambda: not view.left.isVisible())
     assert view.mode == "side", "the choice is remembered for a wider one"
 
 
 def test_f7_goes_from_change_to_change(view: DiffView, qtbot: QtBot) -> None:
     view.activateWindow()
     view.inline.setFocus()
-    at = lambda: view.inline.textCursor().blockNumber()  # noqa: E731
+
+    def at() -> int:
+        return view.inline.textCursor().blockNumber()
+
     view.go(1)
     assert at() == 2
     view.go(1)

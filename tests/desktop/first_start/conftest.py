@@ -70,7 +70,7 @@ def atelier(server: Server) -> FakeAtelier:
 
 @pytest.fixture
 async def guide(atelier: FakeAtelier, qtbot: QtBot) -> FirstStart:
-    made = FirstStart(FakeBridge(atelier))  # type: ignore[arg-type]
+    made = FirstStart(FakeBridge(atelier))
     qtbot.addWidget(made)
     made.begin()
     await settle()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.first_start.dialog import FirstStart
@@ -15,6 +16,7 @@ from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.settings import Settings
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.conftest import Find, forward
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, settle
 from tests.helpers.mouse_wheel import changed_by_wheel, inputs
 
@@ -30,16 +32,16 @@ async def test_language_and_theme_apply_at_once_and_are_stored(
     assert len(atelier.calls("agents.translate_builtin")) == 1
     assert guide.step is guide.model
     find("first-start-back").click()
-    assert guide.step is guide.welcome
+    assert guide.stack.currentWidget() is guide.welcome
 
 
-async def test_a_double_click_moves_by_one_step(guide: FirstStart, find: Find, qtbot: QtBot) -> None:
+async def test_a_double_click_moves_by_one_step(guide: FirstStart, find: Find) -> None:
     for name, step in (("next", 1), ("next", 2), ("back", 1), ("back", 0)):
         button = find(f"first-start-{name}")
-        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
         await settle()
-        qtbot.mouseDClick(button, Qt.MouseButton.LeftButton)
-        qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
+        QTest.mouseDClick(button, Qt.MouseButton.LeftButton)
+        QTest.mouseRelease(button, Qt.MouseButton.LeftButton)
         await settle()
         assert guide.stack.currentIndex() == step, name
 
@@ -101,37 +103,35 @@ async def test_a_failing_example_is_reported_and_the_guide_stays(
 
 @pytest.mark.parametrize("method", ["button", "escape"])
 async def test_it_can_be_skipped_and_does_not_return(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot, method: str
+    guide: FirstStart, find: Find, atelier: FakeAtelier, method: str
 ) -> None:
     if method == "button":
         find("first-start-skip").click()
     else:
-        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+        QTest.keyClick(guide, Qt.Key.Key_Escape)
     await settle()
     assert not guide.isVisible()
     assert atelier.calls("settings.update") == [((), {"first_start_done": True})]
 
 
-async def test_enter_presses_the_focused_button(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_enter_presses_the_focused_button(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     """Enter on Back, on Skip and on an example went on to the next step or finished."""
     await forward(find)
     await forward(find)
     for name, step in (("first-start-back", guide.model), ("first-start-back", guide.welcome)):
         find(name).setFocus()
-        qtbot.keyClick(find(name), Qt.Key.Key_Return)
+        QTest.keyClick(find(name), Qt.Key.Key_Return)
         await settle()
         assert guide.step is step
-    qtbot.keyClick(find("language-select"), Qt.Key.Key_Return)
+    QTest.keyClick(find("language-select"), Qt.Key.Key_Return)
     await settle()
     assert guide.step is guide.model
-    qtbot.keyClick(guide.model.starter.tile, Qt.Key.Key_Return)
+    QTest.keyClick(guide.model.starter.tile, Qt.Key.Key_Return)
     await settle()
-    assert guide.step is guide.goals
+    assert guide.stack.currentWidget() is guide.goals
     started: list[str] = []
     guide.started.connect(started.append)
-    qtbot.keyClick(find("goal-2"), Qt.Key.Key_Return)
+    QTest.keyClick(find("goal-2"), Qt.Key.Key_Return)
     await settle()
     assert started == ["w9"]
     assert atelier.calls("runs.send") == [(("w9", "Add a task: prepare for the Monday meeting."), {})]
@@ -143,6 +143,6 @@ def test_the_starter_notice_is_shown_only_for_the_starter(qtbot: QtBot) -> None:
     notice.set_model("local", STARTER)
     assert notice.isVisible()
     with qtbot.waitSignal(notice.better_models_requested):
-        notice.findChild(QWidget, "better-models").click()
+        child(notice, QAbstractButton, "better-models").click()
     notice.set_model("Ollama", "qwen3:4b")
     assert not notice.isVisible()

@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QScrollArea, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.first_start.connection_test_models import chat_models
@@ -21,6 +22,7 @@ from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.llm.errors import TEMPLATES
 from atelier_desk.llm.local.model_files import STARTER
 from tests.desktop.first_start.conftest import OFFERED, Find, Server, forward, other
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, settle
 
 
@@ -74,6 +76,28 @@ async def test_a_refused_key_is_reported_at_its_field_in_the_users_language(
         assert guide.model.busy.text.text() == expected
 
 
+async def test_without_a_network_it_says_so_in_the_users_language(
+    guide: FirstStart, find: Find, atelier: FakeAtelier
+) -> None:
+    """The system's message is English."""
+    detail = "Name or service not known"
+    error = ProviderError(
+        TEMPLATES["offline"], code="unreachable", provider="Mistral", host="api.mistral.ai", detail=detail
+    )
+    atelier.set("providers", "draft_models", error)
+    health = ProviderHealth(ok=False, code="unreachable", message=f"Mistral cannot be reached ({detail}).")
+    atelier.set("providers", "test_draft", health)
+    await forward(find)
+    find("choice-mistral").click()
+    QTest.keyClicks(find("mistral-key"), "sk-1")
+    switch_language("fr")
+    find("model-test").click()
+    await settle()
+    text = guide.model.busy.text.text()
+    assert "api.mistral.ai" in text
+    assert detail not in text
+
+
 async def test_a_failed_test_shows_why_and_stays(
     guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
@@ -91,7 +115,7 @@ async def test_a_failed_test_shows_why_and_stays(
     assert atelier.calls("providers.set_key") == []
     server.error = None
     await forward(find)
-    assert guide.step is guide.goals, "one press tests and goes on"
+    assert guide.stack.currentWidget() is guide.goals, "one press tests and goes on"
     assert atelier.calls("providers.set_key") == [(("Mistral", "bad-key-123"), {})]
 
 
@@ -168,17 +192,17 @@ async def test_the_same_server_again_is_not_stored_twice(guide: FirstStart, find
 
 
 async def test_without_a_keyring_a_variable_can_hold_the_key(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+    guide: FirstStart, find: Find, atelier: FakeAtelier
 ) -> None:
     atelier.set("keys", "store", KeyStore(KeyPlace.MEMORY, "/data/keys.json"))
     await forward(find)
     find("choice-mistral").click()
     await settle()
     assert find("mistral-variable").isHidden()
-    qtbot.keyClicks(find("mistral-key"), "sk-1")
+    QTest.keyClicks(find("mistral-key"), "sk-1")
     find("first-key-variable").click()
     assert guide.focusWidget() is find("mistral-variable")
-    qtbot.keyClicks(find("mistral-variable"), "MY_KEY")
+    QTest.keyClicks(find("mistral-variable"), "MY_KEY")
     assert find("mistral-key").text() == "", "typed in one field, the other is cleared"
     await forward(find)
     assert guide.step is guide.goals
@@ -188,34 +212,32 @@ async def test_without_a_keyring_a_variable_can_hold_the_key(
 
 
 async def test_a_key_typed_for_a_stored_server_replaces_its_variable(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
+    guide: FirstStart, find: Find, atelier: FakeAtelier
 ) -> None:
     stored = ProviderConfig(name="Mine", kind="openai", base_url="http://host/v1", api_key_env="OLD")
     atelier.set("providers", "draft_models", OFFERED)
     atelier.set("providers", "list", [stored])
     await other(find, "http://host/v1")
-    qtbot.keyClicks(find("other-key"), "sk-1")
+    QTest.keyClicks(find("other-key"), "sk-1")
     await forward(find)
     assert [args[0].api_key_env for args, _ in atelier.calls("providers.save")] == [""]
     assert atelier.calls("providers.set_key") == [(("Mine", "sk-1"), {})]
 
 
-async def test_a_service_is_found_by_its_name(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_a_service_is_found_by_its_name(guide: FirstStart, find: Find, atelier: FakeAtelier) -> None:
     await forward(find)
     find("choice-other").click()
     find("other-services").click()
     await settle()
-    qtbot.keyClicks(find("preset-search"), "groq")
-    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    QTest.keyClicks(find("preset-search"), "groq")
+    QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
     await settle()
     assert find("other-url").text() == "https://api.groq.com/openai/v1"
     assert guide.focusWidget() is find("other-key")
     find("other-services").click()
     await settle()
-    qtbot.keyClicks(find("preset-search"), "mistral")
-    qtbot.keyClick(find("preset-search"), Qt.Key.Key_Return)
+    QTest.keyClicks(find("preset-search"), "mistral")
+    QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
     await settle()
     assert guide.model.current().name == "mistral"
 
@@ -276,16 +298,17 @@ SERVICES = ["openai", "anthropic", "google", "mistral", "openrouter"]
 
 
 async def test_tab_leads_from_the_chosen_tile_to_its_fields_and_arrows_to_the_next_tile(
-    guide: FirstStart, find: Find, qtbot: QtBot
+    guide: FirstStart, find: Find
 ) -> None:
     await forward(find)
     guide.activateWindow()
     find("choice-openai").click()
     find("choice-openai").setFocus()
-    qtbot.keyClick(find("choice-openai"), Qt.Key.Key_Right)
+    QTest.keyClick(find("choice-openai"), Qt.Key.Key_Right)
     assert guide.model.current().name == "anthropic"
     assert guide.focusWidget() is find("choice-anthropic")
-    stops, stop = [], find("choice-anthropic")
+    stops: list[str] = []
+    stop = find("choice-anthropic")
     while "model-test" not in stops and len(stops) < 20:
         stop = stop.nextInFocusChain()
         if (
@@ -310,7 +333,7 @@ async def test_all_services_and_the_fields_of_the_chosen_one_are_visible(
     try:
         await forward(find)
         guide.resize(min(theme().px(SIZE.width()), 972), min(theme().px(SIZE.height()), 665))
-        area = guide.model.findChild(QScrollArea)
+        area = child(guide.model, QScrollArea)
         for chosen in ("starter", *SERVICES, "ollama", "other"):
             find(f"choice-{chosen}").click()
             for _turn in range(3):
@@ -355,17 +378,17 @@ async def test_choosing_a_service_focuses_its_key_field(guide: FirstStart, find:
 
 @pytest.mark.parametrize("method", ["escape", "test", "skip"])
 async def test_entered_values_stay_as_a_draft(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, method: str
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, method: str
 ) -> None:
     await forward(find)
     find("choice-openrouter").click()
-    qtbot.keyClicks(find("openrouter-key"), "sk-or-1")
+    QTest.keyClicks(find("openrouter-key"), "sk-or-1")
     if method == "test":
         server.error = ProviderError("No.", code="auth")
         find("model-test").click()
         await settle()
     elif method == "escape":
-        qtbot.keyClick(guide, Qt.Key.Key_Escape)
+        QTest.keyClick(guide, Qt.Key.Key_Escape)
     else:
         find("first-start-skip").click()
     await settle()
@@ -376,11 +399,11 @@ async def test_entered_values_stay_as_a_draft(
 
 
 async def test_a_key_is_saved_without_a_network_connection(
-    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server
 ) -> None:
     await forward(find)
     find("choice-anthropic").click()
-    qtbot.keyClicks(find("anthropic-key"), "sk-ant-1")
+    QTest.keyClicks(find("anthropic-key"), "sk-ant-1")
     atelier.set("providers", "draft_models", ProviderError("It cannot be reached.", code="unreachable"))
     atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="It cannot be reached."))
     assert not find("model-keep").isVisible()
@@ -395,6 +418,31 @@ async def test_a_key_is_saved_without_a_network_connection(
     await settle()
     guide.begin(1)
     assert find("anthropic-key").text() == "", "it is stored now, and shown no more"
+
+
+@pytest.mark.parametrize("scale", [100, 150])
+async def test_a_second_click_on_stop_does_not_save_what_just_failed(
+    guide: FirstStart, find: Find, atelier: FakeAtelier, server: Server, qtbot: QtBot, scale: int
+) -> None:
+    theme().set_scale(scale)
+    qtbot.waitExposed(guide)
+    await forward(find)
+    find("choice-anthropic").click()
+    QTest.keyClicks(find("anthropic-key"), "sk-ant-1")
+    server.answering.clear()
+    find("model-test").click()
+    await settle()
+    stop = find("busy-stop")
+    qtbot.waitUntil(stop.isVisible)
+    box = stop.rect()
+    places = [stop.mapTo(guide, place) for place in (box.topLeft(), box.center(), box.bottomRight())]
+    atelier.set("providers", "test_draft", ProviderHealth(ok=False, message="It cannot be reached."))
+    server.error = ProviderError("It cannot be reached.", code="unreachable")
+    server.answering.set()
+    await settle()
+    assert find("model-keep").isVisible()
+    qtbot.wait(20)  # for the layout
+    assert [each for each in map(guide.childAt, places) if isinstance(each, QAbstractButton)] == []
 
 
 async def test_the_model_in_use_is_kept_unless_another_is_chosen(
@@ -425,16 +473,14 @@ async def test_the_model_in_use_is_kept_unless_another_is_chosen(
     assert guide.model._in_use is None
 
 
-async def test_enter_in_the_key_field_tests_the_key(
-    guide: FirstStart, find: Find, server: Server, qtbot: QtBot
-) -> None:
+async def test_enter_in_the_key_field_tests_the_key(guide: FirstStart, find: Find, server: Server) -> None:
     await forward(find)
     find("choice-anthropic").click()
-    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
+    QTest.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
     assert server.requests == []
-    qtbot.keyClicks(find("anthropic-key"), "sk-ant-x")
-    qtbot.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
+    QTest.keyClicks(find("anthropic-key"), "sk-ant-x")
+    QTest.keyClick(find("anthropic-key"), Qt.Key.Key_Return)
     await settle()
     assert len(server.requests) == 1
     assert guide.step is guide.goals

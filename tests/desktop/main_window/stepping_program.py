@@ -41,7 +41,7 @@ class Program:
             runs={"fork": FORK},
         )
         self.bridge = FakeBridge(self.engine)
-        self.window = MainWindow(self.bridge)  # type: ignore[arg-type]
+        self.window = MainWindow(self.bridge)
         qtbot.addWidget(self.window)
         self.window.resize(1300, 800)
         self.window.show()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.timeline.pane import TimelinePane
 from atelier_desk.desktop.questions.attention import Attention
+from atelier_desk.desktop.replay.view import ReplayView
 from atelier_desk.desktop.sidebar.list_model import state_text
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.main_window.stepping_program import Program
@@ -57,9 +59,11 @@ async def test_a_replay_replaces_the_conversation_until_it_is_closed(program: Pr
     window = program.window
     program.conductor.show_replay("w1", "root", 3)
     await settle(20)
-    assert window.middle.currentWidget() is program.conductor.replay
-    assert program.conductor.replay.objectName() == "replay-view"
-    assert program.conductor.replay.seq == 3
+    replay = window.middle.currentWidget()
+    assert isinstance(replay, ReplayView)
+    assert replay is program.conductor.replay
+    assert replay.objectName() == "replay-view"
+    assert replay.seq == 3
     button = window.findChild(QToolButton, "replay-close")
     assert button is not None
     button.click()
@@ -143,7 +147,12 @@ async def test_notifications_are_shown_while_the_window_is_behind_and_never_when
     notified: list[str] = []
     attention = program.window.presenter.attention
     monkeypatch.setattr(Attention, "seen_outside", True)
-    monkeypatch.setattr(attention, "notify", lambda title, text, then=None: notified.append(text) or True)
+
+    def notify(title: str, text: str, then: Callable[[], None] | None = None) -> bool:
+        notified.append(text)
+        return True
+
+    monkeypatch.setattr(attention, "notify", notify)
     program.end("w2", "error")
     await settle()
     assert notified == ["“Second” failed"]

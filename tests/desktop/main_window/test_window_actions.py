@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QFileDialog, QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.main_window.action_registry import refusal
 from atelier_desk.domain.audit import AuditDecision, AuditEntry, AuditLine, AuditPage
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 from tests.helpers.main_window import Program
 
@@ -25,13 +28,15 @@ def test_no_two_actions_share_a_shortcut(program: Program) -> None:
     assert program.window.actions_["search-everywhere"].shortcut() == QKeySequence("Ctrl+Shift+F")
 
 
-async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(program: Program) -> None:
+async def test_an_entry_of_the_audit_trail_opens_its_workflow_at_the_call(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await program.start(workflow="w1")
     window = program.window
     opened: list[str] = []
     shown: list[str] = []
-    window.chat.open_workflow = opened.append  # type: ignore[method-assign]
-    window.chat.finder.reveal = shown.append  # type: ignore[method-assign]
+    monkeypatch.setattr(window.chat, "open_workflow", opened.append)
+    monkeypatch.setattr(window.chat.finder, "reveal", shown.append)
     entry = AuditEntry(
         workflow_id="w2", run_id="r", call_id="c1", message_id="m1", tool="t", decision=AuditDecision.ALLOWED
     )
@@ -75,13 +80,13 @@ async def test_shortcuts_of_the_whole_program_work_in_its_other_windows(program:
         other.activateWindow()
         qtbot.waitUntil(other.isActiveWindow)
         sizes = len(program.engine.calls("settings.update"))
-        qtbot.keyClick(other, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(other, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
         await settle()
         assert len(program.engine.calls("settings.update")) == sizes + 1, other.objectName()
     program.window.set_shortcuts({"quit": "Ctrl+W"})
-    qtbot.keyClick(others[-1], Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(others[-1], Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
     assert not closing
-    qtbot.keyClick(others[-1], Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(others[-1], Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
     assert closing == [True]
     for other in others:
         other.close()
@@ -94,7 +99,7 @@ async def test_the_settings_open_with_the_cursor_in_their_search(program: Progra
         settings.list.setFocus()
         program.window.actions_["settings"].trigger()
         qtbot.waitUntil(settings.search.hasFocus)
-        qtbot.keyClicks(settings.search, "lang")
+        QTest.keyClicks(settings.search, "lang")
         assert settings.search.text() == "lang", "what was searched before is replaced"
     settings.close()
 
@@ -106,7 +111,7 @@ async def test_text_grows_with_the_plus_key_with_and_without_shift(program: Prog
     qtbot.waitUntil(window.isActiveWindow)
     for key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
         sizes = len(program.engine.calls("settings.update"))
-        qtbot.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(window, key, Qt.KeyboardModifier.ControlModifier)
         await settle()
         assert len(program.engine.calls("settings.update")) == sizes + 1, key.name
     assert window.actions_["larger-text"].shortcut() == QKeySequence("Ctrl++"), "the one that is shown"
@@ -120,9 +125,10 @@ async def test_the_first_steps_can_be_read_larger(program: Program, qtbot: QtBot
     assert steps is not None
     qtbot.waitUntil(steps.isActiveWindow)
     sizes = len(program.engine.calls("settings.update"))
-    qtbot.keyClick(steps, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(steps, Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
     await settle()
-    assert program.engine.calls("settings.update")[sizes:] == [((), {"font_scale": 110})]
+    [(_others, changed)] = program.engine.calls("settings.update")[sizes:]
+    assert changed["font_scale"](100) == 110
     steps.reject()
 
 
@@ -142,13 +148,15 @@ async def test_tool_tips_with_shortcuts_follow_their_changes(program: Program) -
     assert window.sidebar.empty._hint.text().endswith("Search everywhere with Ctrl+Shift+F.")
 
 
-async def test_actions_during_start_wait_or_are_ignored_and_never_fail(program: Program, qtbot: QtBot) -> None:
-    window, ran = program.window, []
+async def test_actions_during_start_wait_or_are_ignored_and_never_fail(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window, ran = program.window, list[str]()
     program.engine.set("memories", "list", RuntimeError("the engine is not open"))
-    window.toasts.show = ran.append  # type: ignore[method-assign]
+    monkeypatch.setattr(window.toasts, "show", ran.append)
     for name in ("theme-dark", "delete-workflow", "new-workflow"):
         window.actions_[name].trigger()
-    qtbot.mouseClick(window.findChild(QPushButton, "new-workflow"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(window, QPushButton, "new-workflow"), Qt.MouseButton.LeftButton)
     await settle()
     assert program.engine.log == []
     assert ran == []
@@ -177,7 +185,7 @@ async def test_selected_text_is_quoted_in_the_message(program: Program, qtbot: Q
     assert window.chat.composer.field.toPlainText() == "> first\n> second\n\n"
 
 
-async def test_actions_work_on_an_open_workflow_that_the_list_does_not_show(program: Program, qtbot: QtBot) -> None:
+async def test_actions_work_on_an_open_workflow_that_the_list_does_not_show(program: Program) -> None:
     await program.start(workflow="w1")
     window = program.window
     program.engine.set("workflows", "list", [])
@@ -195,9 +203,9 @@ async def test_actions_work_on_an_open_workflow_that_the_list_does_not_show(prog
     export.reject()
     dialog = window.findChild(QDialog, "name-dialog")
     assert dialog is not None
-    field = dialog.findChild(QLineEdit, "workflow-name")
+    field = child(dialog, QLineEdit, "workflow-name")
     assert field.text() == "First"
     field.setText("Better")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
+    QTest.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert program.engine.calls("workflows.rename") == [(("w1", "Better"), {})]

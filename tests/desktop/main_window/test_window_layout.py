@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QGuiApplication, QScreen
 
-from atelier_desk.desktop.main_window.window_layout import LayoutKeeper, fitted
+from atelier_desk.desktop.main_window.window_layout import LayoutKeeper
+from atelier_desk.desktop.widgets.cards_buttons_labels import fitted
 from tests.desktop.main_window.stepping_program import Program
 from tests.helpers.fake_bridge import settle
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
+from typing import Protocol, TypeVar
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -12,6 +12,14 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge
+
+PaneT = TypeVar("PaneT", bound=QWidget)
+
+
+class Show(Protocol):
+    """Shows a pane in a window of its own, and returns it."""
+
+    def __call__(self, pane: PaneT, /) -> PaneT: ...
 
 
 @pytest.fixture
@@ -25,11 +33,11 @@ def bridge(atelier: FakeAtelier) -> FakeBridge:
 
 
 @pytest.fixture
-def shown(qtbot: QtBot) -> Iterator[Callable[[QWidget], Any]]:
+def shown(qtbot: QtBot) -> Iterator[Show]:
     """Show a pane in a window of the column's width."""
     windows: list[QWidget] = []
 
-    def show(pane: QWidget) -> Any:
+    def show(pane: PaneT, /) -> PaneT:
         window = QWidget()
         window.resize(300, 600)
         QHBoxLayout(window).addWidget(pane)

@@ -13,8 +13,11 @@ from atelier_desk.domain.workflow import Workflow
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
-async def started(qtbot: QtBot, **more: Any) -> MainWindow:
-    """The window with a workflow; ``more`` are further answers of the workflow service."""
+async def started(qtbot: QtBot, *, closed: bool = False, **more: Any) -> MainWindow:
+    """The window with a workflow; its column of panes is open, or ``closed`` for good.
+
+    ``more`` are further answers of the workflow service.
+    """
     workflow = Workflow(id="w1", name="First")
     agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
     engine = FakeAtelier(
@@ -22,11 +25,14 @@ async def started(qtbot: QtBot, **more: Any) -> MainWindow:
         agents={"list": [agent], "default": agent},
         settings={"get": Settings()},
     )
-    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
+    window = MainWindow(FakeBridge(engine))
     qtbot.addWidget(window)
     window.resize(1300, 860)
+    if closed:
+        window.rail.set_stay_closed(True)
     window.show()
     await window.start(Settings(window={"workflow": "w1"}))
-    window.rail.set_visible(True)
+    if not closed:
+        window.rail.set_visible(True)
     await settle(30)
     return window

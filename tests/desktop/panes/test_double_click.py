@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from pytestqt.qtbot import QtBot
+from PySide6.QtTest import QTest
 
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.desktop.panes.memory.pane import MemoryPane
@@ -16,9 +15,9 @@ from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
+from tests.desktop.panes.conftest import Show
 from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 
-Show = Callable[[Any], Any]
 TASK = Task(id="a", workflow_id="w", name="One")
 
 
@@ -52,10 +51,8 @@ async def test_a_double_press_acts_once(
     await delayed.release()
 
 
-async def test_a_form_is_submitted_once_by_its_key_too(
-    bridge: FakeBridge, atelier: FakeAtelier, shown: Show, qtbot: QtBot
-) -> None:
-    pane = shown(TaskPane(bridge))  # type: ignore[arg-type]
+async def test_a_form_is_submitted_once_by_its_key_too(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
+    pane = shown(TaskPane(bridge))
     pane.set_workflow("w")
     await settle()
     delayed = DelayedResult(TASK)
@@ -64,7 +61,7 @@ async def test_a_form_is_submitted_once_by_its_key_too(
     dialog: Any = pane.window().findChild(TaskDialog)
     dialog.name.setText("One")
     for _ in range(2):
-        qtbot.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     await settle()
     assert len(atelier.calls("tasks.create")) == 1
     await delayed.release()

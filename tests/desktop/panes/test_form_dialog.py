@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QRect, Qt
 from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
@@ -67,12 +68,12 @@ def filled(qtbot: QtBot) -> Sent:
     return form
 
 
-def test_enter_sends_from_a_text_of_several_lines_and_shift_breaks_it(filled: Any, qtbot: QtBot) -> None:
+def test_enter_sends_from_a_text_of_several_lines_and_shift_breaks_it(filled: Any) -> None:
     filled.note.moveCursor(QTextCursor.MoveOperation.End)
-    qtbot.keyClick(filled.note, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.keyClicks(filled.note, "two")
+    QTest.keyClick(filled.note, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(filled.note, "two")
     assert (filled.note.toPlainText(), filled.sent) == ("one\ntwo", 0)
-    qtbot.keyClick(filled.note, Qt.Key.Key_Return)
+    QTest.keyClick(filled.note, Qt.Key.Key_Return)
     assert (filled.note.toPlainText(), filled.sent) == ("one\ntwo", 1)
 
 
@@ -84,7 +85,7 @@ def test_a_held_key_submits_nothing_and_enter_on_cancel_cancels(filled: Any, qtb
     qtbot.waitUntil(filled.isActiveWindow)
     filled._cancel.setFocus()
     with qtbot.waitSignal(filled.rejected):
-        qtbot.keyClick(filled._cancel, Qt.Key.Key_Return)
+        QTest.keyClick(filled._cancel, Qt.Key.Key_Return)
     assert filled.sent == 0
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
-from PySide6.QtWidgets import QDockWidget, QLabel, QPushButton, QTabBar, QWidget
+from PySide6.QtWidgets import QAbstractButton, QDockWidget, QLabel, QPushButton, QTabBar, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.diff.view import DiffView
@@ -22,6 +23,7 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.task import Task
 from atelier_desk.domain.workflow import Report
 from tests.desktop.panes.started_docks import started
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -65,6 +67,10 @@ async def test_hiding_the_sidebar_gives_its_space_to_the_conversation(window: Ma
     qtbot.waitUntil(lambda: position(window, "chat-view").x() == left)
 
 
+def is_tall(dock: QWidget) -> bool:
+    return dock.height() > 150
+
+
 async def test_a_stored_layout_without_the_sidebar_leaves_it_in_place(window: MainWindow, qtbot: QtBot) -> None:
     left = position(window, "chat-view").x()
     dock = window.side.dock
@@ -91,15 +97,16 @@ async def test_lines_separate_the_three_columns(window: MainWindow) -> None:
 async def test_the_sidebar_is_hidden_while_a_startup_error_is_shown(window: MainWindow) -> None:
     window.show_engine_error(StorageError("Because.", code="locked"), "/data", lambda: None)
     await settle()
-    assert not window.findChild(QPushButton, "new-workflow").isVisible()
+    assert not child(window, QPushButton, "new-workflow").isVisible()
     window.leave_engine_error()
     await settle()
-    assert window.findChild(QPushButton, "new-workflow").isVisible()
+    assert child(window, QPushButton, "new-workflow").isVisible()
 
 
 async def test_tab_goes_from_the_sidebar_to_the_conversation(window: MainWindow) -> None:
     chain: list[QWidget] = [window.sidebar.new]
     while (after := chain[-1].nextInFocusChain()) is not chain[0]:
+        assert after is not None
         chain.append(after)
     assert chain.index(window.sidebar.list) < chain.index(window.chat.composer.field)
 
@@ -131,10 +138,10 @@ async def test_in_a_low_window_the_panes_are_tabs_and_unstacked_again_in_a_high_
 async def test_a_pane_that_is_torn_off_does_not_cover_the_others(window: MainWindow, qtbot: QtBot) -> None:
     dock = window.rail.docks["tasks"]
     others = window.rail.docks["memory"].mapToGlobal(QPoint(0, 0)).x()
-    window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    child(window, QAbstractButton, "float-tasks").click()
     assert dock.isFloating()
     assert dock.geometry().right() < others
-    window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+    child(window, QAbstractButton, "float-tasks").click()
     assert not dock.isFloating()
 
 
@@ -170,7 +177,7 @@ async def test_an_empty_pane_collapses_to_its_heading_with_the_reason_and_expand
     qtbot.waitUntil(lambda: dock.height() >= 200)
     qtbot.waitUntil(lambda: activity.y() > below)  # the others used its space
     assert why.text() == ""
-    assert pane.findChild(QWidget, "task-list").isVisible()  # type: ignore[union-attr]
+    assert child(pane, QWidget, "task-list").isVisible()
 
 
 @pytest.mark.parametrize("scale", [100, 120])
@@ -185,8 +192,8 @@ async def test_panes_filled_one_after_another_leave_the_lowest_its_search_field(
     for name, other in (("tasks", "task-pane"), ("activity", "activity-pane")):
         filled.add(other)
         panes[name].filled.emit()
-        qtbot.waitUntil(lambda name=name: docks[name].height() > 150)
-    search = window.findChild(QWidget, "memory-search")
+        qtbot.waitUntil(partial(is_tall, docks[name]))
+    search = child(window, QWidget, "memory-search")
     qtbot.waitUntil(lambda: search.height() >= search.sizeHint().height())
 
 
@@ -205,6 +212,27 @@ async def test_heights_set_by_hand_survive_the_opening_of_another_pane(
     assert upper < lower / 2
     docks["memory"].show()
     await settle()
+    assert docks["tasks"].height() <= upper
+    assert docks["activity"].height() >= lower / 2
+
+
+async def test_heights_set_by_hand_survive_in_a_column_that_was_opened_pane_by_pane(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when it is to stay closed: its default layout was never shown as a whole."""
+    monkeypatch.setattr(Pane, "vacant", property(lambda _pane: False))
+    window = await started(qtbot, closed=True)
+    docks = window.rail.docks
+    for name in ("tasks", "activity"):
+        window.rail.show_pane(name)
+        await settle()
+    window.resizeDocks([docks["tasks"], docks["activity"]], [150, 600], Qt.Orientation.Vertical)
+    await settle()
+    upper, lower = docks["tasks"].height(), docks["activity"].height()
+    assert upper < lower / 2
+    window.rail.show_pane("memory")
+    await settle()
+    assert docks["memory"].height() > 200
     assert docks["tasks"].height() <= upper
     assert docks["activity"].height() >= lower / 2
 
@@ -353,7 +381,7 @@ async def test_a_restored_stack_of_panes_has_one_tab_bar_from_the_first_paint(
     window.rail.show_pane("reports")
     await settle(30)
     kept = window.layout_state()
-    other = MainWindow(FakeBridge(FakeAtelier()))  # type: ignore[arg-type]
+    other = MainWindow(FakeBridge(FakeAtelier()))
     qtbot.addWidget(other)
     if low:  # then the first layout is one stack, too
         other.resize(1360, 600)

@@ -30,7 +30,7 @@ def made(qtbot: QtBot, layout: Mapping[str, str] = {}, size: tuple[int, int] = S
     """A window as it is at the first paint."""
     agent = Agent(config=AgentConfig(name="Ada", provider="p", model="m"))
     engine = FakeAtelier(agents={"list": [agent], "default": agent}, settings={"get": Settings()})
-    window = MainWindow(FakeBridge(engine))  # type: ignore[arg-type]
+    window = MainWindow(FakeBridge(engine))
     qtbot.addWidget(window)
     window.resize(*size)
     window.restore_layout(dict(layout))

@@ -12,9 +12,11 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes import registrations, registry
+from atelier_desk.desktop.panes.pane_base import Pane
 from atelier_desk.desktop.panes.registry import pane, panes
 from atelier_desk.desktop.settings.language_switch import switch_language
 from tests.desktop.panes.started_docks import started
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 NOTES = """
@@ -56,7 +58,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     assert window.tabifiedDockWidgets(window.rail.docks["memory"]) == [
         window.rail.docks[name] for name in ("reports", "notes", "questions")
     ]
-    assert window.findChild(QPlainTextEdit, "notes-field").toPlainText() == "notes of w1"
+    assert child(window, QPlainTextEdit, "notes-field").toPlainText() == "notes of w1"
     menu = QMenu(window)
     window.actions_.fill(menu)
     assert not action.icon().isNull()
@@ -69,7 +71,7 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
     action.trigger()
     await settle()
     assert not dock.visibleRegion().isEmpty()
-    window.findChild(QToolButton, "float-notes").click()
+    child(window, QToolButton, "float-notes").click()
     assert dock.isFloating()
 
     switch_language("fr")
@@ -80,10 +82,12 @@ async def test_a_pane_is_one_new_file(qtbot: QtBot) -> None:
         "Copier les détails",
         "Langue et apparence",
     )
-    assert window.findChild(QWidget, "notes-field").accessibleName() == "Langue"
-    assert "Taille du texte" in window.findChild(QWidget, "hide-notes").toolTip()
+    assert child(window, QWidget, "notes-field").accessibleName() == "Langue"
+    assert "Taille du texte" in child(window, QWidget, "hide-notes").toolTip()
     window.command_palette()
-    found = window._palette.list.model()
+    palette = window._palette
+    assert palette is not None
+    found = palette.list.model()
     assert "Copier les détails" in [found.index(row, 0).data() for row in range(found.rowCount())]
     switch_language("en")
 
@@ -95,5 +99,5 @@ def test_a_name_cannot_be_used_twice() -> None:
     with pytest.raises(ValueError, match="tasks"):
 
         @pane("tasks", order=1, icon="x", title="", command="")
-        def other(host: registry.PaneHost) -> QWidget:
+        def other(host: registry.PaneHost) -> Pane:
             raise AssertionError

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,9 +15,9 @@ from atelier_desk.desktop.panes.reports_pane import ReportsPane
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.domain.workflow import Report
+from tests.desktop.panes.conftest import Show
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-
-Show = Callable[[QWidget], Any]
 
 
 @pytest.fixture
@@ -29,18 +28,18 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> Reports
         [Report(workflow_id="w", name="first", size=2000, author="Ada"), Report(workflow_id="w", name="second")],
     )
     atelier.set("reports", "read", lambda _workflow, name: f"# {name}\n\nText with <b>tags</b>.")
-    made = shown(ReportsPane(bridge))  # type: ignore[arg-type]
+    made = shown(ReportsPane(bridge))
     made.set_workflow("w")
     await settle()
     return made
 
 
-async def test_a_report_is_listed_and_read_as_markdown(pane: ReportsPane, qtbot: QtBot) -> None:
+async def test_a_report_is_listed_and_read_as_markdown(pane: ReportsPane) -> None:
     assert pane.objectName() == "reports-pane"
     assert pane.heading.text() == "Reports · 2"
     assert pane.list.item(0).text() == "first"
     pane.list.setCurrentRow(1)
-    qtbot.keyClick(pane.list, Qt.Key.Key_Return)
+    QTest.keyClick(pane.list, Qt.Key.Key_Return)
     await settle()
     assert pane.view.isVisible()
     assert pane.view.toPlainText() == "second\nText with <b>tags</b>."
@@ -70,16 +69,16 @@ async def test_a_report_opens_at_its_first_line_and_stays_where_it_was_scrolled_
     assert bar.value() == 0
 
 
-async def test_editing_saves_the_text(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_editing_saves_the_text(pane: ReportsPane, atelier: FakeAtelier) -> None:
     pane.open("first")
     await settle()
     pane.edit()
     assert pane.editor.toPlainText() == "# first\n\nText with <b>tags</b>."
     pane.editor.setPlainText("line of a report\n" * (limits.REPORT // 17 + 1))
-    save = pane.findChild(QPushButton, "report-save")
+    save = child(pane, QPushButton, "report-save")
     assert not save.isEnabled()
     pane.editor.setPlainText("Nouveau texte")
-    qtbot.keyClick(pane.editor, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(pane.editor, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
     await settle()
     assert atelier.calls("reports.write") == [(("w", "first", "Nouveau texte"), {})]
     assert not pane.editing
@@ -96,13 +95,13 @@ async def test_an_edit_in_progress_survives_a_change_elsewhere(pane: ReportsPane
     assert pane.editor.toPlainText() == "half a sentence"
 
 
-async def test_delete_can_be_undone(pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_delete_can_be_undone(pane: ReportsPane, atelier: FakeAtelier) -> None:
     atelier.set("reports", "delete", "the old text")
     pane.list.setCurrentRow(0)
-    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    QTest.keyClick(pane.list, Qt.Key.Key_Delete)
     await settle()
     assert atelier.calls("reports.delete") == [(("w", "first"), {})]
-    pane.window().findChild(QPushButton, "toast-action").click()
+    child(pane.window(), QPushButton, "toast-action").click()
     await settle()
     assert atelier.calls("reports.write") == [(("w", "first", "the old text"), {})]
 
@@ -113,16 +112,16 @@ async def test_a_report_is_exported_by_file_extension_and_copied_with_formatting
     pane.open("first")
     await settle()
     for name in ("out.md", "out.docx"):
-        pane.findChild(QToolButton, "report-export").click()
+        child(pane, QToolButton, "report-export").click()
         (dialog,) = (each for each in pane.window().findChildren(QFileDialog) if each.isVisible())
         assert Path(dialog.selectedFiles()[0]).name == "first.docx"
         dialog.fileSelected.emit(str(tmp_path / name))
         dialog.close()
         dialog.deleteLater()
         await settle()
-        qtbot.waitUntil(lambda name=name: (tmp_path / name).is_file())
+        qtbot.waitUntil((tmp_path / name).is_file)
     assert (tmp_path / "out.md").read_text(encoding="utf-8") == "# first\n\nText with <b>tags</b>."
-    pane.findChild(QToolButton, "report-copy").click()
+    child(pane, QToolButton, "report-copy").click()
     assert "<h1>first</h1>" in QGuiApplication.clipboard().mimeData().html()
 
 
@@ -144,7 +143,7 @@ async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_
 
     atelier.set("reports", "read", read)
     atelier.set("reports", "accept", accept)
-    warning, keep = pane.findChild(QWidget, "report-damaged"), pane.findChild(QPushButton, "report-accept")
+    warning, keep = child(pane, QWidget, "report-damaged"), child(pane, QPushButton, "report-accept")
     pane.open("first")
     await settle()
     assert pane.view.toPlainText() == "first by hand"
@@ -161,12 +160,10 @@ async def test_a_report_that_changed_outside_is_shown_with_a_warning_and_can_be_
     assert pane.view.toPlainText() == "first by hand"
 
 
-async def test_a_report_with_a_missing_file_is_deleted_without_undo(
-    pane: ReportsPane, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_a_report_with_a_missing_file_is_deleted_without_undo(pane: ReportsPane, atelier: FakeAtelier) -> None:
     atelier.set("reports", "delete", None)
     pane.list.setCurrentRow(0)
-    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    QTest.keyClick(pane.list, Qt.Key.Key_Delete)
     await settle()
     shown = pane.window().findChildren(QWidget, "toast")[-1]
     assert "deleted" in shown.accessibleName()

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtWidgets import QApplication, QDockWidget, QToolButton, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QDockWidget, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 from shiboken6 import getCppPointer, isValid
 
@@ -16,6 +17,7 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
 from atelier_desk.desktop.window import MainWindow
 from tests.desktop.panes.started_docks import started
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 SIDE = ("tasks", "activity", "memory", "reports", "questions")
@@ -43,7 +45,7 @@ async def narrow(window: MainWindow, qtbot: QtBot, width: int = 1024, height: in
 
 
 def open_by_button(window: MainWindow, qtbot: QtBot) -> None:
-    qtbot.mouseClick(window.findChild(QToolButton, "toggle-rail"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(window, QToolButton, "toggle-rail"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: bool(in_sight(window)))
 
 
@@ -87,7 +89,7 @@ async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbo
     def by_esc() -> None:
         focused = QApplication.focusWidget()
         assert focused is not None
-        qtbot.keyClick(focused, Qt.Key.Key_Escape)
+        QTest.keyClick(focused, Qt.Key.Key_Escape)
 
     def click_outside(name: str) -> Callable[[], None]:
         part = window.findChild(QWidget, name) if name else window.chat
@@ -95,7 +97,8 @@ async def test_esc_and_a_click_outside_close_the_drawer(window: MainWindow, qtbo
 
         def click() -> None:
             found = QApplication.widgetAt(part.mapToGlobal(QPoint(60, 120)))
-            qtbot.mouseClick(found, Qt.MouseButton.LeftButton, pos=QPoint(60, 120))
+            assert found is not None
+            QTest.mouseClick(found, Qt.MouseButton.LeftButton, pos=QPoint(60, 120))
 
         return click
 
@@ -159,12 +162,12 @@ async def test_panes_are_moved_and_detached_in_the_drawer(window: MainWindow, qt
     docks = window.rail.docks
     movable = QDockWidget.DockWidgetFeature.DockWidgetMovable
     assert all(dock.features() & movable for dock in docks.values())
-    qtbot.mouseClick(window.findChild(QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(window, QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
     assert docks["tasks"].isFloating()
     window.rail.drawer.shut()
     await settle()
     assert docks["tasks"].isVisible(), "a window of its own does not yield"
-    qtbot.mouseClick(window.findChild(QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(window, QWidget, "float-tasks"), Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: window.rail.drawer.open)
     assert in_sight(window) == set(SIDE)
     window.addDockWidget(Qt.DockWidgetArea.LeftDockWidgetArea, docks["tasks"])
@@ -225,13 +228,13 @@ async def test_qts_own_objects_outlive_the_drawer_and_detached_panes(window: Mai
 
     for _time in range(2):
         await narrow(window, qtbot)
-        for close in (window.actions_["toggle-panes"].trigger, lambda: qtbot.keyClick(window, Qt.Key.Key_Escape)):
+        for close in (window.actions_["toggle-panes"].trigger, lambda: QTest.keyClick(window, Qt.Key.Key_Escape)):
             open_by_button(window, qtbot)
             await settle()
-            qtbot.keyClick(window, Qt.Key.Key_Tab)
-            window.findChild(QWidget, "float-memory").click()  # type: ignore[attr-defined]
+            QTest.keyClick(window, Qt.Key.Key_Tab)
+            child(window, QAbstractButton, "float-memory").click()
             assert window.rail.docks["memory"].isFloating()
-            window.findChild(QWidget, "float-memory").click()  # type: ignore[attr-defined]
+            child(window, QAbstractButton, "float-memory").click()
             await settle()
             close()
             qtbot.waitUntil(lambda: not in_sight(window))
@@ -239,10 +242,10 @@ async def test_qts_own_objects_outlive_the_drawer_and_detached_panes(window: Mai
             assert lost() == []
         window.resize(1360, 860)
         qtbot.waitUntil(lambda: bool(in_sight(window)))
-        window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+        child(window, QAbstractButton, "float-tasks").click()
         window.rail.docks["tasks"].close()
         window.actions_["show-tasks"].trigger()
-        window.findChild(QWidget, "float-tasks").click()  # type: ignore[attr-defined]
+        child(window, QAbstractButton, "float-tasks").click()
         await settle()
         QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
         gc.collect()

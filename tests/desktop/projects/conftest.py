@@ -26,7 +26,7 @@ def atelier(projects: Projects) -> FakeAtelier:
 
 @pytest.fixture
 async def window(atelier: FakeAtelier, qtbot: QtBot) -> ProjectsWindow:
-    made = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
+    made = ProjectsWindow(FakeBridge(atelier))
     qtbot.addWidget(made)
     made.show()
     await made.jobs.settled()

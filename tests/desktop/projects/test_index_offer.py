@@ -24,8 +24,8 @@ class OfferHarness:
         self.around = QWidget()
         qtbot.addWidget(self.around)
         bridge = FakeBridge(self.engine)
-        self.controller = FolderController(bridge, self.around)  # type: ignore[arg-type]
-        self.offer = OfferBar(bridge, self.controller, self.around)  # type: ignore[arg-type]
+        self.controller = FolderController(bridge, self.around)
+        self.offer = OfferBar(bridge, self.controller, self.around)
         self.around.show()
 
     async def grant(self, *folders: str) -> None:

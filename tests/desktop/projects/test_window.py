@@ -80,14 +80,14 @@ async def test_a_file_skipped_as_a_secret_can_be_included_and_excluded_again(
     assert [rows.item(row).text() for row in range(rows.count())] == ["broken.pdf", ".env"]
     window.toasts.undo.undo()  # type: ignore[attr-defined]
     await finished(window)
-    assert projects.stored[0].readable == ()
+    assert list(projects.stored[0].readable) == []
     await window.bridge.engine.projects.allow("p1", ".env")
     await window.load()
     rows.setCurrentRow(1)
     assert button.text() == "Exclude again"
     button.click()
     await finished(window)
-    assert projects.stored[0].readable == ()
+    assert list(projects.stored[0].readable) == []
 
 
 async def test_skipped_files_of_a_folder_are_listed(window: ProjectsWindow, find: Find, projects: Projects) -> None:
@@ -272,7 +272,7 @@ async def test_a_project_is_shown_before_its_statistics(atelier: FakeAtelier, qt
         return STATISTICS
 
     atelier.set("projects", "statistics", statistics)
-    window = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
+    window = ProjectsWindow(FakeBridge(atelier))
     qtbot.addWidget(window)
     window.show()
     await settle()
@@ -292,7 +292,7 @@ async def test_a_project_is_shown_before_its_statistics(atelier: FakeAtelier, qt
 async def test_a_search_requested_before_the_projects_are_loaded_opens_with_them(
     atelier: FakeAtelier, qtbot: QtBot
 ) -> None:
-    opening = ProjectsWindow(FakeBridge(atelier))  # type: ignore[arg-type]
+    opening = ProjectsWindow(FakeBridge(atelier))
     qtbot.addWidget(opening)
     opening.open_search("disk")
     assert opening.tabs.currentIndex() == 0

@@ -52,7 +52,7 @@ class ApprovalEngine(FakeAtelier):
 
     def __init__(self, *requests: ApprovalRequest, **services: dict[str, Any]) -> None:
         self.stored = {request.id: request for request in requests}
-        approvals = {
+        approvals: dict[str, object] = {
             "pending": self._pending,
             "get": self.stored.__getitem__,
             "approve": self._approve,
@@ -62,7 +62,8 @@ class ApprovalEngine(FakeAtelier):
             "preview": [],
         }
         context: Any = SimpleNamespace(registry=create_default_tool_registry())
-        super().__init__(**({"approvals": approvals, "tools": {"check": ToolService(context).check}} | services))
+        tools: dict[str, object] = {"check": ToolService(context).check}
+        super().__init__(**({"approvals": approvals, "tools": tools} | services))
 
     def _pending(self, *_: Any) -> list[ApprovalRequest]:
         return [request for request in self.stored.values() if request.status is ApprovalStatus.PENDING]
@@ -99,7 +100,7 @@ class Scene:
         self.window.show()
 
     def add(self, request: ApprovalRequest) -> ApprovalCard:
-        card = ApprovalCard(self.bridge, request)  # type: ignore[arg-type]
+        card = ApprovalCard(self.bridge, request)
         self.column.insertWidget(0, card)
         return card
 

@@ -26,18 +26,21 @@ def ask(
     choices = (
         () if kind == "text" else tuple(QuestionOption(id=f"o{n}", label=f"Option {n}") for n in range(1, options + 1))
     )
-    spec = QuestionSpec(
-        **{"question": "Which way?", "question_type": QuestionType(kind), "options": choices, **of_spec}
+    spec = QuestionSpec.model_validate(
+        {"question": "Which way?", "question_type": QuestionType(kind), "options": choices} | of_spec
     )
     minute = int("".join(filter(str.isdigit, name)) or 0)
     base = {
+        "id": name,
+        "workflow_id": workflow,
+        "spec": spec,
         "run_id": "r",
         "call_id": "c",
         "agent_name": "Architect",
         "timeout_s": 0,
         "created_at": START + timedelta(minutes=minute),
     }
-    return UserQuestion(id=name, workflow_id=workflow, spec=spec, **(base | fields))
+    return UserQuestion.model_validate(base | fields)
 
 
 @pytest.fixture

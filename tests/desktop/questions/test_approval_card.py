@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtWidgets import QApplication, QListWidget
-from pytestqt.qtbot import QtBot
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QListWidget, QPushButton
 from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -18,6 +18,7 @@ from atelier_desk.domain.call_presentation_and_subjects import CallText, Present
 from atelier_desk.domain.errors import ConflictError
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approval_fixtures import LINEAGE, SPAWN, TODO, MakeScene, asks, emit_event
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 
 REPLACES = "Checker wants to replace the content of a.md"
@@ -84,11 +85,11 @@ async def test_a_double_click_decides_once_in_every_card(scene: MakeScene, butto
     await delayed.release()
 
 
-async def test_allow_once_and_reject_with_a_reason(scene: MakeScene, qtbot: QtBot) -> None:
+async def test_allow_once_and_reject_with_a_reason(scene: MakeScene) -> None:
     s = scene(asks())
     decided: list[str] = []
     s.card.decided.connect(decided.append)
-    qtbot.mouseClick(s.find("approval-approve"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(s.find("approval-approve"), Qt.MouseButton.LeftButton)
     await settle()
     assert s.engine.calls("approvals.approve") == [
         (("v1",), {"arguments": None, "scope": ApprovalScope.ONCE, "rules": ()})
@@ -200,30 +201,34 @@ async def test_an_error_of_the_engine_loses_no_input(scene: MakeScene) -> None:
     assert s.find("approval-approve").isEnabled()
 
 
-async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene, qtbot: QtBot) -> None:
+async def test_keys_decide_on_the_card_but_not_in_its_fields(scene: MakeScene) -> None:
     s = scene(asks())
-    qtbot.keyClick(s.find("approval-arguments-copy"), Qt.Key.Key_A)
-    qtbot.keyClick(s.card, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(s.find("approval-arguments-copy"), Qt.Key.Key_A)
+    QTest.keyClick(s.card, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     await settle()
     assert s.engine.calls("approvals.approve") == []
-    qtbot.keyClick(s.card, Qt.Key.Key_A)
+    QTest.keyClick(s.card, Qt.Key.Key_A)
     await settle()
     assert len(s.engine.calls("approvals.approve")) == 1
 
 
-async def test_r_asks_for_the_reason_enter_rejects_and_escape_goes_back(scene: MakeScene, qtbot: QtBot) -> None:
+async def test_r_asks_for_the_reason_enter_rejects_and_escape_goes_back(scene: MakeScene) -> None:
     s = scene(asks())
     reason = s.find("approval-reason")
-    qtbot.keyClick(s.card, Qt.Key.Key_R)
-    qtbot.keyClicks(reason, "draft")
-    qtbot.keyClick(reason, Qt.Key.Key_Escape)
+    reject = child(s.card, QPushButton, "approval-reject")
+    assert reject.icon().isNull()
+    QTest.keyClick(s.card, Qt.Key.Key_R)
+    assert not reject.icon().isNull(), "the sign of the Enter key"
+    QTest.keyClicks(reason, "draft")
+    QTest.keyClick(reason, Qt.Key.Key_Escape)
+    assert reject.icon().isNull()
     assert (reason.isVisible(), reason.toPlainText(), s.find("approval-approve").isVisible()) == (False, "", True)
-    qtbot.keyClick(s.card, Qt.Key.Key_R)
-    qtbot.keyClicks(reason, "Ra")
-    qtbot.keyClick(reason, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.keyClicks(reason, "b")
+    QTest.keyClick(s.card, Qt.Key.Key_R)
+    QTest.keyClicks(reason, "Ra")
+    QTest.keyClick(reason, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(reason, "b")
     assert s.engine.calls("approvals.reject") == s.engine.calls("approvals.approve") == []
-    qtbot.keyClick(reason, Qt.Key.Key_Return)
+    QTest.keyClick(reason, Qt.Key.Key_Return)
     await settle()
     assert s.engine.calls("approvals.reject") == [(("v1",), {"note": "Ra\nb"})]
 
@@ -326,18 +331,18 @@ async def test_a_broader_approval_is_a_button_in_plain_words(scene: MakeScene) -
         ]
 
 
-async def test_after_a_click_letters_do_not_decide(scene: MakeScene, qtbot: QtBot) -> None:
+async def test_after_a_click_letters_do_not_decide(scene: MakeScene) -> None:
     s = scene(asks())
     s.window.activateWindow()
     fold = s.find("approval-arguments-fold")
-    qtbot.mouseClick(fold, Qt.MouseButton.LeftButton)
-    qtbot.keyClick(fold, Qt.Key.Key_A)
-    qtbot.mouseClick(s.card, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
+    QTest.mouseClick(fold, Qt.MouseButton.LeftButton)
+    QTest.keyClick(fold, Qt.Key.Key_A)
+    QTest.mouseClick(s.card, Qt.MouseButton.LeftButton, pos=QPoint(3, 3))
     assert QApplication.focusWidget() is not s.card
     await settle()
     assert s.engine.calls("approvals.approve") == []
     s.card.setFocus()
-    qtbot.keyClick(s.card, Qt.Key.Key_A)
+    QTest.keyClick(s.card, Qt.Key.Key_A)
     await settle()
     assert len(s.engine.calls("approvals.approve")) == 1
 
@@ -390,10 +395,11 @@ async def test_no_scroll_bar_appears_and_disappears_endlessly(scene: MakeScene) 
 async def test_in_a_low_pane_the_buttons_have_priority_over_the_content(scene: MakeScene) -> None:
     s = scene(asks(arguments={"content": "word " * 4_000}), 276)
     s.card.set_where("Build the shelf")
-    s.card.limit_height(240)
+    s.card.limit_height(250)
     await settle(30)
-    assert s.card.height() <= 240
+    assert s.card.height() <= 250
     assert s.find("approval-scroll").height() >= 20
+    assert s.find("approval-scope").geometry().bottom() < s.card.buttons.height(), "the last button is cut"
 
 
 async def test_two_cards_of_a_request_share_input_and_decision(scene: MakeScene) -> None:

@@ -21,7 +21,7 @@ class Watched:
     def __init__(self, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch, engine: ApprovalEngine) -> None:
         self.engine, self.bridge = engine, FakeBridge(engine)
         self.now = 100.0
-        self.controller = ApprovalController(self.bridge, lambda: self.now)  # type: ignore[arg-type]
+        self.controller = ApprovalController(self.bridge, lambda: self.now)
         self.window = QWidget()
         QVBoxLayout(self.window)
         qtbot.addWidget(self.window)
@@ -29,7 +29,7 @@ class Watched:
         monkeypatch.setattr(module, "seen", lambda card: card in self.visible)
 
     def card(self, name: str) -> ApprovalCard:
-        card = ApprovalCard(self.bridge, self.engine.stored[name])  # type: ignore[arg-type]
+        card = ApprovalCard(self.bridge, self.engine.stored[name])
         layout = self.window.layout()
         assert layout is not None
         layout.addWidget(card)
@@ -50,8 +50,8 @@ async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
         asks("v2"), asks("v1"), asks("v3", workflow="w2"), asks("v4", status=ApprovalStatus.APPROVED)
     )
     bridge = FakeBridge(engine)
-    desk = approval_controller(bridge)  # type: ignore[arg-type]
-    assert approval_controller(bridge) is desk  # type: ignore[arg-type]
+    desk = approval_controller(bridge)
+    assert approval_controller(bridge) is desk
     desk.start()
     await settle()
     assert [each.id for each in desk.pending()] == ["v1", "v2", "v3"]
@@ -74,7 +74,7 @@ async def test_pending_items_are_loaded_at_the_start_in_order() -> None:
 
 async def test_a_decision_is_shown_without_reading_it_again() -> None:
     engine = ApprovalEngine(*(asks(name) for name in ("v1", "v2", "v3", "v4")))
-    desk = approval_controller(FakeBridge(engine))  # type: ignore[arg-type]
+    desk = approval_controller(FakeBridge(engine))
     desk.start()
     await settle()
     decided: list[str] = []
@@ -90,7 +90,7 @@ async def test_a_decision_is_shown_without_reading_it_again() -> None:
 async def test_a_request_deleted_with_its_workflow_is_dropped(qtbot: QtBot) -> None:
     engine = ApprovalEngine(asks("v1"))
     bridge = FakeBridge(engine)
-    desk = approval_controller(bridge)  # type: ignore[arg-type]
+    desk = approval_controller(bridge)
     desk.start()
     await settle()
     engine.stored.clear()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -27,7 +28,7 @@ class Scene:
         self.now = 100.0
         self.engine = ApprovalEngine(*(asks(name, run_id=run, **fields) for name in names))
         self.bridge = FakeBridge(self.engine)
-        self.controller = module.approval_controller(self.bridge)  # type: ignore[arg-type]
+        self.controller = module.approval_controller(self.bridge)
         self.controller.monotonic = lambda: self.now
         self.window = QWidget()
         self.window.resize(640, 900)
@@ -42,10 +43,10 @@ class Scene:
         return card
 
     def card(self, name: str) -> ApprovalCard:
-        return self.add(ApprovalCard(self.bridge, self.engine.stored[name]))  # type: ignore[arg-type,no-any-return]
+        return self.add(ApprovalCard(self.bridge, self.engine.stored[name]))  # type: ignore[no-any-return]
 
     def group(self) -> ApprovalGroup:
-        return self.add(ApprovalGroup(self.bridge, list(self.engine.stored.values())))  # type: ignore[arg-type,no-any-return]
+        return self.add(ApprovalGroup(self.bridge, list(self.engine.stored.values())))  # type: ignore[no-any-return]
 
     async def arrives(self, name: str, **fields: Any) -> None:
         self.engine.stored[name] = asks(name, **({"run_id": "r"} | fields))
@@ -74,10 +75,10 @@ def find(card: QWidget, name: str) -> Any:
 
 
 PRESSES: dict[str, Callable[[QtBot, QWidget], None]] = {
-    "a click": lambda qtbot, card: qtbot.mouseClick(find(card, "approval-approve"), Qt.MouseButton.LeftButton),
-    "the wider yes": lambda qtbot, card: qtbot.mouseClick(find(card, "approval-run"), Qt.MouseButton.LeftButton),
-    "A": lambda qtbot, card: qtbot.keyClick(card, Qt.Key.Key_A),
-    "Space on the button": lambda qtbot, card: qtbot.keyClick(find(card, "approval-approve"), Qt.Key.Key_Space),
+    "a click": lambda qtbot, card: QTest.mouseClick(find(card, "approval-approve"), Qt.MouseButton.LeftButton),
+    "the wider yes": lambda qtbot, card: QTest.mouseClick(find(card, "approval-run"), Qt.MouseButton.LeftButton),
+    "A": lambda qtbot, card: QTest.keyClick(card, Qt.Key.Key_A),
+    "Space on the button": lambda qtbot, card: QTest.keyClick(find(card, "approval-approve"), Qt.Key.Key_Space),
 }
 
 
@@ -120,7 +121,7 @@ async def test_an_r_typed_for_something_else_opens_no_reason_field(scene: Callab
     s = scene("v1")
     card = s.card("v1")
     await settle(20)
-    s.qtbot.keyClick(card, Qt.Key.Key_R)
+    QTest.keyClick(card, Qt.Key.Key_R)
     assert not find(card, "approval-reason").isVisible()
 
 
@@ -145,7 +146,7 @@ async def test_a_card_that_moved_under_the_pointer_accepts_no_click(scene: Calla
     await s.wait(1)
     above.setFixedHeight(10)
     await settle(20)
-    s.qtbot.mouseClick(find(card, "approval-approve"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(find(card, "approval-approve"), Qt.MouseButton.LeftButton)
     await settle(20)
     assert s.allowed() == []
 
@@ -160,7 +161,7 @@ async def test_calls_of_a_group_are_listed_and_allowed_with_one_click(scene: Cal
     assert find(group, "approval-group-title").text() == "Checker asks for 3 approvals"
     for name in ("v1", "v2", "v3"):
         assert find(group, f"approval-line-{name}").isVisible()
-    s.qtbot.mouseDClick(button, Qt.MouseButton.LeftButton)
+    QTest.mouseDClick(button, Qt.MouseButton.LeftButton)
     button.click()
     await settle(20)
     assert s.engine.calls("approvals.approve_together") == [((["v1", "v2", "v3"],), {})]
@@ -175,9 +176,9 @@ async def test_a_call_that_arrives_while_allow_all_is_pressed_is_not_included(sc
     delayed = DelayedResult([])
     s.engine.set("approvals", "approve_together", delayed)
     button = find(group, "approval-allow-all")
-    s.qtbot.mousePress(button, Qt.MouseButton.LeftButton)
+    QTest.mousePress(button, Qt.MouseButton.LeftButton)
     await s.arrives("v3")
-    s.qtbot.mouseRelease(button, Qt.MouseButton.LeftButton)
+    QTest.mouseRelease(button, Qt.MouseButton.LeftButton)
     await settle(20)
     assert s.engine.calls("approvals.approve_together") == [], (
         "what the list was when it was pressed is not what it is now"
@@ -203,9 +204,9 @@ async def test_a_line_added_or_removed_restarts_the_buttons_delay(scene: Callabl
     await s.arrives("v3")
     group.show_requests(s.controller.pending())
     button = find(group, "approval-allow-all")
-    s.qtbot.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
     button.setFocus()
-    s.qtbot.keyClick(button, Qt.Key.Key_Space)
+    QTest.keyClick(button, Qt.Key.Key_Space)
     await settle(20)
     assert s.engine.calls("approvals.approve_together") == []
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtGui import QKeyEvent, QTextDocument
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -23,6 +24,7 @@ from atelier_desk.domain.question import QuestionAnswer, UserQuestion
 from atelier_desk.support.i18n import set_language
 from tests.desktop.questions.approval_fixtures import LINEAGE
 from tests.desktop.questions.conftest import ask
+from tests.helpers.focused_widget import focused
 
 Find = Callable[[str], Any]
 
@@ -165,21 +167,21 @@ def test_context_renders_no_html_and_loads_nothing(opened: Callable[..., Questio
 
 @pytest.mark.parametrize("modifiers", [Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ControlModifier])
 def test_digits_toggle_enter_submits_and_the_complete_row_is_clickable(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, modifiers: Qt.KeyboardModifier
+    opened: Callable[..., QuestionDialog], child: Find, modifiers: Qt.KeyboardModifier
 ) -> None:
     dialog = opened(ask(kind="checkbox"))
     answers: list[QuestionAnswer] = []
     dialog.submitted.connect(answers.append)
-    qtbot.keyClick(dialog, Qt.Key.Key_1)
-    qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_3)
-    qtbot.keyClick(dialog, Qt.Key.Key_9)
+    QTest.keyClick(dialog, Qt.Key.Key_1)
+    QTest.keyClick(child("question-option-o1"), Qt.Key.Key_3)
+    QTest.keyClick(dialog, Qt.Key.Key_9)
     card = child("question-option-o2")
-    qtbot.mouseClick(card, Qt.MouseButton.LeftButton, pos=QPoint(card.width() - 5, card.height() - 5))
-    qtbot.keyClick(dialog, Qt.Key.Key_1)
+    QTest.mouseClick(card, Qt.MouseButton.LeftButton, pos=QPoint(card.width() - 5, card.height() - 5))
+    QTest.keyClick(dialog, Qt.Key.Key_1)
     assert answers == []
-    qtbot.keyClick(card, Qt.Key.Key_Return, modifiers)
+    QTest.keyClick(card, Qt.Key.Key_Return, modifiers)
     assert answers == [QuestionAnswer(selected_options=("o2", "o3"))]
-    qtbot.keyClick(dialog, Qt.Key.Key_Return, modifiers)
+    QTest.keyClick(dialog, Qt.Key.Key_Return, modifiers)
     assert len(answers) == 1
 
 
@@ -189,25 +191,23 @@ def test_digits_typed_into_the_answer_are_text_and_alt_digits_toggle(
     dialog = opened(ask(kind="mixed"))
     field = child("question-answer")
     field.setFocus()
-    qtbot.keyClicks(field, "12")
-    qtbot.keyClick(field, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClicks(field, "12")
+    QTest.keyClick(field, Qt.Key.Key_2, Qt.KeyboardModifier.AltModifier)
     assert dialog.entered() == QuestionAnswer(selected_options=("o2",), text_response="12")
-    qtbot.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     assert field.toPlainText() == "12\n"
     with qtbot.waitSignal(dialog.submitted):
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Return)
 
 
-def test_enter_names_missing_input_and_space_toggles(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
-) -> None:
+def test_enter_names_missing_input_and_space_toggles(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(ask(kind="checkbox"))
     hint = next(each for each in dialog.findChildren(ElidedLabel) if each.text() == "Choose at least one option")
     option = child("question-option-o1")
-    qtbot.keyClick(option, Qt.Key.Key_Return)
+    QTest.keyClick(option, Qt.Key.Key_Return)
     assert not option.isChecked()
     assert hint.property("variant") == "error"
-    qtbot.keyClick(option, Qt.Key.Key_Space)
+    QTest.keyClick(option, Qt.Key.Key_Space)
     assert option.isChecked()
     assert hint.property("variant") == "muted"
 
@@ -222,7 +222,7 @@ def test_enter_on_a_button_presses_it(
     child("question-option-o1").click()
     child("question-later").setFocus()
     with qtbot.waitSignal(dialog.postponed):
-        qtbot.keyClick(child("question-later"), Qt.Key.Key_Return)
+        QTest.keyClick(child("question-later"), Qt.Key.Key_Return)
     assert sent == []
 
 
@@ -262,7 +262,7 @@ def test_on_azerty_the_digit_row_selects_and_enter_submits(
     QCoreApplication.sendEvent(child("question-option-o1"), _event(Qt.Key.Key_Eacute, 11, 0xE9, "é"))
     assert dialog.entered() == QuestionAnswer(selected_options=("o2",)), "nothing was written into the answer"
     with qtbot.waitSignal(dialog.submitted):
-        qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_Return)
+        QTest.keyClick(child("question-option-o1"), Qt.Key.Key_Return)
 
 
 def test_typing_while_it_opens_goes_to_the_previous_field(
@@ -275,12 +275,12 @@ def test_typing_while_it_opens_goes_to_the_previous_field(
     composer.setFocus()
     composer.clear()
     dialog = opened(ask(kind="mixed"))
-    focused = QApplication.focusWidget()
-    assert focused is composer
-    qtbot.keyClicks(focused, "1 or 2")
+    before = QApplication.focusWidget()
+    assert before is composer
+    QTest.keyClicks(before, "1 or 2")
     assert composer.toPlainText() == "1 or 2"
     assert dialog.entered() == QuestionAnswer()
-    qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget()))
+    qtbot.waitUntil(lambda: dialog.isAncestorOf(focused()))
 
 
 def test_keys_for_the_last_question_do_not_answer_the_next(
@@ -296,18 +296,18 @@ def test_keys_for_the_last_question_do_not_answer_the_next(
     scrim.hold(None)
     dialog = QuestionDialog(ask("q2", kind="checkbox"), QueuePosition(2, 2), QuestionAnswer(), scrim)
     scrim.hold(dialog)
-    focused = QApplication.focusWidget()
-    assert focused is not None
-    assert not dialog.isAncestorOf(focused)
-    qtbot.keyClick(scrim, Qt.Key.Key_1)
+    before = QApplication.focusWidget()
+    assert before is not None
+    assert not dialog.isAncestorOf(before)
+    QTest.keyClick(scrim, Qt.Key.Key_1)
     assert dialog.entered() == QuestionAnswer()
-    qtbot.waitUntil(lambda: dialog.isAncestorOf(QApplication.focusWidget()))
-    qtbot.keyClick(dialog, Qt.Key.Key_1)
+    qtbot.waitUntil(lambda: dialog.isAncestorOf(focused()))
+    QTest.keyClick(dialog, Qt.Key.Key_1)
     assert dialog.entered() == QuestionAnswer(selected_options=("o1",))
 
 
 def test_letters_typed_on_an_option_go_into_the_answer_never_to_the_window_below(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot, host: QWidget
+    opened: Callable[..., QuestionDialog], child: Find, host: QWidget
 ) -> None:
     """They reached the window, which typed them into the composer under the scrim."""
     composer = QLineEdit(host)
@@ -315,15 +315,15 @@ def test_letters_typed_on_an_option_go_into_the_answer_never_to_the_window_below
     ComposerFocus(host, lambda: composer)
     dialog = opened(ask(kind="mixed"))
     child("question-option-o1").setFocus()
-    qtbot.keyClick(child("question-option-o1"), Qt.Key.Key_B)
+    QTest.keyClick(child("question-option-o1"), Qt.Key.Key_B)
     assert dialog.focusWidget() is child("question-answer")
-    qtbot.keyClicks(child("question-answer"), "ecause of it")
+    QTest.keyClicks(child("question-answer"), "ecause of it")
     assert dialog.entered() == QuestionAnswer(text_response="because of it")
     dialog.close_quietly()
     dialog = opened(ask(kind="checkbox"))
     option = dialog.options[0]
     option.setFocus()
-    qtbot.keyClicks(option, "because")
+    QTest.keyClicks(option, "because")
     assert dialog.focusWidget() is option
     assert dialog.entered() == QuestionAnswer()
     assert composer.text() == ""
@@ -341,19 +341,17 @@ def test_escape_and_later_preserve_the_draft_and_answer_nothing(
     child("question-answer").setPlainText("not yet")
     with qtbot.waitSignal(dialog.postponed) as later:
         if way == "button":
-            qtbot.mouseClick(child("question-later"), Qt.MouseButton.LeftButton)
+            QTest.mouseClick(child("question-later"), Qt.MouseButton.LeftButton)
         else:
-            qtbot.keyClick(dialog if way == "escape" else child("question-answer"), Qt.Key.Key_Escape)
+            QTest.keyClick(dialog if way == "escape" else child("question-answer"), Qt.Key.Key_Escape)
     assert later.args == [QuestionAnswer(selected_options=("o1",), text_response="not yet")]
     assert sent == []
     assert not dialog.isVisible()
 
 
-def test_an_error_is_shown_in_place_and_input_stays(
-    opened: Callable[..., QuestionDialog], child: Find, qtbot: QtBot
-) -> None:
+def test_an_error_is_shown_in_place_and_input_stays(opened: Callable[..., QuestionDialog], child: Find) -> None:
     dialog = opened(ask(kind="mixed"), QuestionAnswer(selected_options=("o3",), text_response="kept"))
-    qtbot.mouseClick(child("question-submit"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child("question-submit"), Qt.MouseButton.LeftButton)
     assert not child("question-submit").isEnabled()
     assert not child("question-skip").isEnabled()
     dialog.show_error("The disk is full.")
@@ -448,9 +446,9 @@ def test_tab_cycles_inside_the_dialog(
     seen = []
     for _ in range(7):
         dialog.focusNextPrevChild(True)
-        focused = dialog.focusWidget()
-        assert focused is not None
-        seen.append(focused.objectName())
+        now = dialog.focusWidget()
+        assert now is not None
+        seen.append(now.objectName())
     assert set(seen) == {
         "question-option-o1", "question-option-o2", "question-option-o3", "question-answer", "question-skip",
         "question-later",

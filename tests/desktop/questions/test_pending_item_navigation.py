@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.questions.approval_card import ApprovalCard
+from atelier_desk.desktop.questions.dialog import QuestionDialog
 from atelier_desk.desktop.window import MainWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus
@@ -19,7 +22,9 @@ from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from tests.desktop.questions import approval_fixtures
 from tests.desktop.questions.approval_fixtures import ApprovalEngine
 from tests.desktop.questions.conftest import ask
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeBridge, settle
+from tests.helpers.focused_widget import focused
 
 
 def asks(name: str, **fields: Any) -> ApprovalRequest:
@@ -79,6 +84,11 @@ class WindowHarness:
         self.window.actions_["go-to-waiting"].trigger()
         await settle(40)
 
+    def question(self) -> QuestionDialog:
+        dialog = self.window.presenter.dialog
+        assert isinstance(dialog, QuestionDialog)
+        return dialog
+
     def focused_request(self) -> str:
         """The request whose card has the focus; empty if none."""
         now = QApplication.focusWidget()
@@ -86,31 +96,34 @@ class WindowHarness:
 
     def tab(self, times: int = 1, *, back: bool = False) -> str:
         for _time in range(times):
-            self.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Backtab if back else Qt.Key.Key_Tab)
+            QTest.keyClick(focused(), Qt.Key.Key_Backtab if back else Qt.Key.Key_Tab)
         now = QApplication.focusWidget()
         return now.objectName() if now is not None else ""
 
 
+HarnessMaker = Callable[..., WindowHarness]
+
+
 @pytest.fixture
-def harness(qtbot: QtBot) -> Any:
+def harness(qtbot: QtBot) -> HarnessMaker:
     return lambda *requests: WindowHarness(qtbot, *requests)
 
 
-async def test_the_shortcut_focuses_the_card_and_a_letter_decides_and_returns(harness: Any) -> None:
+async def test_the_shortcut_focuses_the_card_and_a_letter_decides_and_returns(harness: HarnessMaker) -> None:
     d = harness(asks("v1"))
     await d.start()
     assert d.window.actions_["go-to-waiting"].shortcut().toString() == "Ctrl+J"
     await d.go()
     assert d.focused_request() == "v1"
-    card = QApplication.focusWidget()
+    card = focused()
     assert d.window.chat.isAncestorOf(card), "the one in the conversation, under its call"
-    d.qtbot.keyClick(card, Qt.Key.Key_A)
+    QTest.keyClick(card, Qt.Key.Key_A)
     await settle(40)
     assert d.engine.stored["v1"].status is ApprovalStatus.APPROVED
     assert QApplication.focusWidget() is d.field
 
 
-async def test_tab_leads_from_the_field_through_the_complete_card(harness: Any) -> None:
+async def test_tab_leads_from_the_field_through_the_complete_card(harness: HarnessMaker) -> None:
     d = harness(asks("v1"))
     await d.start()
     assert d.tab() == "approval-card"
@@ -122,20 +135,20 @@ async def test_tab_leads_from_the_field_through_the_complete_card(harness: Any) 
     assert d.tab(back=True) == "chat-input"
 
 
-async def test_a_reason_is_typed_and_sent_without_the_mouse(harness: Any) -> None:
+async def test_a_reason_is_typed_and_sent_without_the_mouse(harness: HarnessMaker) -> None:
     d = harness(asks("v1"))
     await d.start()
     await d.go()
-    d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_R)
-    assert QApplication.focusWidget().objectName() == "approval-reason"
-    d.qtbot.keyClicks(QApplication.focusWidget(), "Not in main")
-    d.qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    QTest.keyClick(focused(), Qt.Key.Key_R)
+    assert focused().objectName() == "approval-reason"
+    QTest.keyClicks(focused(), "Not in main")
+    QTest.keyClick(focused(), Qt.Key.Key_Return)
     await settle(40)
     assert d.engine.calls("approvals.reject") == [(("v1",), {"note": "Not in main"})]
     assert QApplication.focusWidget() is d.field
 
 
-async def test_the_shortcut_again_goes_to_the_next_item_and_other_workflows(harness: Any) -> None:
+async def test_the_shortcut_again_goes_to_the_next_item_and_other_workflows(harness: HarnessMaker) -> None:
     d = harness(asks("v1"), asks("v2"), asks("v0", workflow="w0"))
     await d.start()
     await d.go()
@@ -148,25 +161,25 @@ async def test_the_shortcut_again_goes_to_the_next_item_and_other_workflows(harn
     assert (d.focused_request(), d.window.chat.workflow_id) == ("v1", "w1")
 
 
-async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(harness: Any) -> None:
+async def test_items_without_a_card_in_the_transcript_are_found_in_the_inbox(harness: HarnessMaker) -> None:
     d = harness(asks("v1", run_id="elsewhere"))
     d.engine.set("workflows", "transcript", [])
     await d.start()
     await d.go()
     assert d.focused_request() == "v1"
-    assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
+    assert d.window.rail.panes["questions"].isAncestorOf(focused())
 
 
-async def test_the_inbox_focuses_its_first_card(harness: Any) -> None:
+async def test_the_inbox_focuses_its_first_card(harness: HarnessMaker) -> None:
     d = harness(asks("v1"), asks("v2"))
     await d.start()
     d.window.actions_["show-questions"].trigger()
     await settle()
     assert d.focused_request() == "v1"
-    assert d.window.rail.panes["questions"].isAncestorOf(QApplication.focusWidget())
+    assert d.window.rail.panes["questions"].isAncestorOf(focused())
 
 
-async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(harness: Any) -> None:
+async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(harness: HarnessMaker) -> None:
     d = harness()
     await d.start()
     await d.go()
@@ -175,22 +188,22 @@ async def test_a_postponed_question_is_opened_and_an_empty_queue_is_reported(har
     d.engine.set("questions", "pending", [ask("q1")])
     d.window.presenter.start()
     await settle(40)
-    dialog = d.window.presenter.dialog
+    dialog = d.question()
     dialog.postponed.emit(dialog.entered())
     await settle()
     assert d.window.presenter.dialog is None
     await d.go()
-    assert d.window.presenter.dialog.isAncestorOf(QApplication.focusWidget())
+    assert d.question().isAncestorOf(focused())
 
 
-async def test_a_failed_decision_keeps_the_focus_on_the_card(harness: Any) -> None:
+async def test_a_failed_decision_keeps_the_focus_on_the_card(harness: HarnessMaker) -> None:
     d = harness(asks("v1"))
     d.engine.set("approvals", "approve", OSError("disk"))
     await d.start()
     await d.go()
-    card = QApplication.focusWidget()
-    button = card.findChild(QWidget, "approval-approve")
+    card = focused()
+    button = child(card, QWidget, "approval-approve")
     button.setFocus()
-    d.qtbot.keyClick(button, Qt.Key.Key_Space)
+    QTest.keyClick(button, Qt.Key.Key_Space)
     await settle(40)
     assert d.focused_request() == "v1"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QSystemTrayIcon, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -50,7 +51,7 @@ class Stage:
         layout = window.layout() or QVBoxLayout(window)
         for view in self.views.values():
             layout.addWidget(view)
-        self.presenter = QuestionPresenter(self.bridge, window, monotonic=self.time)  # type: ignore[arg-type]
+        self.presenter = QuestionPresenter(self.bridge, window, monotonic=self.time)
         self.notices: list[str] = []
         self.presenter.notice.connect(self.notices.append)
 
@@ -86,6 +87,10 @@ class Stage:
         self.bridge.changed.emit("question", question_id)
         await settle()
 
+    def press(self, key: Qt.Key) -> None:
+        assert self.presenter.dialog is not None
+        QTest.keyClick(self.presenter.dialog, key)
+
     def find(self, name: str) -> Any:
         assert self.presenter.dialog is not None
         return self.presenter.dialog.findChild(QWidget, name)
@@ -108,16 +113,16 @@ def stage(host: QWidget) -> StageMaker:
     return lambda *questions: Stage(host, list(questions))
 
 
-async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_pending_questions_are_asked_again_after_a_start_in_order(stage: StageMaker) -> None:
     s = stage(ask("q2"), ask("q1"), ask("q3", workflow="w2"))
     await s.begin()
     assert (s.shown, s.place) == ("q1", "question 1 / 2")
-    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_2)
-    qtbot.mouseClick(s.find("question-submit"), Qt.MouseButton.LeftButton)
+    s.press(Qt.Key.Key_2)
+    QTest.mouseClick(s.find("question-submit"), Qt.MouseButton.LeftButton)
     await settle()
     assert s.atelier.calls("questions.answer") == [(("q1", QuestionAnswer(selected_options=("o2",))), {})]
     assert (s.shown, s.place) == ("q2", "question 2 / 2")
-    qtbot.mouseClick(s.find("question-skip"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(s.find("question-skip"), Qt.MouseButton.LeftButton)
     await settle()
     assert s.atelier.calls("questions.skip") == [(("q2",), {})]
     assert s.shown == ""
@@ -140,14 +145,14 @@ async def test_a_question_covers_only_its_workflow_and_preserves_input(stage: St
     assert QApplication.activeModalWidget() is None
 
 
-async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_later_stays_in_the_inbox_with_its_draft_and_can_be_opened(stage: StageMaker) -> None:
     s = stage(ask("q1"), ask("q2"))
     await s.begin()
     s.find("question-answer").setPlainText("draft")
-    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_Escape)
+    s.press(Qt.Key.Key_Escape)
     await settle()
     assert s.shown == "q2"
-    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_Escape)
+    s.press(Qt.Key.Key_Escape)
     await settle()
     assert s.shown == ""
     assert [q.id for q in s.presenter.queue.pending()] == ["q1", "q2"]
@@ -168,12 +173,12 @@ async def test_opening_a_question_of_another_workflow_opens_that_workflow(stage:
     assert s.notices == ["This question is no longer open."]
 
 
-async def test_an_error_keeps_the_dialog_and_the_answer(stage: StageMaker, qtbot: QtBot) -> None:
+async def test_an_error_keeps_the_dialog_and_the_answer(stage: StageMaker) -> None:
     s = stage(ask("q1"))
     s.atelier.set("questions", "answer", ConflictError("The question is no longer open: {status}.", status="timeout"))
     await s.begin()
-    qtbot.keyClick(s.presenter.dialog, Qt.Key.Key_1)
-    qtbot.mouseClick(s.find("question-submit"), Qt.MouseButton.LeftButton)
+    s.press(Qt.Key.Key_1)
+    QTest.mouseClick(s.find("question-submit"), Qt.MouseButton.LeftButton)
     await settle()
     assert s.shown == "q1"
     assert s.find("question-error").text() == "The question is no longer open: timeout."

@@ -12,15 +12,15 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 def question(name: str, workflow: str = "w1", minute: int = 0, **fields: object) -> UserQuestion:
     spec = QuestionSpec(question=f"{name}?", question_type=QuestionType.TEXT)
-    return UserQuestion(
-        id=name,
-        workflow_id=workflow,
-        run_id="r",
-        call_id="c",
-        spec=spec,
-        created_at=START + timedelta(minutes=minute),
-        **fields,
-    )
+    base = {
+        "id": name,
+        "workflow_id": workflow,
+        "run_id": "r",
+        "call_id": "c",
+        "spec": spec,
+        "created_at": START + timedelta(minutes=minute),
+    }
+    return UserQuestion.model_validate(base | fields)
 
 
 def test_questions_are_shown_in_order_with_one_queue_per_workflow() -> None:

@@ -45,7 +45,7 @@ def test_zero_minutes_disable_reminders(reminder: Reminder) -> None:
 
 async def test_pending_items_are_repeated_outside_the_window(host: QWidget, monkeypatch: pytest.MonkeyPatch) -> None:
     atelier = FakeAtelier(questions={"pending": [ask("q1"), ask("q2")]})
-    presenter = QuestionPresenter(FakeBridge(atelier), host)  # type: ignore[arg-type]
+    presenter = QuestionPresenter(FakeBridge(atelier), host)
     notified: list[str] = []
 
     def notify(title: str, text: str, **_more: object) -> bool:
@@ -65,7 +65,7 @@ async def test_pending_items_are_repeated_outside_the_window(host: QWidget, monk
 
 
 async def test_in_a_window_with_another_view_the_reminder_is_a_short_message(host: QWidget) -> None:
-    presenter = QuestionPresenter(FakeBridge(FakeAtelier(questions={"pending": [ask("q1")]})), host)  # type: ignore[arg-type]
+    presenter = QuestionPresenter(FakeBridge(FakeAtelier(questions={"pending": [ask("q1")]})), host)
     notices: list[str] = []
     presenter.notice.connect(notices.append)
     presenter.attention.enabled = False

@@ -45,7 +45,7 @@ def event(kind: ChunkType, run_id: str, depth: int = 0, **data: Any) -> StreamEv
 
 async def test_waiting_sub_agents_are_found_and_answered_instead_of_the_parent() -> None:
     engine = waiting_engine()
-    questions = WaitingRuns(FakeBridge(engine))  # type: ignore[arg-type]
+    questions = WaitingRuns(FakeBridge(engine))
     questions.start()
     await settle()
     (asked,) = questions.pending()
@@ -60,7 +60,7 @@ async def test_waiting_sub_agents_are_found_and_answered_instead_of_the_parent()
 async def test_events_open_and_close_them() -> None:
     engine = waiting_engine()
     bridge = FakeBridge(engine)
-    questions = WaitingRuns(bridge)  # type: ignore[arg-type]
+    questions = WaitingRuns(bridge)
     new: list[str] = []
     questions.asked.connect(lambda asked: new.append(asked.run_id))
     bridge.stream_event.emit(
@@ -81,7 +81,7 @@ async def test_events_open_and_close_them() -> None:
 
 async def test_an_immediate_answer_leaves_nothing_open() -> None:
     bridge = FakeBridge(waiting_engine())
-    questions = WaitingRuns(bridge)  # type: ignore[arg-type]
+    questions = WaitingRuns(bridge)
     new: list[str] = []
     questions.asked.connect(lambda asked: new.append(asked.run_id))
     for depth in (0, 1):
@@ -100,13 +100,20 @@ async def test_an_answer_while_the_list_loads_is_respected() -> None:
         return {"w1": TREE}
 
     bridge = FakeBridge(FakeAtelier(teams={"at_work": at_work}))
-    questions = WaitingRuns(bridge)  # type: ignore[arg-type]
+    questions = WaitingRuns(bridge)
     questions.start()
     await settle()
     assert questions.pending() == []
 
 
-STOPPED = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="unpriced")
+STOPPED = AgentNode(
+    run_id="r5",
+    name="Chief",
+    status="paused",
+    pause="limit",
+    limit="month",
+    limit_figures={"value": 0.5, "cap": 0.52, "needed": 0.25, "left": 0.02},
+)
 
 
 def of_run(kind: ChunkType, **data: Any) -> StreamEvent:
@@ -121,10 +128,12 @@ def stop_at_limit(bridge: FakeBridge) -> None:
 async def test_a_run_stopped_at_a_limit_waits_until_it_continues_also_after_a_restart() -> None:
     by_user = AgentNode(run_id="r6", name="Other", status="paused", pause="user")
     bridge = FakeBridge(FakeAtelier(teams={"at_work": {"w1": STOPPED, "w2": by_user}}))
-    questions = WaitingRuns(bridge)  # type: ignore[arg-type]
+    questions = WaitingRuns(bridge)
     questions.start()
     await settle()
-    assert [(each.run_id, each.workflow_id, each.kind) for each in questions.stopped()] == [("r5", "w1", "unpriced")]
+    (stopped,) = questions.stopped()
+    assert (stopped.run_id, stopped.workflow_id, stopped.kind) == ("r5", "w1", "month")
+    assert (stopped.value, stopped.cap, stopped.details) == (0.5, 0.52, {"needed": 0.25, "left": 0.02})
     assert len(questions) == 1
     bridge.stream_event.emit(of_run(ChunkType.RUN_STATUS, status="processing"))
     assert questions.stopped() == []
@@ -147,7 +156,7 @@ async def test_what_happens_at_a_limit_while_the_list_loads_is_respected() -> No
 
     engine = FakeAtelier(teams={"at_work": continued})
     bridge = FakeBridge(engine)
-    questions = WaitingRuns(bridge)  # type: ignore[arg-type]
+    questions = WaitingRuns(bridge)
     questions.start()
     await settle()
     assert questions.stopped() == []

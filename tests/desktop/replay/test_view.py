@@ -18,6 +18,7 @@ from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
+from tests.helpers.list_texts import titles
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def atelier() -> FakeAtelier:
 
 @pytest.fixture
 async def view(qtbot: QtBot, atelier: FakeAtelier) -> ReplayView:
-    made = ReplayView(FakeBridge(atelier))  # type: ignore[arg-type]
+    made = ReplayView(FakeBridge(atelier))
     qtbot.addWidget(made)
     made.resize(900, 700)
     made.show()
@@ -62,7 +63,7 @@ def event_words(view: ReplayView) -> str:
 async def test_a_replay_opens_at_the_end_with_agents_and_tasks(view: ReplayView) -> None:
     assert shown(view)[-1] == "text 7"
     assert agents(view) == ["Ada", "Helper"]
-    assert view.side.tasks.topLevelItem(0).text(0) == "Read"
+    assert titles(view.side.tasks)[0] == "Read"
     assert scrubber(view).maximum() == 6
     assert event_words(view) == "Reply from Helper"
 
@@ -109,9 +110,9 @@ async def test_keys_step_play_and_close(view: ReplayView, qtbot: QtBot) -> None:
     assert not view.player.playing
 
 
-async def test_a_click_on_the_slider_goes_there(view: ReplayView, qtbot: QtBot) -> None:
+async def test_a_click_on_the_slider_goes_there(view: ReplayView) -> None:
     slider = scrubber(view)
-    qtbot.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(round(slider.x_of(3)), slider.height() - 12))
+    QTest.mouseClick(slider, Qt.MouseButton.LeftButton, pos=QPoint(round(slider.x_of(3)), slider.height() - 12))
     assert view.player.place == 3
 
 
@@ -220,11 +221,11 @@ def test_spans_have_a_text() -> None:
 async def test_tab_visits_its_buttons_in_visible_order(view: ReplayView, qtbot: QtBot) -> None:
     view.scrubber.setFocus()
     qtbot.waitUntil(view.scrubber.hasFocus)
-    met = []
+    met: list[str] = []
     while not met or met[-1] != "replay-fork":
         focused = QApplication.focusWidget()
         assert focused is not None
-        qtbot.keyClick(focused, Qt.Key.Key_Tab)
+        QTest.keyClick(focused, Qt.Key.Key_Tab)
         after = QApplication.focusWidget()
         assert after is not None
         met.append(after.objectName())
@@ -236,12 +237,12 @@ async def test_space_presses_a_focused_button_and_plays_otherwise(view: ReplayVi
     view.fork_requested.connect(lambda workflow_id, seq: forks.append((workflow_id, seq)))
     view.fork.setFocus()
     qtbot.waitUntil(view.fork.hasFocus)
-    qtbot.keyClick(view.fork, Qt.Key.Key_Space)
+    QTest.keyClick(view.fork, Qt.Key.Key_Space)
     assert len(forks) == 1
     assert not view.player.playing
     view.scrubber.setFocus()
     qtbot.waitUntil(view.scrubber.hasFocus)
-    qtbot.keyClick(view.scrubber, Qt.Key.Key_Space)
+    QTest.keyClick(view.scrubber, Qt.Key.Key_Space)
     assert view.player.playing
     assert len(forks) == 1
 

@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.provider import ModelInfo, ProviderConfig, ProviderHealth
@@ -74,9 +75,9 @@ class Engine(FakeAtelier):
             media={"state": lambda: MediaState(self.stored.media, ("images",))},
             memories={"describe": {"total": 3, "by_type": {"decision": 3}, "tags": {"work": 2}}},
         )
-        self.stored = Settings()
+        self.stored: Settings = Settings()
         self.folders = Folders(root, root / "logs", root / "tools")
-        self.registry = create_default_tool_registry()  # type: ignore[assignment]
+        self.registry = create_default_tool_registry()
         context: Any = SimpleNamespace(registry=self.registry)
         self.set("data", "folders", self.folders)
         self.set("data", "attachments", (3, 2048))
@@ -107,7 +108,7 @@ Find = Callable[[str], Any]
 
 @pytest.fixture
 async def window(bridge: FakeBridge, qtbot: QtBot) -> SettingsWindow:
-    made = SettingsWindow(bridge)  # type: ignore[arg-type]
+    made = SettingsWindow(bridge)
     qtbot.addWidget(made)
     made.show()
     await settle()
@@ -132,6 +133,13 @@ async def page(window: SettingsWindow) -> Any:
     window.show_page("providers")
     await settle()
     return window.page("providers")
+
+
+def announced(window: QWidget) -> str:
+    """The message that the window shows."""
+    toast = toasts_of(window).current
+    assert toast is not None
+    return toast.accessibleName()
 
 
 async def choose(page: Any, name: str) -> None:

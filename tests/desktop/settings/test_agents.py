@@ -21,7 +21,8 @@ from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.engine.importing.agent_files import ForeignAgent
 from atelier_desk.engine.services.request.prompt_size import PromptCost
 from atelier_desk.support.i18n import spoken
-from tests.desktop.settings.conftest import Engine
+from tests.desktop.settings.conftest import Engine, announced
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
@@ -39,7 +40,7 @@ async def page(window: SettingsWindow) -> Any:
 def open_everything(page: Any) -> None:
     for fold in page.findChildren(Fold):
         fold.setChecked(True)
-    assert page.findChild(QPushButton, "agent-advanced").isChecked()
+    assert child(page, QPushButton, "agent-advanced").isChecked()
 
 
 async def test_the_form_shows_the_chosen_agent_and_its_tools(page: Any, find: Find) -> None:
@@ -80,7 +81,7 @@ async def test_a_temperature_can_be_left_to_the_model(page: Any, find: Find, ate
     await settle()
     assert atelier.calls("agents.save")[-1][0][0].temperature == 0.0
     field.setValue(field.minimum())
-    assert page.findChild(AgentForm).values()["temperature"] is None
+    assert child(page, AgentForm).values()["temperature"] is None
 
 
 async def test_thinking_effort_is_chosen_and_reset(page: Any, find: Find, atelier: Engine) -> None:
@@ -178,7 +179,12 @@ async def test_a_token_figure_names_tools_omitted_for_search(page: Any, find: Fi
 
 async def test_values_of_a_file_that_the_form_does_not_offer_are_preserved(page: Any) -> None:
     base = AgentConfig(
-        name="A", provider="p", model="m", tool_mode="sections", approval="manual", mcp_servers=("files",)
+        name="A",
+        provider="p",
+        model="m",
+        tool_mode=ToolMode.SECTIONS,
+        approval=ApprovalMode.MANUAL,
+        mcp_servers=("files",),
     )
     page.form.show_values(base)
     assert not page.form.edited()
@@ -250,7 +256,7 @@ async def test_duplicate_default_delete_and_undo(
     find("agent-delete").click()
     await settle()
     assert atelier.calls("agents.delete") == [(("a2",), {})]
-    window.findChild(QPushButton, "toast-action").click()
+    child(window, QPushButton, "toast-action").click()
     await settle()
     assert atelier.calls("agents.save")[-1][0][0].name == "Researcher"
 
@@ -272,7 +278,7 @@ async def test_import_and_export_of_agent_files(
     assert atelier.calls("agents.import_config") == [((imported,), {})]
     page.import_from(tmp_path / "none.json")
     await page.jobs.settled()
-    assert "cannot be read" in window.toasts.current.accessibleName()  # type: ignore[attr-defined]
+    assert "cannot be read" in announced(window)
 
 
 async def test_another_order_of_tools_is_no_change(page: Any, find: Find, atelier: Engine, tmp_path: Path) -> None:
@@ -431,7 +437,7 @@ async def test_the_form_starts_with_the_main_fields_and_shows_others_on_demand(
 
 async def test_a_group_shows_none_some_or_all_checked_with_its_count(page: Any, find: Find, atelier: Engine) -> None:
     box, count = find("tool-group-Files"), find("tool-group-count-Files")
-    total = len(atelier.registry.get_tools_by_section("file_ops"))  # type: ignore[attr-defined]
+    total = len(atelier.registry.get_tools_by_section("file_ops"))
     states = [(box.checkState(), count.text())]
     find("tool-enabled-read_file").click()
     states.append((box.checkState(), count.text()))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
@@ -21,7 +22,7 @@ from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.run.verdict_replay import Replayed
 from atelier_desk.workspace.commands.safe_command_list import Does, safe_commands
-from tests.desktop.settings.conftest import Engine
+from tests.desktop.settings.conftest import Engine, announced
 from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
@@ -152,9 +153,9 @@ async def test_new_decisions_are_added_on_top_without_moving_the_scroll_position
     assert cells(table, table.currentIndex().row())[0].startswith("Run a command  git push 150\n")
 
 
-async def test_the_filters_query_what_they_show(trail: Trail, find: Find, qtbot: QtBot) -> None:
+async def test_the_filters_query_what_they_show(trail: Trail, find: Find) -> None:
     find("audit-text").setText("push 1")
-    qtbot.keyClick(find("audit-text"), Qt.Key.Key_Return)
+    QTest.keyClick(find("audit-text"), Qt.Key.Key_Return)
     for name, data in (
         ("workflow", "w1"),
         ("agent", "Researcher"),
@@ -207,7 +208,7 @@ async def test_enter_opens_the_workflow_at_the_call_unless_deleted(
     table.setCurrentIndex(table.model().index(3, 0))
     find("audit-open").click()
     assert len(opened) == 2
-    assert window.toasts.current.accessibleName() == "The workflow Garden was deleted. Restore it first."
+    assert announced(window) == "The workflow Garden was deleted. Restore it first."
 
 
 async def test_matching_entries_are_exported_and_a_failure_is_reported(
@@ -219,10 +220,10 @@ async def test_matching_entries_are_exported_and_a_failure_is_reported(
     await settle()
     assert trail.saved == [tmp_path / "trail.csv"]
     assert trail.asked[-1].text == "push"
-    assert window.toasts.current.accessibleName() == "2004 entries saved as trail.csv"
+    assert announced(window) == "2004 entries saved as trail.csv"
     page.trail.export_to(tmp_path / "full.csv")
     await settle()
-    assert "cannot be written" in window.toasts.current.accessibleName()
+    assert "cannot be written" in announced(window)
 
 
 async def test_the_retention_period_is_a_setting(trail: Trail, find: Find, atelier: Engine) -> None:
@@ -291,7 +292,4 @@ async def test_decisions_are_replayed_with_todays_rules(
     assert cells(table, 0)[2].endswith("\ntoday: allowed")
     assert [row for row in range(6) if "today" in cells(table, row)[2]] == [0]
     assert "Under today's rules: today: allowed" in table.model().index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
-    assert (
-        window.toasts.current.accessibleName()
-        == "1 decision would be different today. 1 older decision cannot be compared."
-    )
+    assert announced(window) == "1 decision would be different today. 1 older decision cannot be compared."

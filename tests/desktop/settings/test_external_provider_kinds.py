@@ -49,7 +49,7 @@ async def test_the_list_of_services_offers_an_added_kind(window: SettingsWindow)
 
 
 def test_first_start_has_a_card_for_an_added_kind(qtbot: Any, bridge: FakeBridge) -> None:
-    step = ModelStep(bridge)  # type: ignore[arg-type]
+    step = ModelStep(bridge)
     qtbot.addWidget(step)
     card = next(card for card in step.choices if card.name == "acme")
     draft, model = step._draft(card)

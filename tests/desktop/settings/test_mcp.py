@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
-from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SIZE, SettingsWindow
@@ -148,16 +148,14 @@ async def test_tools_are_listed_switched_and_given_rules_and_approval(page: Any,
     assert atelier.calls("mcp.give") == [(("files", "a2", True), {})]
 
 
-async def test_an_edited_form_is_tested_unsaved_and_then_saved(
-    page: Any, find: Find, atelier: Engine, qtbot: QtBot
-) -> None:
+async def test_an_edited_form_is_tested_unsaved_and_then_saved(page: Any, find: Find, atelier: Engine) -> None:
     atelier.set(
         "mcp",
         "test_draft",
         McpHealth(ok=False, message="The MCP server files cannot be started with npx: no such program"),
     )
     assert not find("mcp-save").isEnabled()
-    qtbot.keyClicks(find("mcp-value-text-0"), "sentinel-key")
+    QTest.keyClicks(find("mcp-value-text-0"), "sentinel-key")
     assert find("mcp-value-text-0").echoMode() is find("mcp-value-text-0").EchoMode.Password
     find("mcp-test").click()
     await settle()

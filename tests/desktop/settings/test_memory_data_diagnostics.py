@@ -22,7 +22,8 @@ from atelier_desk.domain.settings import EmbedderSettings
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.llm.embedders import install_sentence_transformers
 from atelier_desk.workspace.checkpoints.cleaning import Cleaned, KeptRecord
-from tests.desktop.settings.conftest import Engine
+from tests.desktop.settings.conftest import Engine, announced
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeBridge, settle
 
 Find = Callable[[str], Any]
@@ -41,7 +42,7 @@ async def test_the_embedder_is_chosen_with_its_settings(window: SettingsWindow, 
     find("embedder-apply").click()
     await settle()
     assert atelier.stored.embedder == EmbedderSettings(kind="ollama", provider="Ollama", model="nomic-embed-text")
-    assert "recomputed in the background" in window.page("memory").busy.text.text()  # type: ignore[attr-defined]
+    assert "recomputed in the background" in window.page("memory").busy.text.text()
 
 
 async def test_an_embedder_whose_package_is_missing_is_installed_by_a_button(
@@ -214,7 +215,7 @@ async def test_memories_are_exported_and_imported(window: SettingsWindow, atelie
     page.import_from(tmp_path / "m.json")
     await page.jobs.settled()
     assert atelier.calls("memories.import_") == [(('{"memories": []}',), {})]
-    assert window.toasts.current.accessibleName() == "2 added, 0 overwritten, 1 skipped"  # type: ignore[attr-defined]
+    assert announced(window) == "2 added, 0 overwritten, 1 skipped"
 
 
 async def test_a_backup_is_written_checked_and_errors_stay_in_place(
@@ -265,9 +266,9 @@ async def test_restore_confirms_closes_the_engine_and_reopens_it(
     page._ask_restore(tmp_path / "b.zip")
     await settle()
     assert done == []
-    box = window.findChild(QMessageBox)
+    box = child(window, QMessageBox)
     assert ("earlier version or another installation" in box.informativeText()) is not own
-    box.findChild(QPushButton, "confirm-yes").click()
+    child(box, QPushButton, "confirm-yes").click()
     await settle()
     assert done == [(tmp_path / "b.zip", tmp_path, True, not own)]
     assert reopened == [True]
@@ -293,7 +294,7 @@ async def test_compacting_confirms_closes_the_engine_and_reopens_it(
     find("data-compact").click()
     await settle()
     assert done == []
-    window.findChild(QMessageBox).findChild(QPushButton, "confirm-yes").click()
+    child(child(window, QMessageBox), QPushButton, "confirm-yes").click()
     await settle()
     assert done == [(tmp_path, True)]
     assert reopened == [True]
@@ -389,7 +390,7 @@ async def test_damaged_configuration_is_discarded_after_confirmation(
     assert "The agent x is damaged." in box.informativeText()
     assert atelier.calls("data.remove_damaged") == []
     atelier.checks = []
-    box.findChild(QPushButton, "confirm-yes").click()
+    child(box, QPushButton, "confirm-yes").click()
     await settle()
     assert len(atelier.calls("data.remove_damaged")) == 1
     assert not find("doctor-remove-damaged").isVisible()
@@ -488,12 +489,12 @@ async def test_contents_of_a_backup_from_elsewhere_are_listed_and_confirmed(
         other: Any = window.page(name)
         if name == "providers":
             other.list.setCurrentRow([each.name for each in other.things].index("Ollama"))
-        other.held.findChild(QPushButton, f"held-confirm-{id}").click()
+        child(other.held, QPushButton, f"held-confirm-{id}").click()
         await settle()
         assert other.held.isHidden()
     window.show_page("data")
     await settle()
-    page.held.findChild(QPushButton, "held-confirm-workspace:00ff").click()
+    child(page.held, QPushButton, "held-confirm-workspace:00ff").click()
     await settle()
     assert page.waiting.isHidden()
     assert not grants

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.window import SettingsWindow
@@ -26,7 +25,10 @@ async def test_models_are_searched_and_favourites_come_first(page: Any, find: Fi
     atelier.set("providers", "models", offered)
     await choose(page, "Ollama")
     table = find("model-table")
-    shown = lambda: [table.item(row, 1).text() for row in range(table.rowCount())]  # noqa: E731
+
+    def shown() -> list[str]:
+        return [table.item(row, 1).text() for row in range(table.rowCount())]
+
     QTest.keyClicks(find("model-search"), "ETA")
     assert shown() == ["beta", "zeta", "eta"]
     find("model-search").setText("images")
@@ -41,7 +43,7 @@ async def test_models_are_searched_and_favourites_come_first(page: Any, find: Fi
     assert shown() == ["zeta", *(name for name in names if name != "zeta")]
     table.item(0, 0).setCheckState(Qt.CheckState.Unchecked)
     await settle()
-    assert atelier.stored.favourite_models == ()
+    assert list(atelier.stored.favourite_models) == []
 
 
 async def test_the_list_of_hosted_models_is_refreshed_and_can_be_stopped(
@@ -93,7 +95,7 @@ async def test_limits_and_prices_can_be_corrected(page: Any, find: Find, atelier
 
 
 async def test_the_tool_call_format_of_the_selected_model_is_chosen(
-    page: Any, find: Find, atelier: Engine, window: SettingsWindow, qtbot: QtBot
+    page: Any, find: Find, atelier: Engine, window: SettingsWindow
 ) -> None:
     await choose(page, "Ollama")
     table, chooser = find("model-table"), find("model-tool-calls")
@@ -107,7 +109,7 @@ async def test_the_tool_call_format_of_the_selected_model_is_chosen(
     page.reveal(chooser)
     chooser.setFocus()
     for _key in range(2):
-        qtbot.keyClick(chooser, Qt.Key.Key_Down)
+        QTest.keyClick(chooser, Qt.Key.Key_Down)
     await settle()
     edits = [(("Ollama", "qwen3:4b"), {"supports_tools": value}) for value in (True, False)]
     assert atelier.calls("models.edit") == edits
@@ -121,7 +123,11 @@ async def test_the_tool_call_format_of_the_selected_model_is_chosen(
 async def test_a_model_without_tools_has_no_tool_call_format(
     page: Any, find: Find, atelier: Engine, field: str
 ) -> None:
-    atelier.set("providers", "models", [ModelInfo(provider="Ollama", name="m", **{field: True})])
+    atelier.set(
+        "providers",
+        "models",
+        [ModelInfo(provider="Ollama", name="m", embedding=field == "embedding", starter=field == "starter")],
+    )
     await choose(page, "Ollama")
     find("model-table").selectRow(0)
     assert find("model-tool-calls").isEnabled() is False

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QFontMetrics
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QAbstractSpinBox,
@@ -15,7 +16,9 @@ from PySide6.QtWidgets import (
     QComboBox,
     QLabel,
     QPushButton,
+    QScrollArea,
     QStyle,
+    QStyledItemDelegate,
     QStyleOptionButton,
     QStyleOptionComboBox,
     QStyleOptionViewItem,
@@ -36,6 +39,7 @@ from atelier_desk.domain.agent import ToolMode
 from atelier_desk.engine.maintenance import doctor
 from atelier_desk.engine.maintenance.system_checks import Check
 from atelier_desk.engine.services.request.prompt_size import PromptCost
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 NAMES = (
@@ -56,6 +60,12 @@ NAMES = (
     "data",
     "diagnostics",
 )
+
+
+def content_of(area: QScrollArea) -> QWidget:
+    content = area.widget()
+    assert content is not None
+    return content
 
 
 @pytest.mark.parametrize(("language", "scale"), [("en", 100), ("fr", 150)])
@@ -80,8 +90,8 @@ async def test_no_page_is_wider_than_its_window(
     for name in NAMES:
         window.show_page(name)
         await settle()
-        page = window.page(name)
-        assert page.area.widget().width() <= page.area.viewport().width(), name
+        area = window.page(name).area
+        assert content_of(area).width() <= area.viewport().width(), name
     switch_language("en")
     await settle()
 
@@ -96,7 +106,7 @@ async def test_a_narrow_window_clips_nothing_on_the_right(window: SettingsWindow
         window.show_page(name)
         await settle()
         area = window.page(name).area
-        wide[name] = area.widget().width() - area.viewport().width()
+        wide[name] = content_of(area).width() - area.viewport().width()
     assert {name: over for name, over in wide.items() if over > 0} == {}
     switch_language("en")
     await settle()
@@ -178,7 +188,9 @@ async def test_no_page_name_is_clipped(window: SettingsWindow, language: str, sc
     view = window.list
     for row in range(view.count()):
         option = QStyleOptionViewItem()
-        view.itemDelegate().initStyleOption(option, view.indexFromItem(view.item(row)))
+        delegate = view.itemDelegate()
+        assert isinstance(delegate, QStyledItemDelegate)
+        delegate.initStyleOption(option, view.indexFromItem(view.item(row)))
         option.rect = view.visualItemRect(view.item(row))
         option.widget, option.font = view, view.font()
         room = view.style().subElementRect(QStyle.SubElement.SE_ItemViewItemText, option, view).width()
@@ -227,12 +239,13 @@ async def test_a_tools_description_is_below_its_name(window: SettingsWindow, sca
         fold.setChecked(True)
     theme().set_scale(scale)
     await settle()
-    box = window.findChild(QCheckBox, "tool-enabled-TodoTool")
-    assert box is not None
+    box = child(window, QCheckBox, "tool-enabled-TodoTool")
     option = QStyleOptionButton()
     box.initStyleOption(option)
     name = box.style().subElementRect(QStyle.SubElement.SE_CheckBoxContents, option, box)
-    [summary] = [each for each in box.parentWidget().findChildren(QLabel) if each.buddy() is box]
+    row = box.parentWidget()
+    assert row is not None
+    [summary] = [each for each in row.findChildren(QLabel) if each.buddy() is box]
     assert abs(summary.contentsRect().left() - name.left()) <= 1
 
 
@@ -329,7 +342,7 @@ async def test_the_focused_row_has_a_frame(window: SettingsWindow, qtbot: QtBot)
     window.search.setFocus()
     await settle()
     assert frame(window.list) == 0
-    qtbot.keyClick(window.search, Qt.Key.Key_Tab)
+    QTest.keyClick(window.search, Qt.Key.Key_Tab)
     await settle()
     assert window.list.hasFocus()
     assert frame(window.list) > 100
@@ -354,8 +367,9 @@ async def test_new_delete_cancel_and_save_have_one_position_and_label_on_every_p
         page = window.page(entry.name)
         rows: dict[QWidget, list[QPushButton]] = {}
         for button in page.findChildren(QPushButton):
-            if button.isVisible() and button.parentWidget() is not None and button.objectName():
-                rows.setdefault(button.parentWidget(), []).append(button)
+            row = button.parentWidget()
+            if button.isVisible() and row is not None and button.objectName():
+                rows.setdefault(row, []).append(button)
         for found in rows.values():
             found.sort(key=lambda each: (each.y(), each.x()))
             words = [each.text() for each in found]

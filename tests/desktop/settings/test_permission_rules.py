@@ -27,6 +27,7 @@ from atelier_desk.engine.services.tools import ParameterInfo, ToolInfo, ToolServ
 from atelier_desk.policy.permissions import rule_import
 from atelier_desk.tools.registry.default_registry import create_default_tool_registry
 from tests.desktop.settings.conftest import Engine
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import settle
 
 Find = Callable[[str], Any]
@@ -161,13 +162,13 @@ async def test_a_rule_is_changed_removed_and_restored_by_undo(
     find("form-submit").click()
     await settle()
     assert next(rule.action for rule in rule_store.rules if rule.id == "agent") is Action.DENY
-    window.findChild(QPushButton, "toast-action").click()
+    child(window, QPushButton, "toast-action").click()
     await settle()
     assert next(rule for rule in rule_store.rules if rule.id == "agent") == OF_AGENT, "the change is undone"
     find("rule-remove-read_file(.env*)").click()
     await settle()
     assert "read_file(.env*)" not in listed(find)
-    window.findChild(QPushButton, "toast-action").click()
+    child(window, QPushButton, "toast-action").click()
     await settle()
     assert "read_file(.env*)" in listed(find)
 
@@ -213,10 +214,10 @@ async def test_another_programs_rules_are_shown_line_by_line_before_import(
     assert find("import-line-1").text() == "Allow  run_command(npm run lint)"
     assert find("import-line-3").text()
     assert rule_store.rules == before
-    dialog.findChild(QPushButton, "form-submit").click()
+    child(dialog, QPushButton, "form-submit").click()
     await settle()
     assert "run_command(npm run lint)" in listed(find)
-    window.findChild(QPushButton, "toast-action").click()
+    child(window, QPushButton, "toast-action").click()
     await settle()
     assert rule_store.rules == before
 

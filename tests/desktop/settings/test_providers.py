@@ -21,7 +21,8 @@ from atelier_desk.engine.services.api_key_storage import KeyStore
 from atelier_desk.llm.local.catalogue import CATALOGUE
 from atelier_desk.llm.local.download import DownloadState, DownloadStatus
 from atelier_desk.support import i18n
-from tests.desktop.settings.conftest import Engine, Find, choose
+from tests.desktop.settings.conftest import Engine, Find, announced, choose
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, FakeBridge, settle
 from tests.helpers.list_texts import titles
 
@@ -76,7 +77,7 @@ async def test_a_missing_keyring_is_reported_before_the_key_is_typed(page: Any, 
         find("provider-key-file").click()
         box = page.window().findChild(QMessageBox)
         assert "/data/keys.json" in box.text() + box.informativeText()
-        box.findChild(QPushButton, "confirm-yes").click()
+        child(box, QPushButton, "confirm-yes").click()
         await settle()
         assert warning in find("provider-key-note").text()
         assert atelier.calls("keys.use_file")[-1] == ((on,), {})
@@ -276,7 +277,7 @@ async def test_services_are_searched_and_fill_in_their_known_settings(
         "Mistral",
     } <= set(titles(names))
     QTest.keyClicks(find("preset-search"), "grok")
-    assert titles(names) == ["xAI", "Another server"]
+    assert titles(names) == ["xAI", "Other address"]
     find("preset-take").click()
     await settle()
     assert (find("provider-name").text(), find("provider-url").text()) == ("xAI", "https://api.x.ai/v1")
@@ -291,7 +292,7 @@ async def test_the_named_service_comes_before_others_that_serve_its_models(page:
     await settle()
     QTest.keyClicks(find("preset-search"), "gemini")
     names = find("preset-list")
-    assert titles(names) == ["Google Gemini", "OpenRouter", "Another server"]
+    assert titles(names) == ["Google Gemini", "OpenRouter", "Other address"]
     QTest.keyClick(find("preset-search"), Qt.Key.Key_Return)
     await settle()
     assert (find("provider-name").text(), find("provider-kind").currentData()) == ("Google Gemini", "google")
@@ -318,7 +319,7 @@ async def test_removing_is_confirmed_if_a_key_would_be_lost_and_can_be_undone_ot
     find("provider-remove").click()
     await settle()
     assert atelier.calls("providers.delete") == [(("Ollama",), {})]
-    window.findChild(QPushButton, "toast-action").click()
+    child(window, QPushButton, "toast-action").click()
     await settle()
     assert atelier.calls("providers.save")[-1][0][0].name == "Ollama"
     keyed = ProviderConfig(name="Keyed", kind="mistral", has_key=True)
@@ -334,11 +335,11 @@ async def test_removing_is_confirmed_if_a_key_would_be_lost_and_can_be_undone_ot
     await choose(page, "Keyed")
     find("provider-remove").click()
     assert len(atelier.calls("providers.delete")) == 1
-    box = window.findChild(QMessageBox)
-    box.findChild(QPushButton, "confirm-yes").click()
+    box = child(window, QMessageBox)
+    child(box, QPushButton, "confirm-yes").click()
     await settle()
     assert len(atelier.calls("providers.delete")) == 2
-    assert window.toasts.current.accessibleName() == "The provider Keyed cannot be removed because it is used by: A."  # type: ignore[attr-defined]
+    assert announced(window) == "The provider Keyed cannot be removed because it is used by: A."
 
 
 async def test_after_removing_a_provider_the_list_has_the_focus(
@@ -349,7 +350,7 @@ async def test_after_removing_a_provider_the_list_has_the_focus(
     remove.setFocus()
     qtbot.waitUntil(remove.hasFocus)
     atelier.set("providers", "list", [ProviderConfig(name="local", kind="local")])
-    qtbot.keyClick(remove, Qt.Key.Key_Space)
+    QTest.keyClick(remove, Qt.Key.Key_Space)
     await settle()
     assert not remove.isEnabled()
     assert window.focusWidget() is page.list
@@ -373,8 +374,14 @@ async def test_downloads_show_progress_and_their_buttons(
     card = find(f"download-{entry.id}")
     assert card.start.isVisible()
     card.start.click()
-    half = {"id": entry.id, "size_bytes": entry.size_bytes, "received_bytes": entry.size_bytes // 2, "bytes_per_s": 1e6}
-    atelier.set("models", "download_states", [DownloadState(status=DownloadStatus.RUNNING, **half)])
+    half = DownloadState(
+        id=entry.id,
+        status=DownloadStatus.RUNNING,
+        size_bytes=entry.size_bytes,
+        received_bytes=entry.size_bytes // 2,
+        bytes_per_s=1e6,
+    )
+    atelier.set("models", "download_states", [half])
     await settle()
     assert atelier.calls("models.downloads.start") == [((entry.id,), {})]
     bridge.changed.emit("download", entry.id)
@@ -382,12 +389,12 @@ async def test_downloads_show_progress_and_their_buttons(
     assert card.bar.value() == 500
     assert (card.start.isVisible(), card.pause.isVisible(), card.cancel.isVisible()) == (False, True, True)
     card.pause.click()
-    atelier.set("models", "download_states", [DownloadState(status=DownloadStatus.PAUSED, **half)])
+    atelier.set("models", "download_states", [half.model_copy(update={"status": DownloadStatus.PAUSED})])
     await settle()
     assert card.start.text() == "Continue"
     card.cancel.click()
     problem = {"error_template": "The disk has no room for {what}.", "error_params": {"what": "it"}}
-    failed = DownloadState(status=DownloadStatus.FAILED, **problem, **half)
+    failed = half.model_copy(update={"status": DownloadStatus.FAILED, **problem})
     atelier.set("models", "download_states", [failed])
     await settle()
     done = ["models.downloads.pause", "models.downloads.cancel"]

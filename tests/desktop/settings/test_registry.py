@@ -53,7 +53,7 @@ def _a_new_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Non
 
 @pytest.mark.usefixtures("_a_new_file")
 async def test_a_page_is_one_new_file(qtbot: QtBot, atelier: Engine, bridge: FakeBridge) -> None:
-    window = SettingsWindow(bridge)  # type: ignore[arg-type]
+    window = SettingsWindow(bridge)
     qtbot.addWidget(window)
     window.show()
     assert [window.list.item(row).text() for row in (0, 1)] == ["General", "Projects"]

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMainWindow, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QMainWindow, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.main_window.action_registry import ActionRegistry, action, refusal
@@ -17,6 +17,7 @@ from atelier_desk.desktop.widgets import ToastHost
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.support import i18n
 from tests.desktop.settings.conftest import Engine
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeBridge, settle
 
 
@@ -50,7 +51,7 @@ def main(qtbot: QtBot) -> Window:
 
 @pytest.fixture
 async def page(main: Window, bridge: FakeBridge) -> Any:
-    made = SettingsWindow(bridge, main)  # type: ignore[arg-type]
+    made = SettingsWindow(bridge, main)
     made.show()
     made.show_page("shortcuts")
     await settle()
@@ -94,6 +95,7 @@ async def test_a_change_can_be_undone(page: Any, main: Window, atelier: Engine) 
     await press(page, "third", Qt.Key.Key_F7, Qt.KeyboardModifier.NoModifier)
     assert atelier.stored.shortcuts == {"third": "F7"}
     undo = page.window().findChild(QPushButton, "toast-action") or main.findChild(QPushButton, "toast-action")
+    assert undo is not None
     undo.click()
     await settle()
     assert atelier.stored.shortcuts == {}
@@ -121,10 +123,10 @@ async def test_keys_are_cleared_cancelled_and_reset_one_by_one_or_all_at_once(
     assert atelier.stored.shortcuts == {"second": ""}
     assert main.actions_["second"].shortcut().isEmpty()
     await press(page, "third", Qt.Key.Key_J)
-    page.findChild(QWidget, "shortcut-reset-second").click()
+    child(page, QAbstractButton, "shortcut-reset-second").click()
     await settle()
     assert atelier.stored.shortcuts == {"third": "Ctrl+J"}
-    page.findChild(QWidget, "shortcuts-reset-all").click()
+    child(page, QAbstractButton, "shortcuts-reset-all").click()
     await settle()
     assert atelier.stored.shortcuts == {}
     assert main.actions_["third"].shortcut().isEmpty()

@@ -123,6 +123,7 @@ async def test_long_notes_are_shown_in_full(window: SettingsWindow, atelier: Eng
     window.show_page("skills")
     await settle()
     content = window.page("skills").area.widget()
+    assert content is not None
     qtbot.waitUntil(
         lambda: len(content.findChildren(QLabel)) > 12 and content.height() >= content.heightForWidth(content.width())
     )

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices, QGuiApplication
-from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton
-from pytestqt.qtbot import QtBot
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages.tools import EXAMPLE
@@ -20,6 +20,7 @@ from atelier_desk.engine.services.own_tools import OwnToolFile, OwnToolSource, O
 from atelier_desk.tools.user_tools.tool_files import FileStatus, ToolFile, run
 from tests.desktop.settings.conftest import Engine
 from tests.helpers.fake_bridge import FakeBridge, settle
+from tests.helpers.focused_widget import focused
 
 Find = Callable[[str], Any]
 DIGEST = "ab" * 32
@@ -72,22 +73,20 @@ async def test_a_file_is_shown_in_full_and_confirmed_by_the_hash_of_the_shown_te
     assert atelier.calls("own_tools.revoke") == [(("count.py",), {})]
 
 
-async def test_return_closes_the_dialog_and_confirms_nothing(
-    page: Any, find: Find, atelier: Engine, qtbot: QtBot
-) -> None:
+async def test_return_closes_the_dialog_and_confirms_nothing(page: Any, find: Find, atelier: Engine) -> None:
     find("own-tool-review-count.py").click()
     await settle()
-    qtbot.keyClick(page.dialog, Qt.Key.Key_Return)
+    QTest.keyClick(page.dialog, Qt.Key.Key_Return)
     await settle()
     assert page.dialog is None
     assert atelier.calls("own_tools.confirm") == []
 
 
-async def test_return_on_confirm_confirms(page: Any, find: Find, atelier: Engine, qtbot: QtBot) -> None:
+async def test_return_on_confirm_confirms(page: Any, find: Find, atelier: Engine) -> None:
     find("own-tool-review-count.py").click()
     await settle()
     find("own-tool-confirm").setFocus()
-    qtbot.keyClick(find("own-tool-confirm"), Qt.Key.Key_Return)
+    QTest.keyClick(find("own-tool-confirm"), Qt.Key.Key_Return)
     await settle()
     assert atelier.calls("own_tools.confirm") == [(("count.py", DIGEST), {})]
 
@@ -132,7 +131,7 @@ async def test_states_explain_the_problem(page: Any, find: Find, atelier: Engine
 
 
 async def test_tab_goes_from_the_folder_to_the_files(
-    page: Any, window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge, qtbot: QtBot
+    page: Any, window: SettingsWindow, find: Find, atelier: Engine, bridge: FakeBridge
 ) -> None:
     window.activateWindow()
     atelier.set("own_tools", "list", [CONFIRMED])
@@ -141,8 +140,8 @@ async def test_tab_goes_from_the_folder_to_the_files(
     await settle()
     passed = []
     for _each in range(3):
-        passed.append(QApplication.focusWidget().objectName())
-        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+        passed.append(focused().objectName())
+        QTest.keyClick(focused(), Qt.Key.Key_Tab)
     assert passed == ["own-tool-review-count.py", "own-tool-revoke-count.py", "own-tools-reload"]
 
 
@@ -169,7 +168,9 @@ async def test_every_tool_expands_to_its_description_and_parameters(page: Any, f
     head.click()
     assert head.accessibleName() == "Calculator · CalculatorTool, expanded"
     shown = texts(head.parentWidget())
-    assert atelier.registry.get_tool("CalculatorTool").description.strip() in shown
+    tool = atelier.registry.get_tool("CalculatorTool")
+    assert tool is not None
+    assert tool.description.strip() in shown
     assert "operation *" in shown
     switch_language("fr")
     switch_language("en")

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.bar_chart import PALER, BarChart
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages import usage
+from atelier_desk.desktop.settings.pages.usage import UsagePage
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import DARK, LIGHT, blend, contrast
@@ -143,6 +145,18 @@ async def test_another_period_is_loaded_and_an_empty_one_is_marked(page: Any, fi
     assert page.empty.isVisible()
     assert not find("usage-chart").isVisible()
     assert not find("usage-export").isEnabled()
+
+
+async def test_usage_that_is_still_read_is_not_called_none(window: SettingsWindow, atelier: Engine, find: Find) -> None:
+    atelier.set("usage", "rows", delayed := DelayedResult(ROWS))
+    window.show_page("usage")
+    await settle()
+    page = window.page("usage")
+    assert isinstance(page, UsagePage)
+    assert not page.empty.isVisible()
+    await delayed.release()
+    await settle()
+    assert find("usage-summary").isVisible()
 
 
 async def test_a_long_period_is_shown_by_month(page: Any, find: Find, atelier: Engine) -> None:
@@ -273,7 +287,7 @@ async def test_a_limit_changed_elsewhere_is_shown_unless_one_is_being_typed(
     await settle()
     assert limit.value() == 10.0, "the focus alone does not keep an old value"
     limit.selectAll()
-    qtbot.keyClicks(limit, "7")
+    QTest.keyClicks(limit, "7")
     atelier.set("usage", "month", MonthUsage("2026-11", 2.5, 20.0))
     page.reload()
     await settle()

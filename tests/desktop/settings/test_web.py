@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from atelier_desk.desktop.settings.pages.web import WebPage
 from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.domain.errors import ToolError, UsageError
 from atelier_desk.domain.settings import WebSettings
@@ -33,7 +34,9 @@ async def test_nothing_can_be_typed_before_the_stored_values_are_loaded(
     atelier.set("web", "state", delayed)
     window.show_page("web")
     await settle()
-    controls = window.page("web").form.controls
+    page = window.page("web")
+    assert isinstance(page, WebPage)
+    controls = page.form.controls
     assert not any(control.isEnabled() for control in controls.values())
     await delayed.release()
     assert all(control.isEnabled() for control in controls.values())
@@ -69,7 +72,12 @@ async def test_a_service_is_chosen_tested_and_used_with_its_key(page: Any, ateli
 
 async def test_the_price_of_a_search_is_entered_and_belongs_to_its_service(page: Any, atelier: Engine) -> None:
     used: list[WebSettings] = []
-    atelier.set("web", "use", lambda settings, _key: bool(used.append(settings)))
+
+    def use(settings: WebSettings, _key: str) -> bool:
+        used.append(settings)
+        return False
+
+    atelier.set("web", "use", use)
     service, price = page.form.controls["search"], page.form.controls["price"]
     assert not price.isVisibleTo(page), "public search pages cost nothing"
     service.setCurrentIndex(service.findData("brave"))
@@ -169,7 +177,12 @@ async def test_fields_the_chosen_service_does_not_use_are_neither_checked_nor_st
     page: Any, atelier: Engine
 ) -> None:
     used: list[WebSettings] = []
-    atelier.set("web", "use", lambda settings, key="": used.append(settings) or True)
+
+    def use(settings: WebSettings, key: str = "") -> bool:
+        used.append(settings)
+        return True
+
+    atelier.set("web", "use", use)
     search = page.form.controls["search"]
     search.setCurrentIndex(search.findData("searxng"))
     page.form.controls["address"].setText("no address")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdit, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings import registry
@@ -18,6 +19,7 @@ from atelier_desk.desktop.settings.window import SettingsWindow
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.settings import Settings
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 
 PAGES = {
@@ -38,7 +40,7 @@ Find = Callable[[str], Any]
 
 
 @pytest.fixture
-def _quick_doctor(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def _quick_doctor(monkeypatch: pytest.MonkeyPatch) -> None:
     async def checks(_atelier: Any) -> list[Any]:
         return []
 
@@ -80,7 +82,7 @@ async def test_icons_have_one_size_on_every_screen(window: SettingsWindow) -> No
     assert (window.list.iconSize().width(), window.list.iconSize().height()) == (theme().px(16), theme().px(16))
 
 
-async def test_the_name_of_a_former_page_opens_the_matching_section(window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_the_name_of_a_former_page_opens_the_matching_section(window: SettingsWindow) -> None:
     for title, names in PAGES.items():
         for name in names:
             window.show_page(name)
@@ -89,7 +91,7 @@ async def test_the_name_of_a_former_page_opens_the_matching_section(window: Sett
             assert window.tabs.isVisible() is (len(names) > 1)
     window.show_page("skills")
     assert [window.tabs.tabText(tab) for tab in range(window.tabs.count())] == ["Agents", "Skills"]
-    qtbot.keyClick(window.tabs, Qt.Key.Key_Left)
+    QTest.keyClick(window.tabs, Qt.Key.Key_Left)
     assert window.current == "agents"
     window.show_page("general")
     window.list.setCurrentRow(list(PAGES).index("Agents and skills"))
@@ -106,20 +108,20 @@ def shown(window: SettingsWindow) -> list[str]:
     return [list(PAGES)[row] for row in range(window.list.count()) if not window.list.item(row).isHidden()]
 
 
-async def search(window: SettingsWindow, qtbot: QtBot, words: str) -> None:
+async def search(window: SettingsWindow, words: str) -> None:
     window.search.setText(words)
-    qtbot.keyClick(window.search, Qt.Key.Key_Return)
+    QTest.keyClick(window.search, Qt.Key.Key_Return)
     await settle()
 
 
 async def test_search_finds_a_setting_on_any_page(window: SettingsWindow, qtbot: QtBot) -> None:
-    await search(window, qtbot, "embedder")
+    await search(window, "embedder")
     assert shown(window) == ["Memory and projects"]
     assert window.current == "memory"
-    await search(window, qtbot, "zebra crossing")
+    await search(window, "zebra crossing")
     assert window.results.text() == "No matching settings."
-    assert window.findChild(FoundMark) is None or not window.findChild(FoundMark).isVisible()
-    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert window.findChild(FoundMark) is None or not child(window, FoundMark).isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
     window._find()
     assert not window.results.isVisible()
     assert all(not window.list.item(row).isHidden() for row in range(window.list.count()))
@@ -144,11 +146,11 @@ FOUND = {
 
 
 async def test_typing_in_the_search_does_not_reload_pages(
-    window: SettingsWindow, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    window: SettingsWindow, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Loading all pages takes 300 ms, searching loaded ones a few."""
-    await search(window, qtbot, "e")  # creates all pages
-    await search(window, qtbot, "em")  # and loads their lists
+    await search(window, "e")  # creates all pages
+    await search(window, "em")  # and loads their lists
     read: list[SettingsPage] = []
 
     def index_of(page: SettingsPage) -> list[object]:
@@ -158,21 +160,21 @@ async def test_typing_in_the_search_does_not_reload_pages(
     monkeypatch.setattr("atelier_desk.desktop.settings.window.index_of", index_of)
     for typed in range(3, len("embedder") + 1):
         window.search.setText("embedder"[:typed])
-        qtbot.keyClick(window.search, Qt.Key.Key_Return)
+        QTest.keyClick(window.search, Qt.Key.Key_Return)
         await settle()
     assert len(read) == len(set(read)), "but for those whose lists came meanwhile"
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])
 async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
-    window: SettingsWindow, find: Find, qtbot: QtBot, language: str
+    window: SettingsWindow, find: Find, language: str
 ) -> None:
     window.show_page("providers")
     await settle()
     find("provider-list").setCurrentRow(0)  # a remote one, whose Advanced is collapsed
     switch_language(language)
     for words, place in FOUND.items():
-        await search(window, qtbot, words)
+        await search(window, words)
         visible_marks = [each for each in window.findChildren(FoundMark) if each.isVisible()]
         if place is None:
             assert (shown(window), visible_marks) == ([], [])
@@ -181,54 +183,71 @@ async def test_search_leads_to_the_matching_row_in_either_language_and_marks_it(
         assert (window.current, len(visible_marks)) == (section, 1), words
         row, target = visible_marks[0].row, find(name)
         assert target.isVisible(), "folded under Advanced before"
-        assert row is target or row.isAncestorOf(target) or target.accessibleName() in row.text(), words
+        labelled = isinstance(row, QLabel | QAbstractButton) and target.accessibleName() in row.text()
+        assert row is target or row.isAncestorOf(target) or labelled, words
         assert visible_marks[0].visibleRegion().boundingRect().height() > 10, "in sight"
     switch_language("en")
     await settle()
 
 
 async def test_a_found_row_stays_in_sight_while_its_page_grows(window: SettingsWindow, qtbot: QtBot) -> None:
-    await search(window, qtbot, "monthly cost limit")
-    mark = window.findChild(FoundMark)
+    await search(window, "monthly cost limit")
+    mark = child(window, FoundMark)
     filled_later = QWidget()
     filled_later.setFixedHeight(3_000)
     window.page(window.current).column.insertWidget(0, filled_later)
     await settle()
-    qtbot.waitUntil(lambda: mark.row.mapTo(filled_later.parentWidget(), QPoint()).y() > 3_000)
+    column = filled_later.parentWidget()
+    assert column is not None
+    qtbot.waitUntil(lambda: mark.row.mapTo(column, QPoint()).y() > 3_000)
     qtbot.waitUntil(lambda: mark.visibleRegion().boundingRect().height() > 10)
 
 
-async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow, qtbot: QtBot) -> None:
-    await search(window, qtbot, "file")  # creates all pages
-    await search(window, qtbot, "b2sum")
+async def test_what_follows_a_found_heading_is_in_sight(window: SettingsWindow) -> None:
+    """A heading just above the edge counted as in sight."""
+    window.show_page("approvals")
+    await settle()
+    area = window.page("approvals").area
+    heading = next(each for each in area.findChildren(QLabel) if each.text().casefold() == "audit trail")
+    bottom = heading.mapTo(area.viewport(), QPoint()).y() + heading.height()
+    window.resize(window.width(), window.height() + bottom + 2 - area.viewport().height())
+    await settle()
+    assert abs(area.viewport().height() - bottom) < 10
+    await search(window, "audit trail")
+    assert heading.mapTo(area.viewport(), QPoint()).y() + heading.height() + 40 < area.viewport().height()
+
+
+async def test_a_row_of_a_table_with_a_header_counts_once(window: SettingsWindow) -> None:
+    await search(window, "file")  # creates all pages
+    await search(window, "b2sum")
     rows = [(name, each.at.row()) for name, each in window._found if each.at is not None]
     assert rows
     assert len(rows) == len(set(rows))
     first = window.results.text()
     for _enter in window._found:
-        qtbot.keyClick(window.search, Qt.Key.Key_Return)
+        QTest.keyClick(window.search, Qt.Key.Key_Return)
     assert window.results.text() == first
 
 
-async def test_search_finds_and_selects_items_of_lists(window: SettingsWindow, find: Find, qtbot: QtBot) -> None:
+async def test_search_finds_and_selects_items_of_lists(window: SettingsWindow, find: Find) -> None:
     """Also on pages that were never shown."""
-    await search(window, qtbot, "researcher")
+    await search(window, "researcher")
     assert window.current == "agents"
     assert find("agent-list").currentItem().text() == "Researcher"
-    await search(window, qtbot, "todotool")
+    await search(window, "todotool")
     assert "Permissions and tools" in shown(window)
 
 
-async def test_a_word_is_found_at_its_start_before_anywhere(window: SettingsWindow, qtbot: QtBot) -> None:
+async def test_a_word_is_found_at_its_start_before_anywhere(window: SettingsWindow) -> None:
     """Otherwise "limit" leads to the option ``--delimiter`` of a safe command, and past the limits."""
-    await search(window, qtbot, "limit")
+    await search(window, "limit")
     assert "usage-limit" in [place.objectName() for _name, row in window._found for place in inside(row.widget)]
     assert "safe-commands" not in [row.widget.objectName() for _name, row in window._found]
-    await search(window, qtbot, "month")
+    await search(window, "month")
     assert "usage-limit" in [place.objectName() for _name, row in window._found for place in inside(row.widget)]
     assert "safe-commands" not in [row.widget.objectName() for _name, row in window._found]
     for option in ("--month-sort", "month-sort", "elimiter"):
-        await search(window, qtbot, option)
+        await search(window, option)
         assert "safe-commands" in [row.widget.objectName() for _name, row in window._found], "where nothing starts so"
 
 
@@ -236,21 +255,19 @@ def inside(widget: QWidget) -> list[QWidget]:
     return [widget, *widget.findChildren(QWidget)]
 
 
-async def test_a_page_chosen_while_searching_opens_at_its_first_match(
-    window: SettingsWindow, find: Find, qtbot: QtBot
-) -> None:
-    await search(window, qtbot, "limit")
+async def test_a_page_chosen_while_searching_opens_at_its_first_match(window: SettingsWindow, find: Find) -> None:
+    await search(window, "limit")
     for row, page in enumerate(PAGES):
         if not window.list.item(row).isHidden():
             window.list.setCurrentRow(row)
             await settle()
             assert window._found[window._at][0] == window.current in PAGES[page]
-    await search(window, qtbot, "monthly cost limit")
+    await search(window, "monthly cost limit")
     window.show_page("general")
     window.list.setCurrentRow(list(PAGES).index("Data and diagnostics"))
     await settle()
     assert window.current == "usage"
-    assert window.findChild(FoundMark).visibleRegion().boundingRect().height() > 10
+    assert child(window, FoundMark).visibleRegion().boundingRect().height() > 10
 
 
 async def test_what_changed_while_it_was_closed_is_shown_on_opening(
@@ -264,13 +281,13 @@ async def test_what_changed_while_it_was_closed_is_shown_on_opening(
     assert find("font-scale").value() == 15
 
 
-async def test_enter_goes_from_match_to_match(window: SettingsWindow, qtbot: QtBot) -> None:
-    await search(window, qtbot, "notification")
+async def test_enter_goes_from_match_to_match(window: SettingsWindow) -> None:
+    await search(window, "notification")
     assert window.results.text().endswith("matches. Press Enter for the next one.")
     seen = []
     for _each in window._found:
         seen.append((window.current, window._at))
-        qtbot.keyClick(window.search, Qt.Key.Key_Return)
+        QTest.keyClick(window.search, Qt.Key.Key_Return)
         await settle()
     assert {section for section, _at in seen} >= {"general", "quick"}
     assert len({at for _section, at in seen}) == len(seen)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -47,7 +48,7 @@ async def parent(qtbot: QtBot) -> AsyncIterator[QWidget]:
 
 
 async def opened(atelier: FakeAtelier, parent: QWidget) -> ChatImportDialog:
-    dialog = ChatImportDialog(FakeBridge(atelier), Path("/x/export.zip"), parent)  # type: ignore[arg-type]
+    dialog = ChatImportDialog(FakeBridge(atelier), Path("/x/export.zip"), parent)
     dialog.open()
     await settle()
     return dialog
@@ -87,12 +88,12 @@ async def test_new_chats_are_preselected_imported_and_undone(atelier: FakeAtelie
 async def test_enter_on_a_button_presses_it(atelier: FakeAtelier, parent: QWidget, qtbot: QtBot) -> None:
     """Enter on Close imported the chats."""
     dialog = await opened(atelier, parent)
-    qtbot.keyClick(button(dialog, "chats-none"), Qt.Key.Key_Return)
+    QTest.keyClick(button(dialog, "chats-none"), Qt.Key.Key_Return)
     assert dialog.chosen() == []
-    qtbot.keyClick(button(dialog, "chats-all"), Qt.Key.Key_Return)
+    QTest.keyClick(button(dialog, "chats-all"), Qt.Key.Key_Return)
     assert dialog.chosen()
     with qtbot.waitSignal(dialog.rejected):
-        qtbot.keyClick(button(dialog, "chats-close"), Qt.Key.Key_Return)
+        QTest.keyClick(button(dialog, "chats-close"), Qt.Key.Key_Return)
     await settle()
     assert atelier.calls("chats.import_") == []
 
@@ -142,7 +143,7 @@ async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(pa
     fake = FakeAtelier(
         chats={"is_workflow": True, "is_export": is_export}, workflows={"import_": Imported(workflow, "created")}
     )
-    importer = Importer(FakeBridge(fake), parent)  # type: ignore[arg-type]
+    importer = Importer(FakeBridge(fake), parent)
     shown: list[str] = []
     importer.imported.connect(shown.append)
     file = tmp_path / "w.json"
@@ -152,3 +153,25 @@ async def test_a_dropped_workflow_is_imported_at_once_and_other_files_are_not(pa
         while not shown:
             await settle()
     assert shown == ["w"]
+
+
+async def test_several_exports_dropped_at_once_are_shown_one_after_another(
+    atelier: FakeAtelier, parent: QWidget
+) -> None:
+    importer = Importer(FakeBridge(atelier), parent)
+
+    def in_view() -> list[str]:
+        dialogs = parent.findChildren(ChatImportDialog)
+        return [each.found.text().split(" ")[0] for each in dialogs if each.isVisible()]
+
+    names = ["/x/a.zip", "/x/b.zip", "/x/a.zip", "/x/c.zip"]
+    assert await importer.import_dropped(names) == []
+    for name in ("a.zip", "b.zip", "c.zip"):
+        await settle()
+        assert in_view() == [name]
+        next(each for each in parent.findChildren(ChatImportDialog) if each.isVisible()).reject()
+    await settle()
+    assert in_view() == []
+    importer.import_file(Path("/x/a.zip"))
+    await settle()
+    assert in_view() == ["a.zip"]

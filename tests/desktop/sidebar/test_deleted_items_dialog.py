@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QMessageBox, QPushButton, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QListWidgetItem, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.settings.language_switch import switch_language
@@ -42,7 +43,7 @@ async def dialog(atelier: FakeAtelier, qtbot: QtBot) -> AsyncIterator[DeletedDia
     parent = QWidget()
     qtbot.addWidget(parent)
     parent.show()
-    made = DeletedDialog(FakeBridge(atelier), parent)  # type: ignore[arg-type]
+    made = DeletedDialog(FakeBridge(atelier), parent)
     made.open()
     await settle()
     yield made
@@ -77,31 +78,32 @@ async def test_a_long_list_with_every_row_selected_is_filled_again_in_one_step(
     dialog.list.selectAll()
     looked: list[int] = []
     chosen = dialog.list.selectedItems
-    monkeypatch.setattr(dialog.list, "selectedItems", lambda: looked.append(1) or chosen())
+
+    def selected() -> list[QListWidgetItem]:
+        looked.append(1)
+        return chosen()
+
+    monkeypatch.setattr(dialog.list, "selectedItems", selected)
     dialog.reload()
     await settle()
     assert len(dialog.chosen()) == 61
     assert len(looked) < 10
 
 
-async def test_a_workflow_is_restored_by_enter_and_shown(
-    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_a_workflow_is_restored_by_enter_and_shown(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     shown: list[str] = []
     dialog.opened.connect(shown.append)
     dialog.list.setCurrentRow(1)
-    qtbot.keyClick(dialog.list, Qt.Key.Key_Return)
+    QTest.keyClick(dialog.list, Qt.Key.Key_Return)
     await settle()
     assert atelier.calls("workflows.undo_delete") == [(("w",), {})]
     assert shown == ["w"]
     assert titles(dialog) == ["Memory m1", "Memory m2"]
 
 
-async def test_several_items_are_purged_after_confirmation(
-    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_several_items_are_purged_after_confirmation(dialog: DeletedDialog, atelier: FakeAtelier) -> None:
     dialog.list.selectAll()
-    qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+    QTest.keyClick(dialog.list, Qt.Key.Key_Delete)
     await settle()
     assert atelier.calls("memories.purge") == []
     asked = dialog.findChild(QMessageBox)
@@ -119,14 +121,14 @@ async def test_several_items_are_purged_after_confirmation(
 
 
 async def test_one_item_is_confirmed_by_name_and_starts_with_all_its_days(
-    dialog: DeletedDialog, atelier: FakeAtelier, qtbot: QtBot
+    dialog: DeletedDialog, atelier: FakeAtelier
 ) -> None:
     atelier.set("memories", "deleted", [memory("m3", 0.001)])
     dialog.reload()
     await settle()
     assert "30 more days" in dialog.list.item(0).toolTip()
     dialog.list.setCurrentRow(0)
-    qtbot.keyClick(dialog.list, Qt.Key.Key_Delete)
+    QTest.keyClick(dialog.list, Qt.Key.Key_Delete)
     await settle()
     asked = dialog.findChild(QMessageBox)
     assert asked is not None

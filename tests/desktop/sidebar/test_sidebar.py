@@ -6,9 +6,9 @@ from datetime import date, timedelta
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtGui import QContextMenuEvent, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QStyleOptionViewItem
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.sidebar.list_model import ListState, group_of, state_text
@@ -54,25 +54,25 @@ async def test_the_state_is_shown_in_words(column: Column) -> None:
     assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "Name b, waiting for you, 2 open questions"
 
 
-async def test_click_and_enter_open(qtbot: QtBot, column: Column) -> None:
+async def test_click_and_enter_open(column: Column) -> None:
     chosen: list[str] = []
     column.sidebar.workflow_chosen.connect(chosen.append)
     view = column.sidebar.list
-    qtbot.mouseClick(
+    QTest.mouseClick(
         view.viewport(), Qt.MouseButton.LeftButton, pos=view.visualRect(column.sidebar.model.index_of("a")).center()
     )
     view.setCurrentIndex(column.sidebar.model.index_of("c"))
-    qtbot.keyClick(view, Qt.Key.Key_Return)
+    QTest.keyClick(view, Qt.Key.Key_Return)
     assert chosen == ["a", "c"]
 
 
-async def test_rename_in_place(qtbot: QtBot, column: Column) -> None:
+async def test_rename_in_place(column: Column) -> None:
     column.sidebar.select("a")
     column.sidebar.rename_current()
     field = column.sidebar.list.findChild(QLineEdit, "rename-field")
     assert field is not None
     field.setText("Better")
-    qtbot.keyClick(field, Qt.Key.Key_Return)
+    QTest.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert column.engine.calls("workflows.rename") == [(("a", "Better"), {})]
 
@@ -155,23 +155,23 @@ async def test_the_menu_acts_on_the_clicked_row(column: Column) -> None:
     assert not view.list_row(row("p")).framed
 
 
-async def test_folders_are_above_the_days_and_the_archive_is_at_the_end(qtbot: QtBot, column: Column) -> None:
+async def test_folders_are_above_the_days_and_the_archive_is_at_the_end(column: Column) -> None:
     column.engine.set("workflows", "list", FILED)
     await column.sidebar.load()
     model, view = column.sidebar.model, column.sidebar.list
     assert rows(model) == ["Pinned", "v", "Art", "y", "Nature", "x", "Today", "a", "b", "Archived"]
     assert model.index(2).data(Qt.ItemDataRole.AccessibleTextRole) == "Art, 1 workflow, expanded"
     view.setCurrentIndex(model.index(2))
-    qtbot.keyClick(view, Qt.Key.Key_Left)
+    QTest.keyClick(view, Qt.Key.Key_Left)
     assert rows(model)[2:4] == ["Art", "Nature"]
     assert view.currentIndex() == model.index(2), "the keyboard stays where it was"
     view.setCurrentIndex(model.index(rows(model).index("Archived")))
-    qtbot.keyClick(view, Qt.Key.Key_Right)
+    QTest.keyClick(view, Qt.Key.Key_Right)
     await settle()
     assert view.currentIndex() == model.index(rows(model).index("Archived"))
-    qtbot.keyClick(view, Qt.Key.Key_Left)
+    QTest.keyClick(view, Qt.Key.Key_Left)
     await settle()
-    qtbot.mouseClick(
+    QTest.mouseClick(
         view.viewport(),
         Qt.MouseButton.LeftButton,
         pos=view.visualRect(model.index(rows(model).index("Archived"))).center(),
@@ -186,7 +186,7 @@ def hit(key: str, kind: str = "message") -> SearchHit:
     return SearchHit(kind, "c", "Herons", key, 3, "…a **heron** stands `still`\n| x | y** …", utc_now())
 
 
-async def test_search_finds_titles_first_then_messages_and_opens_at_the_match(qtbot: QtBot, column: Column) -> None:
+async def test_search_finds_titles_first_then_messages_and_opens_at_the_match(column: Column) -> None:
     places: list[tuple[str, ...]] = []
     column.sidebar.hit_chosen.connect(lambda *place: places.append(place))
     column.engine.set("workflows", "list", [LISTED[1]])
@@ -204,16 +204,16 @@ async def test_search_finds_titles_first_then_messages_and_opens_at_the_match(qt
     assert (painted[1].end, painted[1].lines) == (short_day(utc_now()), ("…a heron stands still x y …",))
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
-    qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Return)
-    qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Down)
+    QTest.keyClick(column.sidebar.search, Qt.Key.Key_Return)
+    QTest.keyClick(column.sidebar.search, Qt.Key.Key_Down)
     view = column.sidebar.list
     for _row in range(1):
-        qtbot.keyClick(view, Qt.Key.Key_Down)
-    qtbot.keyClick(view, Qt.Key.Key_Return)
+        QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Return)
     assert opened == ["a"]
     assert places == [("c", "message", "m1")]
     column.sidebar.search.setFocus()
-    qtbot.keyClick(column.sidebar.search, Qt.Key.Key_Escape)
+    QTest.keyClick(column.sidebar.search, Qt.Key.Key_Escape)
     assert column.sidebar.search.text() == ""
 
 
@@ -280,12 +280,17 @@ async def test_the_unread_mark_is_stored_by_the_engine(column: Column) -> None:
     assert column.engine.calls("workflows.set_unread")[1:] == [(("a", False), {})]
 
 
-async def test_only_visible_rows_of_a_thousand_are_painted(qtbot: QtBot, column: Column) -> None:
+async def test_only_visible_rows_of_a_thousand_are_painted(column: Column, monkeypatch: pytest.MonkeyPatch) -> None:
     column.sidebar.model.show(ListState(recent=[workflow(f"w{i}", i // 50) for i in range(1000)]))
     painted: list[int] = []
     delegate = column.sidebar.list.itemDelegate()
     paint = delegate.paint
-    delegate.paint = lambda painter, option, index: (painted.append(index.row()), paint(painter, option, index))  # type: ignore[method-assign]
+
+    def painting(painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex) -> None:
+        painted.append(index.row())
+        paint(painter, option, index)
+
+    monkeypatch.setattr(delegate, "paint", painting)
     column.sidebar.list.scrollToBottom()
     column.sidebar.list.viewport().repaint()
     assert len(painted) < 60

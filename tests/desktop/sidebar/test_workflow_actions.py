@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
@@ -14,6 +15,7 @@ from atelier_desk.desktop.sidebar.workflow_actions import FolderDialog
 from atelier_desk.domain.errors import NotFoundError
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.sidebar.workflow_list import FILED, LISTED, Column, entry, open_menu, rows
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, settle
 
 
@@ -30,24 +32,24 @@ async def test_a_double_click_deletes_or_copies_once(column: Column, action: str
     await delayed.release()
 
 
-async def test_delete_offers_undo(qtbot: QtBot, column: Column) -> None:
+async def test_delete_offers_undo(column: Column) -> None:
     purged: list[str] = []
     column.sidebar.workflow_gone.connect(purged.append)
     view = column.sidebar.list
     view.select_one("a")
-    qtbot.keyClick(view, Qt.Key.Key_Delete)
+    QTest.keyClick(view, Qt.Key.Key_Delete)
     await settle()
     assert purged == ["a"]
-    undo = column.window.findChild(QPushButton, "toast-action")
-    qtbot.mouseClick(undo, Qt.MouseButton.LeftButton)
+    undo = child(column.window, QPushButton, "toast-action")
+    QTest.mouseClick(undo, Qt.MouseButton.LeftButton)
     await settle()
     assert column.engine.calls("workflows.undo_delete") == [(("a",), {})]
 
 
-async def test_undo_names_what_was_purged_meanwhile(qtbot: QtBot, column: Column) -> None:
+async def test_undo_names_what_was_purged_meanwhile(column: Column) -> None:
     view = column.sidebar.list
     view.select_one("a")
-    qtbot.keyClick(view, Qt.Key.Key_Delete)
+    QTest.keyClick(view, Qt.Key.Key_Delete)
     await settle()
     column.engine.set("workflows", "undo_delete", NotFoundError("There is no workflow a."))
     shown: list[str] = []
@@ -96,7 +98,9 @@ async def test_duplicates_name_reports_changed_outside(column: Column, tmp_path:
         column.sidebar.workflow_actions._duplicate("a"),
     ):
         await copying
-        assert "The report Plan was damaged or changed" in column.sidebar._toasts.current.accessibleName()
+        toast = column.sidebar._toasts.current
+        assert toast is not None
+        assert "The report Plan was damaged or changed" in toast.accessibleName()
 
 
 async def test_the_undo_key_restores_a_deleted_workflow_after_its_message_disappeared(
@@ -116,13 +120,13 @@ async def test_the_undo_key_restores_a_deleted_workflow_after_its_message_disapp
     assert shown == ["a"]
 
 
-async def test_several_workflows_are_selected_and_deleted_with_one_undo(qtbot: QtBot, column: Column) -> None:
+async def test_several_workflows_are_selected_and_deleted_with_one_undo(column: Column) -> None:
     opened: list[str] = []
     column.sidebar.workflow_chosen.connect(opened.append)
     view, model = column.sidebar.list, column.sidebar.model
-    click(qtbot, column, "a")
-    click(qtbot, column, "c", Qt.KeyboardModifier.ShiftModifier)
-    click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
+    click(column, "a")
+    click(column, "c", Qt.KeyboardModifier.ShiftModifier)
+    click(column, "b", Qt.KeyboardModifier.ControlModifier)
     assert view.marked == ["a", "c"]
     assert [view.list_row(model.index_of(each)).icon for each in "abc"] == ["check", "message-square", "check"]
     assert opened == ["a"]
@@ -130,7 +134,7 @@ async def test_several_workflows_are_selected_and_deleted_with_one_undo(qtbot: Q
     column.engine.set("workflows", "list", changed)
     await column.sidebar.load()
     assert view.marked == ["a", "c"]
-    qtbot.keyClick(view, Qt.Key.Key_Delete)
+    QTest.keyClick(view, Qt.Key.Key_Delete)
     await settle()
     assert [call[0] for call in column.engine.calls("workflows.delete")] == [("a",), ("c",)]
     toast = column.sidebar._toasts.current
@@ -140,7 +144,7 @@ async def test_several_workflows_are_selected_and_deleted_with_one_undo(qtbot: Q
     await settle()
     assert [call[0] for call in column.engine.calls("workflows.undo_delete")] == [("a",), ("c",)]
     view.select_one("a")
-    click(qtbot, column, "b", Qt.KeyboardModifier.ControlModifier)
+    click(column, "b", Qt.KeyboardModifier.ControlModifier)
     column.sidebar.select("a")
     assert model.index_of("a") == view.currentIndex()
     assert view.marked == ["a"]
@@ -189,14 +193,14 @@ async def test_workflows_are_moved_by_menu_and_by_dragging(column: Column) -> No
     assert [call[0] for call in column.engine.calls("workflows.move")][3:] == [("a", ""), ("x", "Nature")]
 
 
-async def test_a_new_folder_gets_its_name_in_a_dialog(qtbot: QtBot, column: Column) -> None:
+async def test_a_new_folder_gets_its_name_in_a_dialog(column: Column) -> None:
     column.sidebar.workflow_actions.move_to_new(["a"])
     dialog = column.sidebar.findChild(FolderDialog)
     assert dialog is not None
     dialog._press()
     assert "Enter a name" in dialog._error.text()
-    qtbot.keyClicks(dialog.field, " Birds ")
-    qtbot.keyClick(dialog.field, Qt.Key.Key_Return)
+    QTest.keyClicks(dialog.field, " Birds ")
+    QTest.keyClick(dialog.field, Qt.Key.Key_Return)
     await settle()
     assert column.engine.calls("workflows.move") == [(("a", "Birds"), {})]
 
@@ -303,12 +307,10 @@ async def test_several_workflows_are_exported_into_a_folder_without_overwriting(
     }
 
 
-def click(
-    qtbot: QtBot, column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
-) -> None:
+def click(column: Column, key: str, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
     view = column.sidebar.list
     point = view.visualRect(column.sidebar.model.index_of(key)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=point)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, modifiers, pos=point)
 
 
 async def test_a_title_that_takes_long_can_be_stopped(column: Column) -> None:

@@ -37,7 +37,7 @@ def event(seq: int, kind: str, run_id: str = "ada", /, **data: Any) -> StreamEve
     )
 
 
-def child(seq: int, run_id: str, /, **data: Any) -> StreamEvent:
+def sub_agent_event(seq: int, run_id: str, /, **data: Any) -> StreamEvent:
     """A parent's event about one of its sub-agents; ``kind`` of it is ``sub_agent_start`` unless ``what`` says
     otherwise.
     """
@@ -64,8 +64,12 @@ def started() -> list[StreamEvent]:
             tool="ParallelTasksTool",
             arguments={"operation": "execute_batch", "tasks": TASKS},
         ),
-        child(6, "bea", call_id="p1", task_description="Review the types", kind="parallel", stage=0, background=False),
-        child(6, "cid", call_id="p1", task_description="Write the tests", kind="parallel", stage=0, background=False),
+        sub_agent_event(
+            6, "bea", call_id="p1", task_description="Review the types", kind="parallel", stage=0, background=False
+        ),
+        sub_agent_event(
+            6, "cid", call_id="p1", task_description="Write the tests", kind="parallel", stage=0, background=False
+        ),
         event(7, "run_status", status="awaiting_children"),
         event(8, "run_status", "bea", status="processing"),
         event(8, "run_status", "cid", status="processing"),
@@ -77,7 +81,7 @@ def started() -> list[StreamEvent]:
             tool="SpawnAgentTool",
             arguments={"operation": "spawn", "name": "Dot", "prompt": "Check"},
         ),
-        child(
+        sub_agent_event(
             10, "dot", call_id="s1", task_description="Run the type checker", kind="spawn", stage=0, background=False
         ),
         event(11, "run_status", "bea", status="awaiting_children"),

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.team.model import AT_ONCE, TeamModel
 from atelier_desk.domain.errors import NotFoundError
-from tests.desktop.team.sample_team_events import child, event, started, tree
+from tests.desktop.team.sample_team_events import event, started, sub_agent_event, tree
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -19,7 +19,7 @@ def atelier() -> FakeAtelier:
 @pytest.fixture
 def model(qtbot: QtBot, atelier: FakeAtelier) -> TeamModel:
     bridge = FakeBridge(atelier)
-    made = TeamModel(bridge, bridge)  # type: ignore[arg-type]
+    made = TeamModel(bridge, bridge)
     made.bridge_kept = bridge  # type: ignore[attr-defined]
     return made
 
@@ -69,7 +69,7 @@ async def test_many_events_are_signalled_once_and_only_changes_of_the_tree_are_q
     before = len(signalled)
     for number in range(500):
         model.feed(event(20, "token", "dot", content="x"))
-        model.feed(child(20, "dot", what="sub_agent_progress", tokens_output=number))
+        model.feed(sub_agent_event(20, "dot", what="sub_agent_progress", tokens_output=number))
     qtbot.waitUntil(lambda: not model._change_timer.isActive())
     await settle()
     qtbot.waitUntil(lambda: not model._change_timer.isActive())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QRect, QSize
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.widgets import ElidedButton, ElidedLabel, FlowLayout, IconButton
+from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.widgets import ElidedButton, ElidedLabel, FlowLayout, IconButton, fit_window
 
 
 def test_an_elided_label_keeps_its_text_and_shows_it_as_a_tool_tip(qtbot: QtBot) -> None:
@@ -76,3 +77,22 @@ def test_icon_button_has_an_accessible_name(qtbot: QtBot) -> None:
     button.describe("Open", "Ctrl+O")
     assert button.accessibleName() == "Open"
     assert "Ctrl+O" in button.toolTip()
+
+
+def test_a_window_that_grows_with_the_text_stays_on_its_screen(qtbot: QtBot) -> None:
+    window = QWidget()
+    qtbot.addWidget(window)
+    fit_window(window, QSize(400, 300))
+    window.show()
+    qtbot.waitExposed(window)
+    room = window.screen().availableGeometry()
+    window.move(room.right() - 400, room.bottom() - 300)
+    theme().set_scale(150)
+    assert window.width() == 600
+    assert room.contains(window.frameGeometry())
+    window.hide()
+    theme().set_scale(100)
+    window.move(room.right() - 400, room.bottom() - 300)
+    theme().set_scale(150)
+    window.show()
+    assert room.contains(window.frameGeometry()), "also when it was closed meanwhile"

@@ -48,7 +48,9 @@ def test_parts_that_do_not_fit_are_hidden_except_the_button(host: QWidget, heigh
 def test_no_line_is_clipped(host: QWidget, height: int, scale: int) -> None:
     theme().set_scale(scale)
     empty = made(host, height)
-    empty.layout().activate()
+    layout = empty.layout()
+    assert layout is not None
+    layout.activate()
     for label in empty.findChildren(QLabel):
         if label.isVisible():
             assert label.height() >= min(label.heightForWidth(label.width()), label.sizeHint().height())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QCheckBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -38,25 +39,23 @@ def room(qtbot: QtBot) -> Room:
     return made
 
 
-def press(
-    qtbot: QtBot, widget: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
-) -> None:
+def press(widget: QWidget, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
     widget.setFocus()
     assert QApplication.focusWidget() is widget
-    qtbot.keyClick(widget, key, modifiers)
+    QTest.keyClick(widget, key, modifiers)
 
 
-def test_enter_presses_both_kinds_of_buttons(qtbot: QtBot, room: Room) -> None:
-    press(qtbot, room.button, Qt.Key.Key_Return)
-    press(qtbot, room.icon, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
+def test_enter_presses_both_kinds_of_buttons(room: Room) -> None:
+    press(room.button, Qt.Key.Key_Return)
+    press(room.icon, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
     assert room.pressed == ["fork", "add"]
 
 
-def test_nothing_else_is_pressed(qtbot: QtBot, room: Room) -> None:
-    press(qtbot, room.button, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-    press(qtbot, room.box, Qt.Key.Key_Return)
-    press(qtbot, room.field, Qt.Key.Key_Return)
+def test_nothing_else_is_pressed(room: Room) -> None:
+    press(room.button, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    press(room.box, Qt.Key.Key_Return)
+    press(room.field, Qt.Key.Key_Return)
     room.button.setEnabled(False)
-    press(qtbot, room.field, Qt.Key.Key_A)
+    press(room.field, Qt.Key.Key_A)
     assert room.pressed == ["field"]
     assert not room.box.isChecked()

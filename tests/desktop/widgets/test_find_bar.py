@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.widgets.find_bar import FindBar
@@ -39,7 +40,7 @@ def test_keys_go_to_the_next_and_previous_match(
     made, _asked, reached = bar(qtbot, newest_last=newest_last)
     made.enter("word")
     made.show_found(3, 1)
-    qtbot.keyClick(made.field, key, modifiers)
+    QTest.keyClick(made.field, key, modifiers)
     assert reached == [1, expected_position]
 
 
@@ -65,7 +66,7 @@ def test_a_text_is_searched_again_until_the_bar_is_closed(qtbot: QtBot) -> None:
     assert asked == ["", "word"]
     made.show_found(2, 1)
     with qtbot.waitSignal(made.closed):
-        qtbot.keyClick(made.field, Qt.Key.Key_Escape)
+        QTest.keyClick(made.field, Qt.Key.Key_Escape)
     assert (asked[-1], made.isHidden(), made.count.text()) == ("", True, "")
     made.enter()
     assert asked[-1] == "word"

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget, QMenu
 from pytestqt.qtbot import QtBot
 
@@ -73,9 +74,9 @@ def test_a_list_without_the_pointer_changes_at_once(names: Names) -> None:
     assert names.rows()[0] == "Cid"
 
 
-def test_changes_made_by_a_key_are_shown_at_once(names: Names, qtbot: QtBot) -> None:
+def test_changes_made_by_a_key_are_shown_at_once(names: Names) -> None:
     aim(names, 1)
-    qtbot.keyClick(names, Qt.Key.Key_Delete)
+    QTest.keyClick(names, Qt.Key.Key_Delete)
     aim(names, 1, at_once=True)
     names.change("Ada", "Cid")
     assert names.rows() == ["Ada", "Cid"]

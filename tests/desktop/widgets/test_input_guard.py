@@ -165,7 +165,9 @@ def test_a_held_key_goes_on_while_the_proposals_of_its_field_open(room: Room, qt
     send(Qt.Key.Key_Backspace)
     completer.setCompletionPrefix("ab")
     completer.complete()
-    qtbot.waitUntil(completer.popup().isVisible)
+    popup = completer.popup()
+    assert popup is not None
+    qtbot.waitUntil(popup.isVisible)
     send(Qt.Key.Key_Backspace, repeat=True)
     assert line.text() == "a"
 

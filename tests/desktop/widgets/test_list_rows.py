@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QFont, QImage, QTextLayout
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QFont, QImage, QPainter, QTextCharFormat, QTextLayout
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QListWidget, QListWidgetItem
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets import list_rows, row_paint
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction, RowDelegate, RowRole, show_row
+from atelier_desk.desktop.widgets.row_paint import LEFT, Face
 from atelier_desk.desktop.widgets.text_matching import found_places
 from tests.helpers.pixel_colours import colours
 
@@ -129,19 +131,18 @@ CLICKS = [
 
 
 @pytest.mark.parametrize(("row", "offset", "action"), CLICKS)
-def test_a_click_on_an_icon_performs_its_action(
-    listed: Make, qtbot: QtBot, row: ListRow, offset: int, action: str
-) -> None:
+def test_a_click_on_an_icon_performs_its_action(listed: Make, row: ListRow, offset: int, action: str) -> None:
     view = listed(TITLE, row)
     done: list[tuple[int, str]] = []
     delegate = view.itemDelegate()
+    assert isinstance(delegate, RowDelegate)
     delegate.acted.connect(lambda index, name: done.append((index.row(), name)))
     rect = view.visualItemRect(view.item(1))
     point = QPoint(offset if offset > 0 else rect.right() + offset, rect.center().y())
     assert delegate.action_at(view.indexAt(point), point) == action
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
     assert done == ([(1, action)] if action else [])
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=point)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.RightButton, pos=point)
     assert len(done) == bool(action)
 
 
@@ -206,6 +207,8 @@ def test_searched_text_is_bold(
     found: list[str] = []
 
     class Layout(QTextLayout):
+        FormatRange = QTextLayout.FormatRange
+
         def setFormats(self, formats: Sequence[QTextLayout.FormatRange]) -> None:
             units = self.text().encode("utf-16-le")
             for each in formats:
@@ -214,7 +217,6 @@ def test_searched_text_is_bold(
             super().setFormats(formats)
 
     monkeypatch.setattr(row_paint, "QTextLayout", Layout)
-    Layout.FormatRange = QTextLayout.FormatRange
     picture(listed(replace(row, needle=needle)), 0)
     assert found == bold
 
@@ -224,11 +226,20 @@ def test_a_narrow_excerpt_shown_from_its_beginning_has_no_ellipsis_there(
 ) -> None:
     painted: list[str] = []
     draw = row_paint._draw_formed
-    monkeypatch.setattr(
-        row_paint,
-        "_draw_formed",
-        lambda painter, place, text, *more: (painted.append(text), draw(painter, place, text, *more)),
-    )
+
+    def drawing(
+        painter: QPainter,
+        line: QRect,
+        text: str,
+        shape: Face,
+        marked: Sequence[tuple[int, int]],
+        form: QTextCharFormat,
+        role: str,
+    ) -> None:
+        painted.append(text)
+        draw(painter, line, text, shape, marked, form, role)
+
+    monkeypatch.setattr(row_paint, "_draw_formed", drawing)
     for excerpt, beginning in (("Remember the harbour in spring", "Remember"), ("x" * 30 + " harbour", "…x")):
         view = listed(ListRow("Title", lines=(excerpt,), needle="harbour"))
         view.resize(150, view.height())
@@ -241,12 +252,21 @@ def test_a_title_that_does_not_fit_is_elided_at_its_end_and_a_name_in_its_middle
     listed: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     painted: list[str] = []
-    paint = list_rows.paint_text
-    monkeypatch.setattr(
-        list_rows,
-        "paint_text",
-        lambda painter, place, text, *more: (painted.append(text), paint(painter, place, text, *more)),
-    )
+    paint = row_paint.paint_text
+
+    def painting(
+        painter: QPainter,
+        place: QRect,
+        text: str,
+        shape: Face,
+        role: str,
+        align: int = LEFT,
+        mode: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> None:
+        painted.append(text)
+        paint(painter, place, text, shape, role, align, mode)
+
+    monkeypatch.setattr(list_rows, "paint_text", painting)
     title = "Sent a message to the agent that is responsible for the translation.md"
     picture(listed(ListRow(title, trailing="a value")), 0)
     assert painted[0].endswith("…")

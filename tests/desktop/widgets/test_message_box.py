@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
-from PySide6.QtGui import QFontMetrics
+from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -15,6 +16,8 @@ import atelier_desk.desktop
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.message_box import LINES, MOST, MessageBox
+from tests.helpers.child_widgets import child
+from tests.helpers.focused_widget import focused
 
 APP = Path(atelier_desk.desktop.__file__).parent
 
@@ -121,25 +124,36 @@ def test_a_message_box_is_a_sheet_that_holds_the_focus_and_returns_it(qtbot: QtB
     window, button, asked = shown(qtbot, (800, 600))
     assert not asked.isWindow()
     assert window.rect().contains(asked.geometry())
-    no, yes = asked.findChild(QPushButton, "no"), asked.findChild(QPushButton, "yes")
+    no, yes = child(asked, QPushButton, "no"), child(asked, QPushButton, "yes")
     qtbot.waitUntil(no.hasFocus)
     seen = set()
     for _tab in range(3):
-        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
-        seen.add(QApplication.focusWidget())
+        QTest.keyClick(focused(), Qt.Key.Key_Tab)
+        seen.add(focused())
     assert seen == {no, yes}
     button.setFocus()
-    assert asked.isAncestorOf(QApplication.focusWidget()), "what is under it cannot have the focus"
+    assert asked.isAncestorOf(focused()), "what is under it cannot have the focus"
     with qtbot.waitSignal(asked.finished):
-        qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Escape)
+        QTest.keyClick(focused(), Qt.Key.Key_Escape)
     assert button.hasFocus()
     assert [each for each in window.findChildren(QWidget, "sheet-shade") if each.isVisible()] == []
+
+
+def test_escape_closes_the_sheet_and_not_the_window_below(qtbot: QtBot) -> None:
+    """The settings have a shortcut for it."""
+    window, _button, asked = shown(qtbot, (800, 600))
+    closed = []
+    QShortcut(QKeySequence(Qt.Key.Key_Escape), window).activated.connect(lambda: closed.append(True))
+    qtbot.waitUntil(child(asked, QPushButton, "no").hasFocus)
+    with qtbot.waitSignal(asked.finished):
+        QTest.keyClick(focused(), Qt.Key.Key_Escape)
+    assert closed == []
 
 
 def test_the_later_of_two_sheets_has_the_focus_and_returns_it(qtbot: QtBot) -> None:
     """Each took it from the other, endlessly."""
     window, button, first = shown(qtbot, (800, 600))
-    no = first.findChild(QPushButton, "no")
+    no = child(first, QPushButton, "no")
     qtbot.waitUntil(no.hasFocus)
     second = MessageBox(window, "second-box")
     later = second.add("Close", "later", QMessageBox.ButtonRole.RejectRole)
@@ -157,9 +171,9 @@ def test_the_later_of_two_sheets_has_the_focus_and_returns_it(qtbot: QtBot) -> N
 
 def test_a_key_meant_for_the_widget_below_answers_nothing(qtbot: QtBot) -> None:
     _window, _button, asked = shown(qtbot, (800, 600))
-    answered = []
+    answered: list[int] = []
     asked.finished.connect(answered.append)
-    qtbot.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
+    QTest.keyClick(focused(), Qt.Key.Key_Return)
     assert answered == []
 
 
@@ -192,7 +206,7 @@ def test_texts_and_buttons_are_left_aligned(qtbot: QtBot) -> None:
     window.resize(800, 600)
     window.show()
     box = confirm(window, "Undo the changes?", "Later ones are kept.", "Undo changes to all these files", lambda: None)
-    text, button = box.findChild(QLabel, "qt_msgbox_label"), box.findChild(QPushButton, "confirm-yes")
+    text, button = child(box, QLabel, "qt_msgbox_label"), child(box, QPushButton, "confirm-yes")
     assert text.mapTo(box, QPoint()).x() == button.mapTo(box, QPoint()).x()
 
 

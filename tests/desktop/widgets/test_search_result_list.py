@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
@@ -63,17 +64,17 @@ def test_a_line_is_chosen_by_click_or_double_click_and_always_by_enter(
     made.fill([("Heading", lines("ab"))])
     made.show()
     for row, found in ((0, []), (2, once)):
-        qtbot.mouseClick(
+        QTest.mouseClick(
             made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(row, 0)).center()
         )
         assert chosen == found
-    qtbot.mouseDClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(2, 0)).center())
+    QTest.mouseDClick(made.viewport(), Qt.MouseButton.LeftButton, pos=made.visualRect(made.rows.index(2, 0)).center())
     assert chosen[-1:] == ["b"]
     chosen.clear()
-    qtbot.keyClick(field, Qt.Key.Key_Up)
-    qtbot.keyClick(field, Qt.Key.Key_Return)
-    qtbot.keyClick(made, Qt.Key.Key_Down)
-    qtbot.keyClick(made, Qt.Key.Key_Enter)
+    QTest.keyClick(field, Qt.Key.Key_Up)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    QTest.keyClick(made, Qt.Key.Key_Down)
+    QTest.keyClick(made, Qt.Key.Key_Enter)
     assert chosen == ["a", "b"]
 
 

@@ -13,17 +13,20 @@ from shiboken6 import isValid
 
 import atelier_desk.desktop
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
+from tests.helpers.child_widgets import child
 
 
 @pytest.fixture
 def window(qtbot: QtBot) -> QMainWindow:
     shown = QMainWindow()
     qtbot.addWidget(shown)
-    shown.setCentralWidget(QWidget())
-    QVBoxLayout(shown.centralWidget()).addWidget(QListWidget())
+    centre = QWidget()
+    shown.setCentralWidget(centre)
+    outer = QVBoxLayout(centre)
+    outer.addWidget(QListWidget())
     card = QWidget()
     card.setObjectName("card")
-    shown.centralWidget().layout().addWidget(card)
+    outer.addWidget(card)
     column = QVBoxLayout(card)
     second, first = QPushButton("second", card), QLineEdit("first", card)
     column.addWidget(first)
@@ -33,8 +36,8 @@ def window(qtbot: QtBot) -> QMainWindow:
 
 
 def test_tab_stops_are_ordered_from_top_to_bottom_and_qts_own_objects_outlive_them(window: QMainWindow) -> None:
-    bar = window.findChild(QListWidget).verticalScrollBar()
-    card = window.findChild(QWidget, "card")
+    bar = child(window, QListWidget).verticalScrollBar()
+    card = child(window, QWidget, "card")
     assert [each.text() for each in tab_stops(card)] == ["first", "second"]  # type: ignore[attr-defined]
     card.deleteLater()
     QApplication.sendPostedEvents(card, QEvent.Type.DeferredDelete)

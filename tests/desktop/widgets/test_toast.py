@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -22,7 +23,7 @@ def test_action_runs_and_expiry_does_not(qtbot: QtBot) -> None:
     window.show()
     done: list[str] = []
     toast = ToastHost(window).show("Deleted", "Undo", lambda: done.append("undo"), expired=lambda: done.append("gone"))
-    qtbot.mouseClick(toast.button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(toast.button, Qt.MouseButton.LeftButton)
     assert done == ["undo"]
 
 

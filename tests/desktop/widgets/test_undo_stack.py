@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -41,41 +42,41 @@ def window(qtbot: QtBot) -> Window:
 
 
 @pytest.mark.parametrize("name", ["line", "text"])
-def test_typing_is_undone_first_and_then_the_newest_delete(qtbot: QtBot, window: Window, name: str) -> None:
+def test_typing_is_undone_first_and_then_the_newest_delete(window: Window, name: str) -> None:
     window.delete("Task")
     window.delete("Memory")
     field = getattr(window, name)
     field.setFocus()
-    qtbot.keyClicks(field, "x")
+    QTest.keyClicks(field, "x")
     undone: list[list[str]] = []
     for _ in range(4):
-        qtbot.keyClick(field, Qt.Key.Key_Z, CTRL)
+        QTest.keyClick(field, Qt.Key.Key_Z, CTRL)
         undone.append(list(window.back))
     assert undone == [[], ["Memory"], ["Memory", "Task"], ["Memory", "Task"]]
     assert (field.text() if name == "line" else field.toPlainText()) == ""
 
 
-def test_the_message_closes_with_its_undo_and_neither_undoes_twice(qtbot: QtBot, window: Window) -> None:
+def test_the_message_closes_with_its_undo_and_neither_undoes_twice(window: Window) -> None:
     window.delete("Task")
     toast = window.toasts.current
     assert toast is not None
-    qtbot.keyClick(window, Qt.Key.Key_Z, CTRL)
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert window.back == ["Task"]
     assert window.toasts.current is None
     window.delete("Memory")
     toast = window.toasts.current
     assert toast is not None
     toast.button.click()
-    qtbot.keyClick(window, Qt.Key.Key_Z, CTRL)
+    QTest.keyClick(window, Qt.Key.Key_Z, CTRL)
     assert window.back == ["Task", "Memory"]
 
 
-def test_a_read_only_text_does_not_consume_the_undo_key(qtbot: QtBot, window: Window) -> None:
+def test_a_read_only_text_does_not_consume_the_undo_key(window: Window) -> None:
     window.delete("Agent")
     window.text.setPlainText("shown")
     window.text.setReadOnly(True)
     window.text.setFocus()
-    qtbot.keyClick(window.text, Qt.Key.Key_Z, CTRL)
+    QTest.keyClick(window.text, Qt.Key.Key_Z, CTRL)
     assert window.back == ["Agent"]
 
 
@@ -86,5 +87,5 @@ def test_deleting_a_focused_field_does_not_lose_the_undo(qtbot: QtBot, window: W
     field.setFocus()
     with qtbot.waitSignal(field.destroyed):
         field.deleteLater()
-    qtbot.keyClick(window.focusWidget() or window, Qt.Key.Key_Z, CTRL)
+    QTest.keyClick(window.focusWidget() or window, Qt.Key.Key_Z, CTRL)
     assert window.back == ["Agent"]

@@ -20,7 +20,12 @@ from atelier_desk.markdown.parser import parse
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     addresses: list[str] = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: bool(addresses.append(url.toString())) or True)
+
+    def open_url(url: QUrl) -> bool:
+        addresses.append(url.toString())
+        return True
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
     return addresses
 
 

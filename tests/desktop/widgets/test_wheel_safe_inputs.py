@@ -52,8 +52,8 @@ def area(qtbot: QtBot) -> QScrollArea:
     spin, decimal, slider = SpinBox(), DoubleSpinBox(), Slider(Qt.Orientation.Horizontal)
     for each in (spin, decimal, slider):
         each.setValue(5)
-    for each in (combo, spin, decimal, slider):
-        column.addWidget(each)
+    for control in (combo, spin, decimal, slider):
+        column.addWidget(control)
     column.addStretch(1)
     made.setWidget(page)
     made.setWidgetResizable(True)

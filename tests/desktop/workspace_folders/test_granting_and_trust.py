@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, QSysInfo, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -21,6 +22,7 @@ from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
 from atelier_desk.domain.agent import Agent, AgentConfig
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 ADA = Agent(id="a", config=AgentConfig(name="Ada", provider="p", model="m"))
@@ -45,7 +47,7 @@ class Panel:
             runs={"send": "r"},
         )
         self.bridge = FakeBridge(self.engine)
-        self.chat = ChatPanel(self.bridge)  # type: ignore[arg-type]
+        self.chat = ChatPanel(self.bridge)
         qtbot.addWidget(self.chat)
         self.chat.resize(900, 700)
         self.chat.show()
@@ -201,7 +203,7 @@ async def test_a_dropped_folder_asks_for_its_purpose_and_a_dropped_file_is_attac
         assert entering.isAccepted()
         QApplication.sendEvent(window, QDropEvent(QPointF(5, 5), copy, mime, left, none))
     assert (granted, attached) == ([], [str(file)] * 2)
-    menu = window.findChild(QMenu, "folder-drop")
+    menu = child(window, QMenu, "folder-drop")
     assert [each.text() for each in menu.actions()] == ["Attach the folder to the message", "Work in this folder"]
     menu.actions()[1].trigger()
     assert granted == [str(folder)]
@@ -226,7 +228,7 @@ async def test_what_is_dragged_over_the_window_shows_where_it_may_be_dropped(
     composer.setParent(page)
     window.show()
     FolderDrop(window, list[str]().extend, list[str]().extend, composer.field, page)
-    highlight = window.findChild(QWidget, "drop-highlight")
+    highlight = child(window, QWidget, "drop-highlight")
     folder, file = tmp_path / "folder", tmp_path / "file"
     folder.mkdir()
     file.touch()
@@ -431,7 +433,7 @@ async def test_enter_gives_the_safe_answer_about_trust(panel: Panel) -> None:
     await settle()
     box = panel.question()
     assert box is not None
-    no, yes = box.findChild(QPushButton, "trust-no"), box.findChild(QPushButton, "trust-yes")
+    no, yes = child(box, QPushButton, "trust-no"), child(box, QPushButton, "trust-yes")
     assert no.isDefault()
     assert (no.property("variant"), yes.property("variant")) == ("primary", None)
 
@@ -481,9 +483,7 @@ async def test_a_long_path_is_elided_in_the_middle_of_its_menu_entry(panel: Pane
 
 
 @pytest.mark.parametrize("height", [700, 260], ids=["sheet", "window of its own"])
-async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trusted(
-    panel: Panel, qtbot: QtBot, height: int
-) -> None:
+async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trusted(panel: Panel, height: int) -> None:
     panel.chat.setMinimumHeight(1)
     panel.chat.resize(900, height)
     panel.chat.open_workflow("w")
@@ -498,7 +498,7 @@ async def test_keys_typed_for_the_message_do_not_answer_whether_a_folder_is_trus
     for key in (Qt.Key.Key_T, Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Escape):
         target = box.defaultButton() if box.isWindow() else QApplication.focusWidget()
         assert target is not None
-        qtbot.keyClick(target, key)
+        QTest.keyClick(target, key)
     await settle()
     assert panel.question() is box
     assert panel.decided == {}

@@ -249,6 +249,8 @@ async def test_the_limit_of_a_run_shows_what_the_request_may_cost(open_atelier: 
         limit = handle.current.limit
         assert limit is not None
         assert (limit.limit, limit.needed, limit.left) == (LimitKind.COST, 0.256, 0.02)
+        [node] = (await atelier.teams.at_work()).values()
+        assert node.limit_figures == {"value": limit.value, "cap": 0.02, "needed": 0.256, "left": 0.02}
 
 
 @pytest.mark.parametrize("name", ["title", OWN])

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from io import BytesIO
 
 import pytest
+from docx import Document
+from docx.enum.text import WD_ALIGN_PARAGRAPH
 
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.engine.export.formats import exported
@@ -55,10 +58,6 @@ def test_a_word_document_has_styles_restarting_lists_and_tables() -> None:
 
 
 def test_bold_italic_and_struck_words_are_formatted_runs() -> None:
-    from io import BytesIO
-
-    from docx import Document
-
     made = Document(BytesIO(exported(TEXT, "A title", "docx")))
     runs = {run.text: run for paragraph in made.paragraphs for run in paragraph.runs}
     assert (runs["bold"].bold, runs["it"].italic, runs["gone"].font.strike, runs["code"].font.name) == (
@@ -70,6 +69,13 @@ def test_bold_italic_and_struck_words_are_formatted_runs() -> None:
     assert (made.core_properties.title, made.core_properties.author) == ("A title", "")
     assert [each.text for each in made.tables[0].rows[0].cells] == ["a", "b"]
     assert made.tables[0].rows[0].cells[0].paragraphs[0].runs[0].bold
+
+
+def test_columns_of_a_table_keep_their_alignment() -> None:
+    made = Document(BytesIO(exported("| a | b | c |\n|---|---:|:-:|\n| 1 | 2 | 3 |\n", "T", "docx")))
+    for row in made.tables[0].rows:
+        alignments = [cell.paragraphs[0].alignment for cell in row.cells]
+        assert alignments == [None, WD_ALIGN_PARAGRAPH.RIGHT, WD_ALIGN_PARAGRAPH.CENTER]
 
 
 def test_a_page_runs_no_script_and_loads_nothing() -> None:

@@ -15,6 +15,7 @@ from atelier_desk.policy.approval_strictness_and_grouping import stricter
 from atelier_desk.policy.permissions import taint_sources
 from tests.engine.conftest import Opener
 from tests.engine.team.conftest import Cast, call, lead
+from tests.helpers.agent_files import import_agent
 
 Change = Callable[[dict[str, Any]], object]
 ALLOW_ALL = {"id": "0" * 32, "text": "*", "action": "allow"}
@@ -202,7 +203,7 @@ async def test_agent_files(open_atelier: Opener) -> None:
                 continue
             for config in (read.config, stored.config):
                 assert stricter(config.approval, ApprovalMode.SELECTIVE) is config.approval, name
-        stored = await atelier.agents.import_json(AGENTS["own, free"][1])
+        stored = await import_agent(atelier.agents, AGENTS["own, free"][1])
         assert stored.config.approval is ApprovalMode.SELECTIVE
         read = await atelier.agents.read_file(AGENTS["own, free"][1], "a.json")
         assert "would ask for approval less often" in str(read.notes[0])

@@ -249,9 +249,10 @@ async def test_a_holder_that_ends_in_the_middle_is_a_clear_error(datadir: DataDi
 
 
 async def test_a_finished_holder_stays_for_its_clients_and_starts_nothing_new(datadir: DataDir) -> None:
-    go_on = asyncio.Event()
+    begun, go_on = asyncio.Event(), asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
+        begun.set()
         await go_on.wait()
         out.write("whole")
         return 0
@@ -261,8 +262,7 @@ async def test_a_finished_holder_stays_for_its_clients_and_starts_nothing_new(da
     async with IpcServer(None, datadir) as server:
         early = await _greeted(datadir)
         served = asyncio.create_task((await _greeted(datadir)).run_command(["run"], terminal))
-        while not server.serves:
-            await asyncio.sleep(0)
+        await begun.wait()
         unused = asyncio.create_task(server.until_unused())
         await asyncio.sleep(0)
         assert not unused.done()
@@ -280,10 +280,11 @@ async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_tha
     datadir: DataDir,
 ) -> None:
     handed_over: list[bool] = []
-    saved = asyncio.Event()
+    listing, saved = asyncio.Event(), asyncio.Event()
 
     async def handler(atelier: Any, argv: Sequence[str], out: RemoteOutput) -> int:
         if argv[0] == "list":
+            listing.set()
             # Runs are saved first, while this command may finish.
             await saved.wait()
             return 0
@@ -303,8 +304,7 @@ async def test_a_closing_holder_lets_short_commands_end_and_hands_over_those_tha
     following = asyncio.create_task((await _greeted(datadir)).run_command(["run"], terminal, request))
     await terminal.noted.wait()
     short = asyncio.create_task((await _greeted(datadir)).run_command(["list"], RecordingTerminal()))
-    while server.serves < 2:
-        await asyncio.sleep(0)
+    await listing.wait()
     await server.aclose()
     assert await short == 0
     with pytest.raises(StorageError):

@@ -4,13 +4,14 @@ model.
 
 # judges: app/atelier_desk/engine/run/permission_rules.py
 # judges: app/atelier_desk/policy/permissions/decide.py
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from atelier_desk.engine.run.call_effects import facts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +19,6 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
-from atelier_desk.engine.run.call_effects import facts
 from atelier_desk.engine.run.call_verdict import PLAN_REFUSAL, Judge, disclosure_filter, refusal, verdict
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.engine.run.reducer.state import RunState
@@ -185,7 +185,7 @@ def test_a_call_that_cannot_be_inspected_needs_approval(
     def broken(*_given: object) -> object:
         raise RuntimeError("an inspector with a mistake in it")
 
-    for inspector in ("call_verdict.facts", "call_verdict.rules", "call_effects.protected", "call_effects._commands"):
+    for inspector in ("call_verdict.facts", "call_verdict.rules", "call_facts.protected", "call_facts._commands"):
         with monkeypatch.context() as patch:
             patch.setattr(f"atelier_desk.engine.run.{inspector}", broken)
             assert verdict(run, started(), write("a"), repaired=False).action is Action.ASK, inspector

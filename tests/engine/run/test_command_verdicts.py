@@ -1,6 +1,6 @@
 """The verdict on a command under each profile, from the line that a model wrote."""
 
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from pathlib import Path

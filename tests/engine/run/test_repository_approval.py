@@ -2,7 +2,7 @@
 
 # judges: app/atelier_desk/engine/run/permission_rules.py
 # judges: app/atelier_desk/engine/run/call_verdict.py
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 import shutil

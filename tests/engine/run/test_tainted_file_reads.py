@@ -1,6 +1,6 @@
 """Which calls read a file marked as having outside content: command lines of all kinds, and tools."""
 
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 from pathlib import Path

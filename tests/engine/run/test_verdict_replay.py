@@ -1,7 +1,7 @@
 """Past verdicts: each can be reproduced from the journal, and compared with what other rules would decide."""
 
 # judges: app/atelier_desk/engine/run/call_verdict.py
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 from __future__ import annotations
 
 import copy

@@ -2,7 +2,7 @@
 asked about.
 """
 
-# judges: app/atelier_desk/engine/run/call_effects.py
+# judges: app/atelier_desk/engine/run/call_facts.py
 # judges: app/atelier_desk/engine/run/permission_rules.py
 # equivalent: call_verdict.py telling.known: `pattern.parse(rule.text).argument` → `True`
 #   ``bars`` passes over rules without an argument anyway.
@@ -20,7 +20,7 @@ import pytest
 from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.permission import Action, Verdict
 from atelier_desk.domain.skill import SkillUse
-from atelier_desk.engine.run.call_effects import facts
+from atelier_desk.engine.run.call_facts import facts
 from atelier_desk.engine.run.call_verdict import (
     REPOSITORY_REFUSAL,
     Judge,
@@ -34,7 +34,7 @@ from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions.call_facts import Concern
 from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
-from atelier_desk.workspace.denied_files import home_folder
+from atelier_desk.workspace.denied_file_search import home_folder
 from atelier_desk.workspace.diffs import digest
 from atelier_desk.workspace.path_restrictions import Denials
 from tests.engine.run.judged_calls import REGISTRY, call_of, judged, run_in

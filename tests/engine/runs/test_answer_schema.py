@@ -15,6 +15,7 @@ from atelier_desk.engine import Atelier
 from atelier_desk.llm.scripted_model import ScriptedModel, Step
 from tests.engine.conftest import Opener
 from tests.engine.runs.runs_on_fake_servers import SERVERS, run, world
+from tests.helpers.agent_files import import_agent
 from tests.helpers.run_events import agent
 from tests.helpers.scripted_teams import calculate, leader, scripts, spawn
 from tests.helpers.servers.scripted_http_server import Reply
@@ -110,11 +111,11 @@ async def test_an_agents_schema_is_stored_and_in_its_file(open_atelier: Opener) 
     async with open_atelier() as atelier:
         kept = await atelier.agents.save(agent(answer_schema=schema))
         text = await atelier.agents.export_json(kept.id)
-        again = await atelier.agents.import_json(text)
+        again = await import_agent(atelier.agents, text)
         with pytest.raises(UsageError, match='"type": "object"'):
             await atelier.agents.save(agent(name="B", answer_schema={"type": "array"}))
         with pytest.raises(UsageError, match=r"\$\.properties"):
-            await atelier.agents.import_json(text.replace('"type": "string"', '"type": "words"'))
+            await import_agent(atelier.agents, text.replace('"type": "string"', '"type": "words"'))
     assert again.config.answer_schema == schema
     properties = again.config.answer_schema["properties"]
     assert isinstance(properties, dict)

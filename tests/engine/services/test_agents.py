@@ -18,6 +18,7 @@ from atelier_desk.llm.token_and_cost_estimates import estimate_request
 from atelier_desk.support import i18n
 from tests.engine.conftest import Opener
 from tests.engine.services.agent_file import FILE
+from tests.helpers.agent_files import import_agent
 
 
 async def test_the_first_start_creates_the_assistant_with_the_starter_model(open_atelier: Opener) -> None:
@@ -56,15 +57,15 @@ async def test_the_first_start_creates_the_assistant_with_the_starter_model(open
 
 async def test_an_exported_agent_file_can_be_imported_unchanged(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
-        agent = await atelier.agents.import_json(json.dumps(FILE))
+        agent = await import_agent(atelier.agents, json.dumps(FILE))
         assert json.loads(await atelier.agents.export_json(agent.id)) == FILE
 
 
 @pytest.mark.parametrize(("rule", "names"), [("skip", 3), ("overwrite", 3), ("rename", 4)])
 async def test_an_existing_name_is_refused(open_atelier: Opener, rule: str, names: int) -> None:
     async with open_atelier() as atelier:
-        first = await atelier.agents.import_json(json.dumps(FILE))
-        second = await atelier.agents.import_json(json.dumps({**FILE, "temperature": 1.0}), rule)
+        first = await import_agent(atelier.agents, json.dumps(FILE))
+        second = await import_agent(atelier.agents, json.dumps({**FILE, "temperature": 1.0}), rule)
         assert len(await atelier.agents.list()) == names
         assert (second.id == first.id) is (rule != "rename")
         assert (await atelier.agents.get(first.id)).config.temperature == (1.0 if rule == "overwrite" else 0.2)
@@ -89,17 +90,17 @@ async def test_an_existing_name_is_refused(open_atelier: Opener, rule: str, name
 async def test_a_bad_file_names_the_field(open_atelier: Opener, change: dict[str, object], told: str) -> None:
     async with open_atelier() as atelier:
         with pytest.raises(UsageError, match=told):
-            await atelier.agents.import_json(json.dumps({**FILE, **change}))
+            await import_agent(atelier.agents, json.dumps({**FILE, **change}))
         assert len(await atelier.agents.list()) == 2
 
 
 async def test_too_large_files_and_invalid_json_are_refused(open_atelier: Opener) -> None:
     async with open_atelier() as atelier:
         with pytest.raises(LimitError):
-            await atelier.agents.import_json(" " * (limits.IMPORT_FILE + 1))
-        for text in ("", "[]", "{", b"\xff\xfe"):
+            await import_agent(atelier.agents, "{" + " " * limits.IMPORT_FILE)
+        for text in ("", "[]", "{"):
             with pytest.raises(UsageError):
-                await atelier.agents.import_json(text)
+                await import_agent(atelier.agents, text)
 
 
 async def test_the_last_agent_cannot_be_deleted_and_a_deleted_one_is_not_the_default(open_atelier: Opener) -> None:
@@ -212,7 +213,7 @@ async def test_unknown_sections_are_refused_with_the_known_ones(
         for refused in (
             atelier.agents.save(config),
             atelier.agents.save(config.model_copy(update={"name": lead.config.name}), lead.id),
-            atelier.agents.import_json(as_file),
+            import_agent(atelier.agents, as_file),
             atelier.ask("x", agent=config),
         ):
             with pytest.raises(UsageError, match="Unknown tool section") as error:

@@ -99,6 +99,43 @@ async def test_a_chat_is_imported_with_its_versions(
     assert await atelier.workflows.branches(workflow.id), "the versions of a turn are offered"
 
 
+def claude_showing(leaf: str) -> dict[str, Any]:
+    """The person stopped the reply ``b3``, which has no text, below the first answer."""
+    chat = claude()
+    stopped = {**chat["chat_messages"][1], "uuid": "b3", "parent_message_uuid": "b1", "content": []}
+    return {**chat, "chat_messages": [*chat["chat_messages"], stopped], "current_leaf_message_uuid": leaf}
+
+
+def open_webui_showing(leaf: str) -> dict[str, Any]:
+    """An answer without text, ``m4``, follows the first one."""
+    chat = open_webui()
+    history = chat["chat"]["history"]
+    history["messages"]["m4"] = {**history["messages"]["m2"], "id": "m4", "parentId": "m2", "content": ""}
+    history["currentId"] = leaf
+    return chat
+
+
+@pytest.mark.parametrize(
+    ("key", "export", "last"),
+    [
+        ("chatgpt:c1", bread(current="a2"), "An hour."),
+        ("chatgpt:c1", bread(current="a1"), "At 230 °C."),
+        ("claude:cl1", claude_showing("b1"), "Dear Madam"),
+        ("claude:cl1", claude_showing("b3"), "Dear Madam"),
+        ("claude:cl1", claude_showing("nowhere"), "**New**\n\n```\nHello\n```"),
+        ("openwebui:w1", open_webui_showing("m2"), "Blue."),
+        ("openwebui:w1", open_webui_showing("m4"), "Blue."),
+        ("openwebui:w1", open_webui_showing("m3"), "Red."),
+    ],
+)
+async def test_the_branch_that_was_open_in_the_other_program_is_shown(
+    atelier: Atelier, tmp_path: Path, key: str, export: Any, last: str
+) -> None:
+    """To its end, also where its last message is not imported; the newest one if the export does not say."""
+    await atelier.chats.import_(write(tmp_path / "export.json", [export]))
+    assert (await shown(atelier, key))[-1] == ("assistant", last)
+
+
 async def test_an_unreadable_file_is_reported_by_its_reason(atelier: Atelier, tmp_path: Path) -> None:
     whole = zipped(tmp_path / "whole.zip", {"conversations.json": json.dumps([bread()])}).read_bytes()
     files = {

@@ -19,7 +19,7 @@ from atelier_desk.domain.errors import ConflictError, UsageError
 from atelier_desk.domain.events.run import LimitKind, SampledForServer, ToolCallFinished
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.domain.model_messages import ToolCall
-from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuestion, form_answer
+from atelier_desk.domain.question import QuestionStatus, QuestionType, UserQuestion
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
 from atelier_desk.engine.journal.journal import run_events
@@ -27,6 +27,7 @@ from atelier_desk.llm.scripted_model import ScriptedModel
 from atelier_desk.mcp.connection import Connection
 from atelier_desk.policy import budget
 from tests.engine.conftest import Opener
+from tests.helpers.form_answers import form_answer
 from tests.helpers.run_events import agent
 from tests.helpers.servers import mcp_client_requests
 from tests.helpers.servers.mcp_sign_in import served

@@ -9,7 +9,7 @@ import pytest
 from atelier_desk.desktop.team.agent_state_labels import doing
 from atelier_desk.domain.agent import Budget
 from atelier_desk.presentation.rows.team_state import TeamState
-from tests.desktop.team.sample_team_events import START, child, event, started, tree
+from tests.desktop.team.sample_team_events import START, event, started, sub_agent_event, tree
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_a_tree_alone_is_enough_and_a_planned_agent_waits_in_it() -> None:
     state = TeamState()
     state.load(tree(cid={"status": "planned", "elapsed_ms": 0}))
     assert [member.status for member in state.of_call("ada", "p1")] == ["awaiting_children", "planned"]
-    state.feed(child(20, "cid", call_id="p1"))
+    state.feed(sub_agent_event(20, "cid", call_id="p1"))
     assert state.members["cid"].status == "processing"
     assert state.members["cid"].counting_since == START + timedelta(seconds=20)
 
@@ -84,7 +84,7 @@ def test_usage_is_each_agents_own_and_sums_upwards(state: TeamState) -> None:
 
 def test_a_streaming_reply_is_counted_once(state: TeamState) -> None:
     figures = {"tokens_input": 30, "tokens_output": 12, "cost": 0.1, "current_tool": "CalculatorTool", "progress": 40}
-    assert state.feed(child(14, "dot", what="sub_agent_progress", **figures)) == {"dot"}
+    assert state.feed(sub_agent_event(14, "dot", what="sub_agent_progress", **figures)) == {"dot"}
     assert state.members["dot"].progress == 40
     assert state.total("dot", START).tokens == 42
     state.feed(event(15, "usage", "dot", own={"tokens_input": 30, "tokens_output": 14, "cost": 0.1}))
@@ -93,10 +93,10 @@ def test_a_streaming_reply_is_counted_once(state: TeamState) -> None:
 
 def test_an_end_adds_the_report_and_preserves_reported_figures(state: TeamState) -> None:
     state.feed(event(14, "run_status", "cid", status="cancelled"))
-    state.feed(child(14, "cid", what="sub_agent_error", report="half", error="cancelled", status="cancelled"))
+    state.feed(sub_agent_event(14, "cid", what="sub_agent_error", report="half", error="cancelled", status="cancelled"))
     cid = state.members["cid"]
     assert (cid.status, cid.report, cid.over, cid.counting_since) == ("cancelled", "half", True, None)
-    state.feed(child(15, "dot", what="sub_agent_complete", report="fine"))
+    state.feed(sub_agent_event(15, "dot", what="sub_agent_complete", report="fine"))
     assert (state.members["dot"].status, state.members["dot"].report, state.members["dot"].current_tool) == (
         "completed",
         "fine",
@@ -111,7 +111,8 @@ def test_a_limit_is_known_from_events_and_from_the_tree(state: TeamState) -> Non
     assert (dot.at_limit, dot.limit, dot.value, dot.cap, dot.needs_person) == (True, "tokens", 42.0, 40.0, True)
     state.feed(event(15, "run_status", "dot", status="processing"))
     assert not dot.at_limit
-    state.load(tree(dot={"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=8)}))
+    figures = {"value": 10.0, "cap": 8.0}
+    state.load(tree(dot={"status": "paused", "pause": "limit", "limit": "tokens", "limit_figures": figures}))
     assert (dot.at_limit, dot.value, dot.cap) == (True, 10.0, 8.0)
 
 
@@ -119,11 +120,11 @@ def test_pending_questions_appear_and_disappear(state: TeamState) -> None:
     dot = state.members["dot"]
     state.feed(event(14, "user_question_start", "dot", user_question={"question_id": "q", "question": "Which?"}))
     state.feed(event(14, "validation_required", "dot", validation_id="v"))
-    state.feed(child(14, "dot", what="sub_agent_question", question="May I?"))
+    state.feed(sub_agent_event(14, "dot", what="sub_agent_question", question="May I?"))
     assert (dot.questions, dot.approvals, dot.question) == ({"q": "Which?"}, {"v"}, "May I?")
     state.feed(event(15, "user_question_complete", "dot", question_id="q"))
     state.feed(event(15, "validation_response", "dot", validation_id="v"))
-    state.feed(child(15, "dot", what="sub_agent_answer", content="Yes"))
+    state.feed(sub_agent_event(15, "dot", what="sub_agent_answer", content="Yes"))
     assert (dot.questions, dot.approvals, dot.question) == ({}, set(), "")
 
 

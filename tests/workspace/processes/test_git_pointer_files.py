@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atelier_desk.domain.denied_paths import DeniedPattern
-from atelier_desk.workspace import denied_files, repository_inspection
+from atelier_desk.workspace import denied_file_search, repository_inspection
 from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.processes import git_pointer_files
 from tests.helpers.git_repositories import commit, git
@@ -65,7 +65,7 @@ def test_a_pipe_instead_of_a_pointer_file_does_not_block(tmp_path: Path) -> None
     ban = DeniedPattern(
         "read_file(.env)", ".env", "workspace", reads=True, writes=False, matches=lambda path: path == ".env"
     )
-    assert denied_files.find([ban], [str(tmp_path)], "/nowhere").repositories == (f"{tmp_path}/.git",)
+    assert denied_file_search.find([ban], [str(tmp_path)], "/nowhere").repositories == (f"{tmp_path}/.git",)
     assert git_denied_paths.objects(f"{tmp_path}/.git") == (f"{tmp_path}/.git/objects",)
     (tmp_path / ".git/commondir").unlink()
     (tmp_path / ".git/objects/info/alternates").unlink()

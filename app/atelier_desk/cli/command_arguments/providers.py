@@ -28,7 +28,7 @@ def register(add: AddCommands) -> None:
         "--preset",
         metavar="SERVICE",
         default="",
-        help=_("a service listed by atelier providers presets; sets the kind and the address"),
+        help=_("a service listed by `atelier providers presets`; sets the kind and the address"),
     )
     added.add_argument("--base-url", metavar="U", default="", help=_("the server's address, if not the default"))
     added.add_argument(

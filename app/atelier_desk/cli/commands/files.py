@@ -219,7 +219,7 @@ async def leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Resu
 
 async def delete_leftovers(atelier: Atelier, arguments: Namespace, out: Output) -> Result:
     if bool(arguments.leftover) == arguments.all:
-        raise UsageError(N_("Specify the undo data to delete: ids from the list, or --all."))
+        raise UsageError(N_("Specify the undo data to delete: ids from `atelier files leftovers`, or --all."))
     keys = (
         [each.key for each in await atelier.files.cleaning.leftovers()]
         if arguments.all

@@ -22,7 +22,7 @@ REEMBED_WORDS = {
     "whole": N_("all embeddings computed"),
     "running": N_("computing embeddings"),
     "paused": N_("paused"),
-    "waiting": N_("not started, or failed"),
+    "waiting": N_("incomplete, not running"),
     "unreached": N_("the embedder cannot be reached"),
     "off": N_("no embedder is chosen"),
 }

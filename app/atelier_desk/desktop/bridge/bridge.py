@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
@@ -222,7 +222,7 @@ class Bridge(QObject):
         collect_due()
 
 
-def coalesce(batch: list[StreamEvent | Change]) -> list[StreamEvent | Change]:
+def coalesce(batch: Sequence[StreamEvent | Change]) -> list[StreamEvent | Change]:
     """Join the text and reasoning tokens of each run, and drop repeated changes, keeping the first.
 
     A joined text takes the place of its first token. The events of one run keep their order, and any other event of a

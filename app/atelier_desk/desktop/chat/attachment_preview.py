@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage, QPixmap
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import control, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
@@ -29,8 +29,8 @@ class Preview(QDialog):
         facts: str,
         parent: QWidget,
         *,
-        picture: QImage | None = None,
-        text: str = "",
+        picture: QImage | None,
+        text: str,
         save: Callable[[], object] | None = None,
     ) -> None:
         super().__init__(parent)
@@ -42,11 +42,11 @@ class Preview(QDialog):
         self.body.setAccessibleName(visible(name))
         close = control(QPushButton(_("Close"), self), "preview-close", on=self.close)
         close.setDefault(True)
-        row = fill(QHBoxLayout(), (self.facts, 1), spacing=8)
+        row = hbox(None, (self.facts, 1), spacing=8)
         if save is not None:
             row.addWidget(control(QPushButton(_("Save as…"), self), "preview-save", on=save))
         row.addWidget(close)
-        fill(QVBoxLayout(self), (self.body, 1), row, margins=(12, 12, 12, 12), spacing=10)
+        vbox(self, (self.body, 1), row, margins=(12, 12, 12, 12), spacing=10)
         room = parent.window().size() * 0.85
         self.resize(self._picture_size(picture).boundedTo(room).expandedTo(QSize(theme().px(360), theme().px(220))))
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, hbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support.i18n import _
@@ -32,7 +32,7 @@ class Breadcrumb(QWidget):
         self._path: list[Member] = []
         self._shown: list[tuple[str, str]] = []
         self.back = control(IconButton("chevron-left", parent=self), "agent-back", on=self.open_parent)
-        self._row = fill(QHBoxLayout(self), self.back, margins=(0, 0, 0, 0), spacing=2)
+        self._row = hbox(self, self.back, spacing=2)
         self._parts: list[QWidget] = []
         bind(self._show)
 

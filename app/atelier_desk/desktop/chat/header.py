@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, QTimer, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtGui import QIcon, QResizeEvent
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.header_menu import MoreButton
 from atelier_desk.desktop.chat.usage_meter import UsageMeter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, bind_text, control, hbox
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem, PickerMenu
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.support.i18n import N_, _
@@ -24,30 +24,34 @@ if TYPE_CHECKING:
 
 _WIDE = 640
 """Below this width in pixels, the header shows only the tokens; the tool tip has the rest."""
-_TITLE = 100
-"""Minimum pixels at 100 % of the title while agent and model are shown in full."""
-_LEAST_TITLE = 40
-"""Minimum pixels at 100 % when they must be elided: the title is also in the list, they are shown only here."""
-_SHORT_TITLE = 72
-"""Minimum pixels at 100 % beside the usage; with less room the usage is hidden."""
+_TITLE = 160
+"""Pixels at 100 % of a long title for which the usage is hidden, and then the agent's name becomes an icon."""
+_LEAST_TITLE = 110
+"""Pixels at 100 % of a long title for which the model's name is elided too."""
 _ROOMY_TITLE = 220
 """Pixels at 100 % of a long title for which, and for full names of agent and model, the usage is shortened."""
 _SPACING, _LEAST_SPACING = 10, 4
 """Pixels between the parts; less where title or names would be elided."""
 _HEIGHT = 28
 """Height of all buttons in the header, in pixels at 100 %."""
+_ICON = 14
+"""Size of the agent's icon in pixels at 100 %."""
 
 
 class _AnswerPart(Picker):
     """One of the two names in ``AnswerSelect``, whose menu it opens."""
 
-    around: ClassVar[int] = 18
+    around = 18
 
-    def __init__(self, parent: AnswerSelect, name: str, tip: str) -> None:
+    def __init__(self, parent: AnswerSelect, name: str, title: str) -> None:
         super().__init__(parent)
         self._select = parent
-        control(self, name, look="part", tip=tip)
+        control(self, name, look="part", name=title, tip=lambda: _tool_tip(title, self.full_text))
         self.hide()
+
+    def set_choices(self, choices: Sequence[PickerItem], key: str, text: str | None = None) -> None:
+        super().set_choices(choices, key, text)
+        bind_text(self)
 
     def open(self) -> None:
         self._select.open_menu(self)
@@ -58,9 +62,36 @@ class _AnswerPart(Picker):
         return menu if menu is not None and menu.isVisible() else None
 
 
+def _tool_tip(title: str, chosen: str) -> str:
+    return _("{name}: {text}", name=_(title), text=chosen) if chosen else _(title)
+
+
 class _AgentPart(_AnswerPart):
-    arrow: ClassVar[str] = "·"
+    arrow = "·"
     """One control has one arrow, behind the model."""
+    short = False
+    """Whether an icon takes the place of the name, which composer and tool tip name too."""
+
+    def set_short(self, short: bool) -> None:
+        if short != self.short:
+            self.short = short
+            self.apply_style()
+
+    def apply_style(self) -> None:
+        side = theme().px(_ICON)
+        self.setIconSize(QSize(side, side))
+        self.setIcon(theme().icon("bot", "accent", _ICON) if self.short else QIcon())
+        self.updateGeometry()
+
+    def hidden_width(self) -> int:
+        """Pixels that the name would need beyond those of the icon."""
+        if not self.short or self.isHidden():
+            return 0
+        return super().sizeHint().width() - self.iconSize().width() - 4 - self.sizeHint().width()
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        return QSize(self._width(""), hint.height()) if self.short else hint
 
 
 class AnswerSelect(QFrame):
@@ -73,7 +104,7 @@ class AnswerSelect(QFrame):
         self.menu: PickerMenu | None = None
         self.agents = _AgentPart(self, "agent-select", N_("Agent"))
         self.models = _AnswerPart(self, "model-select", N_("Model"))
-        fill(QHBoxLayout(self), self.agents, self.models, margins=(1, 1, 1, 1), spacing=0)
+        hbox(self, self.agents, self.models, margins=(1, 1, 1, 1), spacing=0)
 
     def open_menu(self, part: Picker) -> None:
         """Show agents and models in one list; what is chosen goes to the part it belongs to."""
@@ -128,8 +159,8 @@ class ChatHeader(QWidget):
             IconButton("panel-left", parent=self), "toggle-sidebar", tip=N_("Show or hide the list of workflows")
         )
         self.right = control(IconButton("panel-right", parent=self), "toggle-rail", tip=N_("Show or hide the panes"))
-        self._row = fill(
-            QHBoxLayout(self),
+        self._row = hbox(
+            self,
             self.left,
             (self.title, 100),
             self.state,
@@ -172,26 +203,30 @@ class ChatHeader(QWidget):
         QTimer.singleShot(0, self, self._fit)
 
     def _fit(self) -> None:
-        """Distribute the width: the title gets at most its text's width and a minimum.
+        """Distribute the width: the title gets at most its text's width.
 
-        The usage is shown in full or hidden.
+        For a long one the usage is hidden first, then the agent's name, and then the model's name is elided.
         """
         self.title.ensurePolished()  # before the first show it does not have the title font
         full = self.title.fontMetrics().horizontalAdvance(self.title.text()) + 8
         self._fold(full)
         room = self.width() - self._reserved_width()
-        names = self.answering.sizeHint().width() - self.answering.minimumSizeHint().width()
+        wanted = min(theme().px(_TITLE), full)
         remaining = room - self.meter.sizeHint().width() - self._row.spacing()
         if self.isVisible():
-            self.meter.setVisible(remaining - names >= min(theme().px(_SHORT_TITLE), full))
+            self.meter.setVisible(remaining - self._names_width() >= wanted)
         if not self.meter.isHidden():
             room = remaining
-        least = max(theme().px(_LEAST_TITLE), min(theme().px(_TITLE), room - names))
-        self.answering.setMinimumWidth(
-            self.answering.minimumSizeHint().width() + max(0, min(names, room - theme().px(_LEAST_TITLE)))
-        )
-        self.title.setMinimumWidth(max(theme().px(24), min(least, full, room)))
+        self.agents.set_short(room - self._names_width() < wanted)
+        names, least = self.answering.sizeHint().width(), self.answering.minimumSizeHint().width()
+        names = max(least, min(names, room - min(theme().px(_LEAST_TITLE), full)))
+        self.answering.setMinimumWidth(names)
+        self.title.setMinimumWidth(max(theme().px(24), min(full, room - names)))
         self.title.setMaximumWidth(max(full, self.title.minimumWidth()))
+
+    def _names_width(self) -> int:
+        """Pixels of the names of agent and model in full."""
+        return self.answering.sizeHint().width() + self.agents.hidden_width()
 
     def _fold(self, title: int) -> None:
         """Shorten the usage if title and pickers would be elided."""
@@ -199,10 +234,9 @@ class ChatHeader(QWidget):
             self._row.contentsMargins(),
             [each for each in self._parts() if each not in (self.title, self.meter)],
         )
-        needed = (
-            margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.width_of(brief=False)
-        )
+        needed = margins.left() + margins.right() + min(title, theme().px(_ROOMY_TITLE)) + self.meter.full_width()
         needed += sum(each.sizeHint().width() for each in shown) + _SPACING * (len(shown) + 1)
+        needed += self.agents.hidden_width()
         if (spacing := _LEAST_SPACING if needed > self.width() else _SPACING) != self._row.spacing():
             self._row.setSpacing(spacing)
         self.meter.set_brief(needed > self.width() or self.width() < theme().px(_WIDE))
@@ -214,10 +248,10 @@ class ChatHeader(QWidget):
         ]
 
     def _reserved_width(self) -> int:
-        """Minimum pixels needed by everything except title and usage."""
+        """Minimum pixels needed by everything except title, usage, and the names of agent and model."""
         margins = self._row.contentsMargins()
         widths = [
-            each.minimumSizeHint().width() + self._row.spacing()
+            self._row.spacing() + (0 if each is self.answering else each.minimumSizeHint().width())
             for each in self._parts()
             if each not in (self.title, self.meter)
         ]
@@ -265,4 +299,5 @@ class ChatHeader(QWidget):
             part.setFixedHeight(style.px(_HEIGHT))
         for part in (self.agents, self.models):
             part.setFixedHeight(style.px(_HEIGHT) - 2)
+        self.agents.apply_style()
         self._schedule_fit()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import WorkflowChoices, model_labels
 from atelier_desk.desktop.chat.compose.composer import Composer
@@ -20,6 +20,7 @@ from atelier_desk.desktop.chat.compose.workflow_settings import WorkflowSettings
 from atelier_desk.desktop.chat.header import ChatHeader
 from atelier_desk.desktop.chat.message_commands import MessageCommands
 from atelier_desk.desktop.chat.pinned_messages import PinnedMessages
+from atelier_desk.desktop.chat.run_controls import RunControls
 from atelier_desk.desktop.chat.search.transcript_finder import Finder
 from atelier_desk.desktop.chat.start_page import StartPage
 from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
@@ -27,7 +28,6 @@ from atelier_desk.desktop.chat.transcript.message_widgets import make_widget
 from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.chat.transcript.view import ChatView
-from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.chat.turn_end_cards import ChangedFiles
 from atelier_desk.desktop.chat.turn_memories import MemoryQuestions, TurnMemories
 from atelier_desk.desktop.chat.usage_meter import BudgetWatch
@@ -38,7 +38,7 @@ from atelier_desk.desktop.questions.approval_group import waiting_cards
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import bind, fill
+from atelier_desk.desktop.widgets import bind, hbox, vbox
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.tab_stops import chain, tab_stops
 from atelier_desk.desktop.workspace_folders.button import FolderButton
@@ -90,7 +90,7 @@ class ChatPanel(QWidget):
         self.team = TeamModel(bridge, self)
         self.host = TranscriptHost(self, self.team)
         self.pages = TranscriptPages(bridge, self.team, self)
-        self.steering = TranscriptActions(bridge, self)
+        self.steering = RunControls(bridge, self, lambda: self.choices.picked_model)
         self.header = ChatHeader(self)
         self.budget = BudgetWatch(self.team, self.header.meter)
         self.choices = WorkflowChoices(bridge, self.header, self)
@@ -131,21 +131,20 @@ class ChatPanel(QWidget):
         for page in (self.view, self.empty):
             page.setMinimumHeight(1)  # they scroll; what stands over the composer does not, and has its height first
             self._stack.addWidget(page)
-        bottom = self._bottom = fill(QHBoxLayout(), 1, margins=_BOTTOM)
+        bottom = self._bottom = hbox(None, 1, margins=_BOTTOM)
         self.above_composer = QVBoxLayout()
         self.above_composer.setSpacing(4)
         self.bottom = QWidget(self)  # as wide as the column, whatever is above the composer
-        fill(
-            QVBoxLayout(self.bottom),
+        vbox(
+            self.bottom,
             self.above_composer,
             self.queue.strip,
             self.composer,
-            margins=(0, 0, 0, 0),
             spacing=4,
         )
         bottom.addWidget(self.bottom, 10_000)  # all available width up to the column's: as wide as the messages above
         bottom.addStretch(1)
-        fill(QVBoxLayout(self), self.header, self.find_bar, (middle, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
+        vbox(self, self.header, self.find_bar, (middle, 1), bottom, spacing=0)
         self._resize_column()
 
     def _connect(self) -> None:
@@ -182,6 +181,7 @@ class ChatPanel(QWidget):
         self.workflow_shown.connect(lambda *_: composer_focus.back())
         self.workflow_chosen_again.connect(composer_focus.back)
         self.composer.sent.connect(lambda *_: composer_focus.back())
+        self.host.resume_requested.connect(lambda *_: composer_focus.back())
         return composer_focus
 
     def _field_in_view(self) -> QWidget | None:
@@ -296,7 +296,9 @@ class ChatPanel(QWidget):
     def _on_choice(self, provider: str, model: str) -> None:
         agent = self.choices.agent
         self.host.models = model_labels(self.choices.models)
-        self.empty.show_agents(self.choices.agents, agent.id if agent else "", self.choices.labels)
+        self.empty.show_agents(
+            self.choices.agents, agent.id if agent else "", self.choices.labels, self.choices.ready_label
+        )
         self.composer.set_agent(agent.config.name if agent else "")
         self.composer.set_enabled(agent is not None and self.bridge.ready)
         self.composer.profiles.show_profile(self.choices.profile)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import app_icon
-from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, hbox, label, tint, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain import limits
 from atelier_desk.presentation.rows.team_state import FOR_A_PERSON
@@ -78,8 +78,8 @@ class QuickAsk(QWidget):
         self.stop = control(QPushButton(self), "quick-stop", N_("Stop"), on=self.cancel)
         tint(self.stop, "circle-stop", "text", 16)
         self.open = control(QPushButton(self), "quick-open", N_("Open the workflow"), on=self._open)
-        row = fill(QHBoxLayout(), (self.status, 1), self.stop, self.open, spacing=8)
-        fill(QVBoxLayout(self), self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)
+        row = hbox(None, (self.status, 1), self.stop, self.open, spacing=8)
+        vbox(self, self.field, self.who, (self.answer, 1), row, margins=(16, 16, 16, 16), spacing=8)
         self._draw = Debouncer(self, DRAW_MS, lambda: self.answer.set_text(self._text))
         self._transcript = Transcript("")
         stream = StreamRouter(bridge.stream_event, self, lambda: self.workflow_id)

@@ -15,12 +15,9 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,7 +26,7 @@ from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.settings.agent_gallery_picker import open_gallery
 from atelier_desk.desktop.theme import mark, theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import ElidedLabel, PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
@@ -57,28 +54,27 @@ UNBROKEN_HYPHEN = "\N{NON-BREAKING HYPHEN}"
 
 
 class CardButton(QPushButton):
-    """A button of two lines; the second is elided, or wraps if ``wraps``."""
+    """A button of two texts: a line, and a second one that wraps."""
 
-    def __init__(self, parent: QWidget, name: str, *, wraps: bool = False) -> None:
+    def __init__(self, parent: QWidget, name: str) -> None:
         super().__init__(parent)
         self.setObjectName(name)
         self.setAutoDefault(False)
         mark(self, "card")
         self._title = ElidedLabel("", self)
         mark(self._title, "strong")
-        self._text: QLabel = label("", "small", self, wrap=True) if wraps else ElidedLabel("", self)
-        mark(self._text, "small")
+        self._text = label("", "small", self, wrap=True)
         for each in (self._title, self._text):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        fill(QVBoxLayout(self), self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
+        vbox(self, self._title, self._text, 1, margins=(14, 10, 14, 10), spacing=2)
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Minimum)
-        policy.setHeightForWidth(wraps)  # Qt computes no such height if the layout has none
+        policy.setHeightForWidth(True)  # Qt computes no such height if the layout has none
         self.setSizePolicy(policy)
 
     def set_texts(self, title: str, text: str) -> None:
         self._title.setText(title)
-        # No break inside the name of a model: "atlas-large" is one word.
-        self._text.setText(text.replace("-", UNBROKEN_HYPHEN))
+        # No break inside the name of a model ("atlas-large" is one word), and no line that begins with a dot.
+        self._text.setText(text.replace("-", UNBROKEN_HYPHEN).replace(" · ", "\N{NO-BREAK SPACE}· "))
         self.setAccessibleName(visible(_("{name}: {text}", name=title, text=text)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -121,7 +117,7 @@ class RecentButton(QPushButton):
         name, time = ElidedLabel(workflow.name, self), label(when, "small", self)
         for each in (icon, name, time):
             each.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        fill(QHBoxLayout(self), icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
+        hbox(self, icon, (name, 1), time, margins=(10, 6, 10, 6), spacing=10)
         self.setAccessibleName(visible(f"{workflow.name}, {when}"))
 
     def sizeHint(self) -> QSize:
@@ -143,7 +139,7 @@ class _Section(QWidget):
         self._grid.setContentsMargins(0, 0, 0, 0)
         self._grid.setSpacing(8 if columns > 1 else 0)
         self._heading = bind_text(label("", "heading", self), heading)
-        fill(QVBoxLayout(self), self._heading, self._grid, margins=(0, 0, 0, 0), spacing=6)
+        vbox(self, self._heading, self._grid, spacing=6)
 
     def set_items(self, items: Sequence[QWidget]) -> None:
         for old in self.items:
@@ -197,7 +193,7 @@ class StartPage(QScrollArea):
         self.gallery: PickerMenu | None = None
         self._agents: Sequence[Agent] = ()
         self._labels: Mapping[str, str] = {}
-        self._chosen = ""
+        self._chosen = self._ready_model = ""
         self._made = self._held = False
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
@@ -206,10 +202,8 @@ class StartPage(QScrollArea):
         mark(self, "plain")
         self._holder = control(QWidget(self), look="surface")
         self._body = QWidget(self._holder)
-        self._column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=20)
-        SteadyWidth(
-            self, fill(QHBoxLayout(self._holder), 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0)
-        )
+        self._column = vbox(self._body, spacing=20)
+        SteadyWidth(self, hbox(self._holder, 1, (self._body, 10_000), 1, margins=(24, 16, 24, 16), spacing=0))
         self.setWidget(self._holder)
         self._debouncer = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
@@ -223,7 +217,7 @@ class StartPage(QScrollArea):
         title = bind_text(label("", "title", body), N_("What would you like to do?"))
         hint = label("", "muted", body, wrap=True)
         bind_text(hint, N_("Describe a goal below. The agent plans, uses tools and asks when it needs you."))
-        head = fill(QVBoxLayout(), title, hint, margins=(0, 0, 0, 0), spacing=4)
+        head = vbox(None, title, hint, spacing=4)
         self.recent = control(_Section(body, N_("Recent"), 1), "start-recent")
         self.examples = control(_Section(body, N_("Examples"), COLUMNS), "start-examples")
         self.agents = control(_Section(body, N_("Agent"), COLUMNS), "start-agents")
@@ -234,7 +228,7 @@ class StartPage(QScrollArea):
         self.recent.hide()
         self.agents.hide()
         self._group = QButtonGroup(self)
-        more = fill(QHBoxLayout(), self.more, 1)
+        more = hbox(None, self.more, 1)
         fill(self._column, 1, head, self.folders, self.recent, self.examples, self.agents, more, 2)
         self._fill_examples()
         self._fill_agents()
@@ -250,36 +244,44 @@ class StartPage(QScrollArea):
             N_("Agents can read and change files in the folder. You can also drop a folder on the window."),
         )
         heading = bind_text(label("", "heading", box), N_("Folder"))
-        line = fill(QHBoxLayout(), grant, (hint, 1), margins=(0, 0, 0, 0), spacing=10)
-        fill(
-            QVBoxLayout(box),
+        line = hbox(None, grant, (hint, 1), spacing=10)
+        vbox(
+            box,
             heading,
             FolderRows(self._folders, box),
             line,
             RecentFolders(self._folders, box),
-            margins=(0, 0, 0, 0),
             spacing=6,
         )
         return box
 
-    def show_agents(self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str]) -> None:
-        """Show the agents, the selected one's id, and the label of each agent's model by agent id."""
-        before = [(each.id, each.updated_at, self._labels[each.id]) for each in self._agents]
-        self._agents, self._chosen, self._labels = list(agents), chosen, dict(labels)
+    def show_agents(
+        self, agents: Sequence[Agent], chosen: str, labels: Mapping[str, str], ready_model: str = ""
+    ) -> None:
+        """Show the agents, the selected one's id, and the label of each agent's model by agent id.
+
+        ``ready_model``: label of the model that a ready-made agent gets when it is added.
+        """
+        before = self._texts()
+        self._agents, self._chosen, self._labels, self._ready_model = list(agents), chosen, dict(labels), ready_model
         if not self._made:
             self.reload()
-        elif before != [(each.id, each.updated_at, labels[each.id]) for each in agents]:
+        elif before != self._texts():
             self._fill_agents()
         else:
             for button in self._group.buttons():
                 button.setChecked(button.property("agent") == chosen)
+
+    def _texts(self) -> list[object]:
+        """What the agent cards show."""
+        return [self._ready_model, *((each.id, each.updated_at, self._labels[each.id]) for each in self._agents)]
 
     def _fill_agents(self) -> None:
         for button in self._group.buttons():
             self._group.removeButton(button)
         cards: list[QWidget] = []
         for agent in self._agents[:MOST_AGENTS]:
-            card = CardButton(self._body, "agent-card", wraps=True)
+            card = CardButton(self._body, "agent-card")
             card.setCheckable(True)
             card.setProperty("agent", agent.id)
             card.setChecked(agent.id == self._chosen)
@@ -292,8 +294,8 @@ class StartPage(QScrollArea):
             cards.append(card)
         used = {each.name for each in self._agents}
         for ready in [each for each in READY if _(each.name) not in used][: MOST_AGENTS - len(cards)]:
-            card = CardButton(self._body, f"ready-agent-{ready.key}", wraps=True)
-            card.set_texts(_(ready.name), _(ready.purpose))
+            card = CardButton(self._body, f"ready-agent-{ready.key}")
+            card.set_texts(_(ready.name), " · ".join(filter(None, (_(ready.purpose), self._ready_model))))
             card.clicked.connect(partial(self.ready_chosen.emit, ready.key))
             cards.append(card)
         self.agents.set_items(cards)
@@ -304,7 +306,7 @@ class StartPage(QScrollArea):
     def _fill_examples(self) -> None:
         cards: list[QWidget] = []
         for number, (title, goal) in enumerate([each[:2] for each in GOALS], 1):
-            card = CardButton(self._body, f"example-{number}", wraps=True)
+            card = CardButton(self._body, f"example-{number}")
             card.set_texts(_(title), _(goal))
             card.clicked.connect(lambda _on=False, goal=goal: self.goal_chosen.emit(_(goal)))
             cards.append(card)

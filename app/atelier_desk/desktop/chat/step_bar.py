@@ -8,12 +8,12 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QToolButton, QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.questions.approval_text import bare_tool
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets import bind, bind_text, control, hbox, label, tint
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain.workflow import RunMode
@@ -69,7 +69,7 @@ class StepBar(QFrame):
         for button, text, key in ((self.next, N_("Next step"), NEXT_KEY), (self.on, N_("Continue"), RUN_ON_KEY)):
             bind_text(button, partial(_padded, text), name=text, tip=text, keys=key)
             button.setCursor(Qt.CursorShape.PointingHandCursor)
-        fill(QHBoxLayout(self), self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
+        hbox(self, self._icon, (self._text, 1), self.on, self.next, margins=(14, 6, 6, 6), spacing=8)
         self._debouncer = Debouncer(self, REFRESH_MS, self.refresh)
         StreamRouter(bridge.stream_event, self, lambda: self.workflow_id).run_changed.connect(self._on_run)
         self.hide()
@@ -204,7 +204,7 @@ class StepToggle(QToolButton):
 
     off_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("step-toggle")
         mark(self, "chip")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from atelier_desk.desktop.chat.breadcrumb import Breadcrumb
 from atelier_desk.desktop.chat.compose.composer import Composer
@@ -16,7 +16,7 @@ from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.team.agent_state_labels import figures, state_icon, state_text, task
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.design_tokens import CHAT_COLUMN
-from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, Line, Pill, bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.presentation.rows.transcript_entries import Change, Entry
@@ -24,8 +24,8 @@ from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.chat.run_controls import RunControls
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
-    from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
     from atelier_desk.desktop.team.model import TeamModel
 
 FIGURES_FROM = 560
@@ -46,8 +46,8 @@ class AgentPage(QWidget):
         bridge: Bridge,
         team: TeamModel,
         pages: TranscriptPages,
-        steering: TranscriptActions,
-        parent: QWidget | None = None,
+        steering: RunControls,
+        parent: QWidget,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("agent-page")
@@ -80,9 +80,7 @@ class AgentPage(QWidget):
         self._pill = Pill("", "", self)
         self._figures = label("", "small", self)
         self.pause = control(IconButton("pause", parent=self), "agent-page-pause", on=self._toggle_pause)
-        top = fill(
-            QHBoxLayout(), (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8
-        )
+        top = hbox(None, (self.crumbs, 1), self._figures, self._pill, self.pause, margins=(16, 2, 12, 8), spacing=8)
         self.view = ChatView(lambda entry, parent: make_widget(entry, self.host, parent), self)
         self.host.unfolded.connect(self.view.stay)
         self.view.setObjectName("agent-chat-view")
@@ -90,8 +88,8 @@ class AgentPage(QWidget):
         self.composer.field.setObjectName("agent-input")
         self.composer.send.setObjectName("agent-send")
         self.composer.stop.setObjectName("agent-page-stop")
-        bottom = fill(QHBoxLayout(), 1, (self.composer, 100), 1, margins=(24, 4, 24, 16))
-        fill(QVBoxLayout(self), top, Line(self), (self.view, 1), bottom, margins=(0, 0, 0, 0), spacing=0)
+        bottom = hbox(None, 1, (self.composer, 100), 1, margins=(24, 4, 24, 16))
+        vbox(self, top, Line(self), (self.view, 1), bottom, spacing=0)
         self._resize_column()
 
     @property

@@ -97,8 +97,8 @@ class TurnEnds(QObject):
 class ChangedFiles(TurnEnds):
     """The files changed by each turn. Available if the workflow has a folder that agents may change."""
 
-    entry_field: ClassVar[str] = "file_changes"
-    topic: ClassVar[Topic] = "file"
+    entry_field = "file_changes"
+    topic = "file"
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[object]]:
         return await self._bridge.engine.files.by_turn(workflow_id)

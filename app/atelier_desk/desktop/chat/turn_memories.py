@@ -6,7 +6,7 @@ That message shows a card that asks what to keep.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.chat.turn_end_cards import TurnEnds
 from atelier_desk.domain.memory import REEMBED
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.bridge.bridge import Bridge
     from atelier_desk.desktop.chat.transcript.page_reader import TranscriptPages
     from atelier_desk.domain.memory import Memory
-    from atelier_desk.domain.stream.event import Topic
     from atelier_desk.engine.runs.memory_extraction import ExtractionReply
     from atelier_desk.presentation.rows.transcript_entries import Entry
 
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 class _OfMemories(TurnEnds):
     """What depends on the memories of turns."""
 
-    topic: ClassVar[Topic] = "memory"
-    by_pages: ClassVar[bool] = True
+    topic = "memory"
+    by_pages = True
 
     def concerns(self, key: str) -> bool:
         return key != REEMBED  # otherwise it is the id of a turn or a memory; the engine knows a memory's turn
@@ -38,7 +37,7 @@ class TurnMemories(_OfMemories):
     Those created by a visible call are shown there at once, others at the end of the turn.
     """
 
-    entry_field: ClassVar[str] = "remembered"
+    entry_field = "remembered"
 
     def __init__(self, bridge: Bridge, pages: TranscriptPages, parent: QObject) -> None:
         self._written: dict[tuple[str, str], str] = {}
@@ -71,7 +70,7 @@ def _memory_of(result: object) -> str:
 class MemoryQuestions(_OfMemories):
     """Running and failed requests to a turn's model to extract memories."""
 
-    entry_field: ClassVar[str] = "extractions"
+    entry_field = "extractions"
 
     async def of_turns(self, workflow_id: str, turn_ids: Sequence[str]) -> Mapping[str, Sequence[ExtractionReply]]:
         found = await self._bridge.engine.runs.remembering.pending_turns(turn_ids) if turn_ids else ()

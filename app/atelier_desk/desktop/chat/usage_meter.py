@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, hbox, label
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.presentation.rows.team_state import AgentUsage
 from atelier_desk.support.i18n import _, ngettext
@@ -54,7 +54,7 @@ def shares(usage: AgentUsage, budget: Budget) -> list[Share]:
 class BudgetBar(QWidget):
     """``budget-bar``: a short bar, filled to the most used limit's share."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("budget-bar")
         self.part = 0.0
@@ -89,7 +89,10 @@ class BudgetBar(QWidget):
 
 
 class UsageMeter(QWidget):
-    """``status-usage`` and its bar. ``brief`` shows only the tokens, for a narrow header."""
+    """``status-usage`` and its bar: the cost, or the tokens if no cost is known, and the share of the context window.
+
+    ``brief`` leaves out that share, for a narrow header.
+    """
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -101,14 +104,14 @@ class UsageMeter(QWidget):
         self.brief = False
         self.text = control(label("", "small", self), "status-usage")
         self.bar = BudgetBar(self)
-        fill(QHBoxLayout(self), self.bar, self.text, margins=(0, 0, 0, 0), spacing=8)
+        hbox(self, self.bar, self.text, spacing=8)
         bind(self.bar.updateGeometry)
         bind(self._show)
 
-    def width_of(self, *, brief: bool) -> int:
-        """Pixels needed to show everything, or only the tokens."""
+    def full_width(self) -> int:
+        """Pixels needed to show everything."""
         bar = 0 if self.bar.isHidden() else self.bar.sizeHint().width() + 8
-        return self.text.fontMetrics().horizontalAdvance(self._words(brief)) + bar
+        return self.text.fontMetrics().horizontalAdvance(self._words(False)) + bar
 
     def set_brief(self, brief: bool) -> None:
         if brief != self.brief:
@@ -178,13 +181,12 @@ class UsageMeter(QWidget):
 
     def _words(self, brief: bool) -> str:
         (used, window), spent = self._context, self._tokens
-        parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
-        if brief:  # a number without its unit is meaningless
-            return "".join(parts)
-        if window and spent:
-            parts.append(percent(min(1.0, used / window)))
         if self._cost:
-            parts.append(cost(self._cost))
+            parts = [cost(self._cost)]
+        else:
+            parts = [ngettext("{number} token", "{number} tokens", spent, number=tokens(spent))] if spent else []
+        if window and spent and not brief:
+            parts.append(percent(min(1.0, used / window)))
         return " · ".join(parts)
 
     def _lines(self, spent: int, used: int, window: int) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QWidget
 
 from atelier_desk.desktop.command_palette.search_terms import found_by
 from atelier_desk.desktop.main_window.action_registry import GROUPS, ActionRegistry, shortcut_text
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import bind, bind_text, control, vbox
 from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
 from atelier_desk.desktop.widgets.search_result_list import SearchList
@@ -81,8 +81,8 @@ class CommandPalette(QDialog):
         self.list.setUniformItemSizes(True)
         self.list.chosen.connect(self._run)
         card = control(QFrame(self), look="card-raised")
-        fill(QVBoxLayout(card), self.field, self.list.nothing, (self.list, 1), margins=(6, 8, 6, 8), spacing=6)
-        fill(QVBoxLayout(self), card, margins=(0, 0, 0, 0))
+        vbox(card, self.field, self.list.nothing, (self.list, 1), margins=(6, 8, 6, 8), spacing=6)
+        vbox(self, card)
         self.field.textChanged.connect(self._filter)
         bind_text(self, name=N_("Command palette"))
         bind(self._place, on="look")

@@ -9,7 +9,7 @@ from weakref import ref
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.chat.markdown.syntax_highlighter import SLICE_S, colour_of, with_lexer
@@ -17,7 +17,7 @@ from atelier_desk.desktop.chat.markdown.word_diff import changed_text
 from atelier_desk.desktop.diff.diff_text import DiffText, Span
 from atelier_desk.desktop.diff.unified_diff import Row, blocks, rows, sides
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, bind, bind_text, fill
+from atelier_desk.desktop.widgets import Line, bind, bind_text, hbox
 from atelier_desk.support.i18n import N_
 
 Mode = Literal["inline", "side"]
@@ -55,13 +55,12 @@ class DiffView(QWidget):
         # The right one's scroll bar moves both.
         self.left.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._between = Line(self, vertical=True)
-        fill(
-            QHBoxLayout(self),
+        hbox(
+            self,
             (self.inline, 1),
             (self.left, 1),
             self._between,
             (self.right, 1),
-            margins=(0, 0, 0, 0),
             spacing=0,
         )
         for one, other in ((self.left, self.right), (self.right, self.left)):
@@ -115,11 +114,6 @@ class DiffView(QWidget):
         """Select inline or side by side."""
         self._mode = mode
         self._lay_out()
-
-    @property
-    def side_by_side(self) -> bool:
-        """Whether two columns are shown at this width."""
-        return self._side
 
     @property
     def busy(self) -> bool:

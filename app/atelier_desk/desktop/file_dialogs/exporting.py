@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QBuffer, QIODevice, QMarginsF, QMimeData, QUrl
-from PySide6.QtGui import QDesktopServices, QGuiApplication, QPageLayout, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtCore import QBuffer, QCoreApplication, QIODevice, QMarginsF, QMimeData, QUrl
+from PySide6.QtGui import QDesktopServices, QFont, QGuiApplication, QPageLayout, QPageSize, QPdfWriter, QTextDocument
+from PySide6.QtWidgets import QLabel
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.sidebar.export_file_names import file_name
@@ -25,17 +27,19 @@ if TYPE_CHECKING:
 
 KINDS = "Word (*.docx);;PDF (*.pdf);;HTML (*.html);;Markdown (*.md)"
 """Qt's file filter of the export formats, the most common first."""
-_MARGIN_MM = 20.0
+_TEXT_PT = 11
 _SEEN_MS = 15_000
+_CHARACTERS_OF_GLYPHS = re.compile(rb"\[(?:<[0-9A-Fa-f]{4}> )+\]|<0009>(?=\r?\n)")
+"""In a PDF of Qt: which characters its glyphs stand for. Qt names the tab for that of the space."""
 Text = Callable[[], Awaitable[str]]
 """Returns the Markdown, called once the target is known."""
 
 
-def copy(text: str, html: str | None = None) -> None:
+def copy(text: str) -> None:
     """Copy Markdown to the clipboard, with rich text for word processors."""
     data = QMimeData()
     data.setText(text)
-    data.setHtml(part(text) if html is None else html)
+    data.setHtml(part(text))
     data.setData("text/markdown", text.encode("utf-8", "replace"))
     QGuiApplication.clipboard().setMimeData(data)
 
@@ -80,23 +84,34 @@ def pdf(title: str, text: str) -> bytes:
     writer.setTitle(title)
     writer.setCreator("Atelier")
     writer.setPageSize(QPageSize(QPageSize.PageSizeId.A4))
-    writer.setPageMargins(QMarginsF(_MARGIN_MM, _MARGIN_MM, _MARGIN_MM, _MARGIN_MM), QPageLayout.Unit.Millimeter)
+    writer.setPageMargins(QMarginsF(), QPageLayout.Unit.Millimeter)  # printing a document adds 20 mm
     _laid_out(title, text).print_(writer)
     del writer  # writes the end of the file
-    return bytes(out.data().data())
+    return _CHARACTERS_OF_GLYPHS.sub(lambda found: found[0].replace(b"<0009>", b"<0020>"), out.data().data())
 
 
 def _laid_out(title: str, text: str) -> QTextDocument:
     made = QTextDocument()
-    made.setHtml(page(text, title))
+    made.setMetaInformation(QTextDocument.MetaInformation.CssMedia, "print")
+    # Qt multiplies it for headings; the window's font has its size in pixels, which are tiny dots on paper.
+    made.setDefaultFont(QFont("sans-serif", _TEXT_PT))
+    made.setHtml(page(text, title).replace("\n</code></pre>", "</code></pre>"))  # Qt would draw an empty line
     return made
 
 
 def announce_saved(toasts: ToastHost, path: Path, *more: str) -> None:
     """Show where the file is, and offer to open it or its folder."""
     text = "\n".join([_("Exported to {path}", path=str(path)), *more])
-    folder = (_("Show in folder"), lambda: show(path.parent))
-    toasts.show(text, _("Open"), lambda: show(path), second=folder, duration_ms=_SEEN_MS)
+
+    def opens(target: Path) -> Callable[[], None]:
+        def now() -> None:
+            if not show(target):
+                toasts.show(_("No program could be started to open {name}.", name=target.name))
+
+        return now
+
+    folder = (_("Show in folder"), opens(path.parent))
+    toasts.show(text, _("Open"), opens(path), second=folder, duration_ms=_SEEN_MS)
 
 
 def show(path: Path) -> bool:
@@ -112,6 +127,9 @@ def ask_print(parent: QWidget, title: str, text: str) -> None:
     printer.setDocName(title)
     dialog = QPrintDialog(printer, parent)
     dialog.setObjectName("print-dialog")
+    # qtbase_fr lacks this text, which got a mnemonic later
+    if (pages := dialog.findChild(QLabel, "pageSetLabel")) is not None:
+        pages.setText(QCoreApplication.translate("QPrintSettingsOutput", "Page Set:"))
     dialog.accepted.connect(lambda *_: _laid_out(title, text).print_(printer))
     dialog.finished.connect(dialog.deleteLater)
     super(QPrintDialog, dialog).open()  # its own takes a receiver and its slot

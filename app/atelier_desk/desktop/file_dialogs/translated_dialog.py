@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 from PySide6.QtCore import QCoreApplication, QLocale, QModelIndex, QPersistentModelIndex, QSize
@@ -16,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.support.i18n import _
-from atelier_desk.support.number_format import size
+from atelier_desk.support.number_format import moment, size
 
 _SIZE = QSize(880, 560)
 _WIDTHS = (290, 90, 160, 170)
@@ -24,7 +25,7 @@ _WIDTHS = (290, 90, 160, 170)
 _BUTTONS = {"backButton": "chevron-left", "forwardButton": "chevron-right", "toParentButton": "arrow-up"}
 _SIZE_COLUMN = 1
 _TYPE = 2
-"""Index of the column "Type"."""
+_DATE_COLUMN = 3
 
 
 class _Kinds(QStyledItemDelegate):
@@ -45,6 +46,16 @@ class _Sizes(QStyledItemDelegate):
             option.text = size(model.size(index))
 
 
+class _Dates(QStyledItemDelegate):
+    """Formats times as the window does; Qt uses the system locale, in which a French date may read as another day."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> None:
+        super().initStyleOption(option, index)
+        model = index.model()
+        if isinstance(model, QFileSystemModel):
+            option.text = moment(datetime.fromtimestamp(model.lastModified(index).toSecsSinceEpoch(), UTC))
+
+
 def translate_dialog(dialog: QFileDialog) -> QFileDialog:
     """Complete the translation of a dialog before it opens: ``qtbase_fr`` lacks texts that got a mnemonic later.
 
@@ -60,6 +71,7 @@ def translate_dialog(dialog: QFileDialog) -> QFileDialog:
         dialog.setLabelText(which, QCoreApplication.translate("QFileDialog", text))
     tree.setItemDelegateForColumn(_SIZE_COLUMN, _Sizes(tree))
     tree.setItemDelegateForColumn(_TYPE, _Kinds(tree))
+    tree.setItemDelegateForColumn(_DATE_COLUMN, _Dates(tree))
     style, above = theme(), dialog.parentWidget()
     for name, icon in _BUTTONS.items():
         if (button := dialog.findChild(QToolButton, name)) is not None:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QMouseEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.first_start.model_step import ModelStep
 from atelier_desk.desktop.first_start.welcome_and_examples import GoalStep, Step, WelcomeStep
-from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, fit_window, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.domain.settings import Settings
 from atelier_desk.support.i18n import N_, _
@@ -44,7 +44,7 @@ class FirstStart(QDialog):
         self._bridge = bridge
         self._leaving = True
         self.jobs = Jobs(self, self.show_error)
-        column = fill(QVBoxLayout(self), margins=(28, 24, 28, 20), spacing=12)
+        column = vbox(self, margins=(28, 24, 28, 20), spacing=12)
         self.welcome, self.model, self.goals = WelcomeStep(bridge, self), ModelStep(bridge, self), GoalStep(self)
         self.steps: tuple[Step, ...] = (self.welcome, self.model, self.goals)
         self.stack = QStackedWidget(self)

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QVBoxLayout,
@@ -27,7 +26,7 @@ from atelier_desk.desktop.settings.api_key_note import KeyNote
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.settings.provider_preset_picker import PresetPicker
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Card, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import Sentence
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, ProviderError
@@ -106,7 +105,7 @@ class ModelStep(Step):
         )  # fmt: skip
         services = N_("Fill in the address of a known service…")
         self.services = control(QPushButton(self), "other-services", services, look="link", on=self._ask_preset)
-        fill(self.other.below, fill(QHBoxLayout(), self.services, 1))
+        fill(self.other.below, hbox(None, self.services, 1))
         self._detection_status = label("", "small", self)
         self.key_note = KeyNote(bridge, "first", self)
         self.key_note.variable_requested.connect(lambda: self.current().ask_variable())
@@ -126,7 +125,7 @@ class ModelStep(Step):
                 QPushButton(made), f"{name}-get-key", lambda: _("Get an API key: {place}", place=place), look="link"
             )
             link.clicked.connect(lambda: open_address(keys))
-            fill(made.below, fill(QHBoxLayout(), link, 1))
+            fill(made.below, hbox(None, link, 1))
 
     def _add(self, choice: TileChoice, at: int | None = None, *, show: bool = True) -> TileChoice:
         """Insert a tile among the others."""
@@ -147,7 +146,7 @@ class ModelStep(Step):
         card = Card(self, margins=(16, 14, 16, 14))
         fill(card.body, self._panel, self.key_note)
         content = control(QWidget(self), look="plain")
-        fill(QVBoxLayout(content), card, self._detection_status, 1, margins=(0, 0, 0, 0), spacing=10)
+        vbox(content, card, self._detection_status, 1, spacing=10)
         area = self._area = QScrollArea(self)
         area.setWidgetResizable(True)
         area.setFrameShape(QFrame.Shape.NoFrame)
@@ -160,7 +159,9 @@ class ModelStep(Step):
             QPushButton(self), "model-keep", N_("Save without testing"), look="link", on=self._save
         )
         self.save_button.hide()
-        self.column.addLayout(fill(QHBoxLayout(), (self.busy, 1), 0, self.save_button, self.test, spacing=12))
+        # On its own line: a button that appears must not be where Stop was, under the pointer.
+        fill(self.column, self.busy)
+        self.column.addLayout(hbox(None, 1, self.save_button, self.test, spacing=12))
         self._place()
 
     def _place(self) -> None:
@@ -355,7 +356,8 @@ class ModelStep(Step):
             health: ProviderHealth = await self._bridge.engine.providers.test_draft(draft)
         except AtelierError:
             health = ProviderHealth(ok=True)
-        return Sentence(lambda: error.in_words(_)) if health.ok else health.message
+        same = (health.code, health.found_url) == (error.code, "")
+        return Sentence(lambda: error.in_words(_)) if health.ok or same else health.message
 
     def _fail(self, text: str) -> None:
         self.busy.note(text, "error")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, text_of
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.provider import ProviderConfig, ProviderDraft
@@ -60,7 +60,7 @@ class Tile(QPushButton):
         self.setAutoDefault(False)  # the one with the focus is chosen already: Enter continues
         bind_text(self._name, title)
         self._name.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        fill(QHBoxLayout(self), Monogram(monogram, self), (self._name, 1), margins=(10, 9, 10, 9), spacing=8)
+        hbox(self, Monogram(monogram, self), (self._name, 1), margins=(10, 9, 10, 9), spacing=8)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Arrows select, and the focus stays in the tiles; Tab moves on to the fields."""
@@ -130,7 +130,7 @@ class TileChoice(QWidget):
         self.below = QVBoxLayout()
         self.below.setSpacing(4)
         fields = [each for each in (self.url, self.key, self.variable, self.model) if each is not None]
-        fill(QVBoxLayout(self), self.about, *fields, self.below, 1, margins=(0, 0, 0, 0), spacing=8)
+        vbox(self, self.about, *fields, self.below, 1, spacing=8)
 
     def fields(self) -> tuple[QLineEdit, ...]:
         """The input fields, in order."""

@@ -8,18 +8,16 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QFormLayout,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.settings.pages.general import LANGUAGE_CHOICES, THEMES
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Line, bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.settings import Settings
@@ -82,7 +80,7 @@ class Step(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=10)
+        self.column = vbox(self, spacing=10)
         self.title = label("", "title", self, wrap=True)
         self.intro = label("", "muted", self, wrap=True)
         fill(self.column, self.title, self.intro)
@@ -103,7 +101,7 @@ class Step(QWidget):
 class WelcomeStep(Step):
     """Language and theme, both applied at once."""
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self.language = control(ComboBox(self), "language-select", name=N_("Language"))
@@ -125,7 +123,7 @@ class WelcomeStep(Step):
         form.setLabelAlignment(Qt.AlignmentFlag.AlignLeft)
         for box in (self.language, self.theme):
             box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)  # labels are longer in other languages
-        facts = fill(QVBoxLayout(), *(Fact(icon, title, text, self) for icon, title, text in FACTS), spacing=16)
+        facts = vbox(None, *(Fact(icon, title, text, self) for icon, title, text in FACTS), spacing=16)
         fill(self.column, form)
         self.column.addSpacing(12)
         fill(self.column, Line(self))
@@ -160,9 +158,9 @@ class Fact(QWidget):
     def __init__(self, icon: str, title: str, text: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._icon, self._picture = icon, PlainLabel(parent=self)
-        texts = fill(QVBoxLayout(), label_of("strong", title, self), label_of("muted", text, self), spacing=2)
+        texts = vbox(None, label_of("strong", title, self), label_of("muted", text, self), spacing=2)
         top = Qt.AlignmentFlag.AlignTop
-        fill(QHBoxLayout(self), (self._picture, 0, top), (texts, 1), margins=(0, 0, 0, 0), spacing=14)
+        hbox(self, (self._picture, 0, top), (texts, 1), spacing=14)
         bind(self._apply_style, on="look")
 
     def _apply_style(self) -> None:
@@ -179,16 +177,16 @@ def label_of(variant: str, text: str, parent: QWidget) -> QLabel:
 class GoalButton(QPushButton):
     """A wide button with the title of an example, the exact text sent, and what it shows."""
 
-    def __init__(self, icon: str, parent: QWidget | None = None) -> None:
+    def __init__(self, icon: str, parent: QWidget) -> None:
         super().__init__(parent)
         self._glyph = icon
         self._picture = PlainLabel(parent=self)
         self._title = label("", "strong", self)
         self._goal = label("", "", self, wrap=True)
         self._shows = label("", "small", self, wrap=True)
-        texts = fill(QVBoxLayout(), self._title, self._goal, self._shows, spacing=3)
-        fill(
-            QHBoxLayout(self),
+        texts = vbox(None, self._title, self._goal, self._shows, spacing=3)
+        hbox(
+            self,
             (self._picture, 0, Qt.AlignmentFlag.AlignTop),
             (texts, 1),
             margins=(16, 14, 16, 14),
@@ -233,7 +231,7 @@ class GoalStep(Step):
 
     goal_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.buttons: list[GoalButton] = []
         self.column.setSpacing(12)

@@ -16,7 +16,6 @@ from atelier_desk.desktop.panes.reports_pane import ReportsPane
 from atelier_desk.desktop.projects.index_offer import OfferBar
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.system.notifications_tray_shortcut import SystemLink
-from atelier_desk.desktop.system.tray_icon import Tray, there_is_a_tray
 from atelier_desk.desktop.widgets.message_box import MessageBox
 from atelier_desk.desktop.workspace_folders.drag_and_drop import FolderDrop
 from atelier_desk.domain.memory import EMBEDDING_OFFER

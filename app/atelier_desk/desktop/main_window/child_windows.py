@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 
 from atelier_desk.desktop.main_window.window_interface import WindowParts
 from atelier_desk.desktop.theme.icons import app_icon
+from atelier_desk.support.late_module import LateModule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from types import ModuleType
 
     from PySide6.QtWidgets import QWidget
 
     from atelier_desk.desktop.chat.quick_ask import QuickAsk
     from atelier_desk.desktop.command_palette.palette import CommandPalette
-    from atelier_desk.desktop.first_start.dialog import FirstStart
-    from atelier_desk.desktop.projects.window import ProjectsWindow
+    from atelier_desk.desktop.first_start import dialog
+    from atelier_desk.desktop.main_window import dialogs as dialogs
+    from atelier_desk.desktop.projects import window
     from atelier_desk.desktop.settings.registry import PageEntry
     from atelier_desk.desktop.settings.window import SettingsWindow
     from atelier_desk.domain.prompt import Prompt
     from atelier_desk.domain.workflow import Workflow
-
+else:
+    dialog = LateModule("atelier_desk.desktop.first_start.dialog")
+    dialogs = LateModule("atelier_desk.desktop.main_window.dialogs")
+    window = LateModule("atelier_desk.desktop.projects.window")
 
 TEXT_SIZE = ("larger-text", "smaller-text", "normal-text")
 ANYWHERE = (
@@ -46,29 +50,12 @@ class ChildWindows(WindowParts):
     prompts: tuple[Prompt, ...] = ()
     _settings_window: SettingsWindow | None = None
     _quick: QuickAsk | None = None
-    _first_steps: FirstStart | None = None
-    _projects: ProjectsWindow | None = None
-
-    @staticmethod
-    def later() -> ModuleType:
-        """What the first paint does not need."""
-        raise NotImplementedError
-
-    @staticmethod
-    def _dialogs() -> ModuleType:
-        from atelier_desk.desktop.main_window import dialogs
-
-        return dialogs
-
-    @staticmethod
-    def _first_start() -> ModuleType:
-        from atelier_desk.desktop.first_start import dialog
-
-        return dialog
+    _first_steps: dialog.FirstStart | None = None
+    _projects: window.ProjectsWindow | None = None
 
     def _open_settings(self) -> SettingsWindow:
         if self._settings_window is None:
-            made: SettingsWindow = self._dialogs().SettingsWindow(self.bridge, self)
+            made = dialogs.SettingsWindow(self.bridge, self)
             made.setWindowIcon(app_icon())
             made.place_requested.connect(self._show_place)
             self._share_actions(made)
@@ -78,20 +65,18 @@ class ChildWindows(WindowParts):
         self._settings_window.activateWindow()
         return self._settings_window
 
-    def _share_actions(self, window: QWidget, names: Iterable[str] = ANYWHERE) -> None:
+    def _share_actions(self, widget: QWidget, names: Iterable[str] = ANYWHERE) -> None:
         """Let shortcuts of the whole program work in another window, too, with the keys that the user chose."""
-        window.addActions([self.actions_[name] for name in names])
+        widget.addActions([self.actions_[name] for name in names])
 
     def show_settings(self, page: str) -> None:
         """Open the settings at a page."""
         self._open_settings().show_page(page)
 
-    def projects_window(self) -> ProjectsWindow:
+    def projects_window(self) -> window.ProjectsWindow:
         """Show the projects window and bring it to the front."""
-        from atelier_desk.desktop.projects.window import ProjectsWindow
-
         if self._projects is None:
-            self._projects = ProjectsWindow(self.bridge, self)
+            self._projects = window.ProjectsWindow(self.bridge, self)
             self._projects.setWindowIcon(app_icon())
             self._share_actions(self._projects)
         self._projects.show()
@@ -107,7 +92,7 @@ class ChildWindows(WindowParts):
         if self.presenter is None:
             return
         if self._first_steps is None:
-            made: FirstStart = self._first_start().FirstStart(self.bridge, self)
+            made = dialog.FirstStart(self.bridge, self)
             self._share_actions(made, TEXT_SIZE)
             made.started.connect(self.chat.open_workflow)
             made.finished.connect(lambda *_: self.hold(False))
@@ -116,7 +101,7 @@ class ChildWindows(WindowParts):
         self._first_steps.begin(step)
 
     def _choose_model(self) -> None:
-        self.show_first_steps(self._first_start().MODEL)
+        self.show_first_steps(dialog.MODEL)
 
     def hold(self, on: bool) -> None:
         """Suppress hints while the guide of the first start is shown, which says the same."""
@@ -159,6 +144,6 @@ class ChildWindows(WindowParts):
 
     async def _find_pages(self) -> None:
         """Import the settings pages, which takes half a second; this thread only waits."""
-        self.settings_pages = tuple(await asyncio.to_thread(self._dialogs().sections))
+        self.settings_pages = tuple(await asyncio.to_thread(dialogs.sections))
         if self._palette is not None:
             self._palette.collect_again()

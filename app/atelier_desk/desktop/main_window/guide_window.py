@@ -6,12 +6,12 @@ import re
 
 from PySide6.QtCore import QPoint, QSize, Qt, QUrl
 from PySide6.QtGui import QImage, QResizeEvent, QTextCursor, QTextDocument
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QWidget
 
 from atelier_desk.desktop.questions.markdown_view import MarkdownView
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.assets import docs_dir
-from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, fit_window
+from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fit_window, hbox, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.support.i18n import N_, _, language
@@ -99,8 +99,8 @@ class GuideWindow(QDialog):
         close = control(QPushButton(self), "user-guide-close", N_("Close"), on=self.reject)
         close.setAutoDefault(False)  # Enter in the text does not close it
         EnterPresses(self)
-        row = fill(QHBoxLayout(), self.back, 1, close)
-        fill(QVBoxLayout(self), (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
+        row = hbox(None, self.back, 1, close)
+        vbox(self, (self.view, 1), row, margins=(24, 20, 24, 16), spacing=10)
         fit_window(self, QSize(820, 640))
         bind_text(self, title=N_("User guide"))
         bind(self._show_guide, on="language")

@@ -7,11 +7,11 @@ import traceback
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from atelier_desk import __version__
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Card, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Card, bind, bind_text, control, fill, hbox, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import N_, _
 
@@ -47,7 +47,7 @@ class StartupErrorPage(QWidget):
     retry_requested = Signal()
     quit_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("startup-error")
         self._error: BaseException | None = None
@@ -67,8 +67,8 @@ class StartupErrorPage(QWidget):
         self.retry = control(QPushButton(self._card), "startup-retry", N_("Try again"), look="primary")
         self.copy = control(QPushButton(self._card), "startup-copy", N_("Copy details"), on=self._copy)
         self.quit = control(QPushButton(self._card), "startup-quit", N_("Quit"))
-        head = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=12)
-        row = fill(QHBoxLayout(), self.copy, 1, self.quit, self.retry)
+        head = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=12)
+        row = hbox(None, self.copy, 1, self.quit, self.retry)
         fill(self._card.body, head, self._text, self._advice, self._folder)
         self._card.body.addSpacing(6)
         self._card.body.addLayout(row)

@@ -10,21 +10,21 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QApplication
 
 from atelier_desk.desktop.main_window.action_registry import ActionSpec, action
-from atelier_desk.desktop.main_window.child_windows import ChildWindows
+from atelier_desk.desktop.main_window.child_windows import ChildWindows, dialogs
 from atelier_desk.desktop.main_window.focus_order import move_focus
 from atelier_desk.desktop.panes.registry import panes
-from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.widgets.text_selection import selected_text
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.late_module import LateModule
 
 if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.quick_ask import QuickAsk
     from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
-    from atelier_desk.desktop.command_palette.palette import CommandPalette
     from atelier_desk.desktop.main_window.guide_window import GuideWindow
     from atelier_desk.desktop.main_window.step_and_replay_controller import RunViewController
     from atelier_desk.desktop.questions.pending_item_navigation import WaitingGuide
-    from atelier_desk.desktop.system.tray_icon import Tray
+    from atelier_desk.desktop.system import tray_icon
+else:
+    tray_icon = LateModule("atelier_desk.desktop.system.tray_icon")
 
 
 class WindowActions(ChildWindows):
@@ -42,7 +42,7 @@ class WindowActions(ChildWindows):
     _search_dialog: SearchEverywhere | None = None
     _guide: WaitingGuide | None = None
     _guide_window: GuideWindow | None = None
-    _tray: Tray | None = None
+    _tray: tray_icon.Tray | None = None
 
     def _refresh_actions(self) -> None:
         """Enable only actions that are possible now."""
@@ -179,7 +179,7 @@ class WindowActions(ChildWindows):
         early="later",
     )
     def recently_deleted(self) -> None:
-        dialog = self._dialogs().DeletedDialog(self.bridge, self)
+        dialog = dialogs.DeletedDialog(self.bridge, self)
         dialog.opened.connect(self.sidebar.workflow_actions.made)
         dialog.open()
 
@@ -192,7 +192,7 @@ class WindowActions(ChildWindows):
     @action("search-everywhere", N_("Search everywhere"), group="workflow", shortcut="Ctrl+Shift+F", icon="search")
     def search_everywhere(self) -> None:
         if self._search_dialog is None:
-            made: SearchEverywhere = self._dialogs().SearchEverywhere(self.bridge, self)
+            made = dialogs.SearchEverywhere(self.bridge, self)
             made.chosen.connect(self._on_hit)
             self._search_dialog = made
         self._search_dialog.popup(self.sidebar.search.text())
@@ -255,7 +255,7 @@ class WindowActions(ChildWindows):
     def focus_pending(self) -> None:
         if self.presenter is None:
             return
-        self._guide = self._guide or self._dialogs().WaitingGuide(self)
+        self._guide = self._guide or dialogs.WaitingGuide(self)
         self._guide.focus_next()
 
     @action("next-part", N_("Focus next pane"), group="view", shortcut="F6", keywords="keyboard focus pane")
@@ -357,11 +357,11 @@ class WindowActions(ChildWindows):
 
     @action("larger-text", N_("Larger text"), group="view", shortcut="Ctrl++", icon="plus")
     def larger_text(self) -> None:
-        self._set(font_scale=min(200, round(theme().scale * 100) + 10))
+        self._set(font_scale=lambda percent: min(200, percent + 10))  # of the last one asked for, applied or not
 
     @action("smaller-text", N_("Smaller text"), group="view", shortcut="Ctrl+-", icon="minus")
     def smaller_text(self) -> None:
-        self._set(font_scale=max(80, round(theme().scale * 100) - 10))
+        self._set(font_scale=lambda percent: max(80, percent - 10))
 
     @action("normal-text", N_("Normal text size"), group="view", shortcut="Ctrl+0")
     def normal_text(self) -> None:
@@ -370,11 +370,10 @@ class WindowActions(ChildWindows):
     @action("command-palette", N_("Command palette"), group="program", shortcut="Ctrl+K", icon="command", early="now")
     def command_palette(self) -> None:
         if self._palette is None:
-            find = self._dialogs().commands
-            made: CommandPalette = self._dialogs().CommandPalette(
+            made = dialogs.CommandPalette(
                 self.actions_,
                 self,
-                lambda: find(self, self.settings_pages, self.show_settings, self.archived, self.prompts),
+                lambda: dialogs.commands(self, self.settings_pages, self.show_settings, self.archived, self.prompts),
             )
             made.recent = self.ran_last.split("\n") if self.ran_last else []
             made.ran.connect(self._on_ran)
@@ -400,7 +399,7 @@ class WindowActions(ChildWindows):
         if self.presenter is None:
             return
         if self._quick is None:
-            made: QuickAsk = self._dialogs().QuickAsk(self.bridge, self.chat.choices)
+            made = dialogs.QuickAsk(self.bridge, self.chat.choices)
             made.open_requested.connect(self._on_quick_opened)
             self.closing.connect(made.close)
             self._share_actions(made)
@@ -420,14 +419,14 @@ class WindowActions(ChildWindows):
 
     def show_tray(self, on: bool) -> None:
         """Show or hide the tray icon as set, if the desktop has a notification area."""
-        if self._tray is None and on and self.later().there_is_a_tray() and self.presenter is not None:
+        if self._tray is None and on and tray_icon.there_is_a_tray() and self.presenter is not None:
             entries = [
                 (N_("Quick ask"), self.quick_ask),
                 (N_("Show Atelier"), self.raise_up),
                 (N_("New workflow"), self._new_from_tray),
                 (N_("Quit"), self.quit),
             ]
-            made: Tray = self.later().Tray(self, entries, self._on_tray_clicked)
+            made = tray_icon.Tray(self, entries, self._on_tray_clicked)
             self.presenter.attention.use(made.icon)
             self._tray = made
         if self._tray is not None:
@@ -486,7 +485,7 @@ class WindowActions(ChildWindows):
     @action("user-guide", N_("User guide"), group="help", shortcut="F1", icon="book-open", early="now")
     def open_guide(self) -> None:
         if self._guide_window is None:
-            made: GuideWindow = self._dialogs().GuideWindow(self)
+            made = dialogs.GuideWindow(self)
             self._share_actions(made)
             self._guide_window = made
         self._guide_window.show()

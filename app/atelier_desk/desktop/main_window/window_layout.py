@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QObject, QRect, Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication, QScreen
 from PySide6.QtWidgets import QDockWidget
 
+from atelier_desk.desktop.widgets.cards_buttons_labels import fitted
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 
 if TYPE_CHECKING:
@@ -62,11 +63,3 @@ class LayoutKeeper(QObject):
 
     def _changed(self, *_: object) -> None:
         self._debouncer.ask()
-
-
-def fitted(frame: QRect, room: QRect) -> QRect:
-    """A window's frame moved and shrunk into ``room``, no more than necessary."""
-    width, height = min(frame.width(), room.width()), min(frame.height(), room.height())
-    left = min(max(frame.left(), room.left()), room.left() + room.width() - width)
-    top = min(max(frame.top(), room.top()), room.top() + room.height() - height)
-    return QRect(left, top, width, height)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLabel, QPushButton, QScrollArea, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import _
@@ -36,8 +36,8 @@ class FormDialog(QDialog):
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
-        self._outer = fill(QVBoxLayout(self), (self.area, 1), margins=(0, 0, 0, 0), spacing=0)
-        self._column = fill(QVBoxLayout(content), label(title, "title", self), margins=(24, 20, 24, 6), spacing=6)
+        self._outer = vbox(self, (self.area, 1), spacing=0)
+        self._column = vbox(content, label(title, "title", self), margins=(24, 20, 24, 6), spacing=6)
         self._column.addSpacing(6)
         self._touched = False
         bind(self.setMinimumWidth, lambda: theme().px(WIDTH), on="look")
@@ -67,9 +67,9 @@ class FormDialog(QDialog):
         self._ok = control(QPushButton(action, self), "form-submit", look="primary", on=self._press)
         self._ok.setDefault(True)
         show_enter(self._ok)
-        row = fill(QHBoxLayout(), 1, self._cancel, self._ok, spacing=8)
+        row = hbox(None, 1, self._cancel, self._ok, spacing=8)
         # Outside the scroll area: the buttons stay visible on a small screen or with large text.
-        self._foot = fill(QVBoxLayout(), self._error, row, margins=(24, 6, 24, 20), spacing=6)
+        self._foot = vbox(None, self._error, row, margins=(24, 6, 24, 20), spacing=6)
         self._outer.addLayout(self._foot)
         self._column.addStretch(1)
         self.check()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QSpacerItem, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.theme import theme
@@ -20,8 +20,9 @@ from atelier_desk.desktop.widgets import (
     bind,
     bind_text,
     control,
-    fill,
+    hbox,
     label,
+    vbox,
 )
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate
@@ -87,18 +88,18 @@ class Pane(QWidget):
         self._reload_timer = Debouncer(self, RELOAD_MS, self.reload)
         bridge.changed.connect(self._on_changed)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.frame = fill(QVBoxLayout(self), margins=(12, 12, 12, 12), spacing=8)
+        self.frame = vbox(self, margins=(12, 12, 12, 12), spacing=8)
         self.heading = label("", "heading", self)
         self.why = control(ElidedLabel("", self), "pane-why", look="small")
         self.why.setContentsMargins(12, 0, 0, 0)
         self.tools = QHBoxLayout()
         self.tools.setSpacing(0)
-        top = fill(QHBoxLayout(), self.heading, (self.why, 1), self.tools, spacing=0)
+        top = hbox(None, self.heading, (self.why, 1), self.tools, spacing=0)
         self._strut = QSpacerItem(0, 0)
         top.addItem(self._strut)
         self._top = top
         self._body = QWidget(self)
-        self.column = fill(QVBoxLayout(self._body), margins=(0, 0, 0, 0), spacing=8)
+        self.column = vbox(self._body, spacing=8)
         self.frame.addLayout(top)
         self.frame.addWidget(self._body, 1)
         self._empty: EmptyState | None = None

@@ -1,5 +1,5 @@
 # ruff: noqa: F401 - for others
-"""The panes of the program, loaded together after the first paint: ``registry.classes``."""
+"""The panes of the program, loaded together after the first paint: ``registry.pane_classes``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 
 from PySide6 import QtWidgets  # for QTabWidget: importing it makes its class before the first paint
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
-from PySide6.QtWidgets import QDockWidget, QHBoxLayout, QMainWindow, QWidget
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from atelier_desk.desktop.bridge.stream_router import StreamRouter
 from atelier_desk.desktop.panes.dock_tabs import DockTabs, full_height, hide_replaced_bars
@@ -20,7 +20,7 @@ from atelier_desk.desktop.panes.icon_strip import PaneStrip
 from atelier_desk.desktop.panes.registry import PaneEntry, PaneHost, Place, panes
 from atelier_desk.desktop.panes.side_drawer import SideDrawer
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind_text, control, hbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.tab_stops import entrance
 from atelier_desk.support.i18n import _
@@ -73,7 +73,7 @@ class _DockTitle(QWidget):
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._text = control(ElidedLabel("", self), "", entry.title, look="small")
-        fill(QHBoxLayout(self), (self._text, 1), margins=(12, 0, 12, 0))
+        hbox(self, (self._text, 1), margins=(12, 0, 12, 0))
         bind_text(self, tip=lambda: _("Drag to move {pane}", pane=_(entry.title)))
         dock.topLevelChanged.connect(self._on_floating)
         self._on_floating(dock.isFloating())
@@ -98,7 +98,7 @@ class _DockButtons(QWidget):
             IconButton("external-link", parent=self, size=12), f"float-{entry.name}", on=lambda: tear_off(dock)
         )
         self._close = control(IconButton("x", parent=self, size=12), f"hide-{entry.name}")
-        fill(QHBoxLayout(self), self._float, self._close, margins=(0, 0, 0, 0), spacing=0)
+        hbox(self, self._float, self._close, spacing=0)
         self._close.clicked.connect(dock.close)
         self._float.describe(
             lambda: (
@@ -160,8 +160,8 @@ class Rail(QWidget):
         """The panes in which something waits for the person."""
         self._heights: dict[str, int] = {}
         """Of folded panes, before they were."""
-        self._usual_heights: tuple[list[QDockWidget], list[int]] | None = None
-        """Docks and heights of a default layout whose panes are hidden: they get them once they are shown."""
+        self._usual_heights: dict[QDockWidget, int] = {}
+        """Heights of a default layout for docks that are hidden: they get them once shown, together or one by one."""
         window.setDockOptions(QMainWindow.DockOption.AllowTabbedDocks | QMainWindow.DockOption.AllowNestedDocks)
         window.installEventFilter(self)
         window.setCorner(Qt.Corner.BottomRightCorner, Qt.DockWidgetArea.RightDockWidgetArea)
@@ -248,21 +248,21 @@ class Rail(QWidget):
                 self._window.tabifyDockWidget(stack[-1], dock)
             stack[-1].raise_()
         self.size_column()
-        self._usual_heights = stack, heights
+        self._usual_heights = dict(zip(stack, heights, strict=True))
         self._size_stack()
 
     def _size_stack(self) -> None:
         """Set the heights of the default layout when its panes are first shown together."""
         layout = self._window.layout()
-        if self._usual_heights is None or layout is None or not layout.isEnabled():
+        if not self._usual_heights or layout is None or not layout.isEnabled():
             return
-        if not any(dock.isHidden() for dock in self._usual_heights[0]):
-            self._window.resizeDocks(*self._usual_heights, Qt.Orientation.Vertical)
-            self._usual_heights = None
+        if not any(dock.isHidden() for dock in self._usual_heights):
+            heights, self._usual_heights = self._usual_heights, {}
+            self._window.resizeDocks(list(heights), list(heights.values()), Qt.Orientation.Vertical)
 
     def use_stored_heights(self) -> None:
         """Leave the panes the heights of a stored layout."""
-        self._usual_heights = None
+        self._usual_heights = {}
 
     def reset(self) -> None:
         """Restore the default layout, whatever the width of the window: closed until a pane has content."""
@@ -316,7 +316,7 @@ class Rail(QWidget):
         self.lay_out([dock for dock in self.docks.values() if dock.isFloating()], shown)
         for dock in self.docks.values():
             dock.setVisible(dock in shown)
-        if self._usual_heights is not None and not all(dock.isHidden() for dock in self._usual_heights[0]):
+        if not all(dock.isHidden() for dock in self._usual_heights):
             self.use_stored_heights()  # the hidden ones, once shown, must not undo what the user sets until then
         for name in front:
             self.docks[name].raise_()
@@ -502,6 +502,8 @@ class Rail(QWidget):
             self.drawer.shut()  # it leaves no room for what opens below the chat
         dock.show()
         dock.raise_()
+        if height := self._usual_heights.pop(dock, 0):  # the others may have got theirs from the user meanwhile
+            self._window.resizeDocks([dock], [height], Qt.Orientation.Vertical)
         if opened and dock in self._placed("drawer") and not dock.isFloating():
             self._open_drawer(dock)
         if dock.isFloating():

@@ -15,13 +15,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from atelier_desk.desktop.panes import registrations as package
+from atelier_desk.support.late_module import LateModule
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.panes import pane_classes as pane_classes
     from atelier_desk.desktop.panes.pane_base import Pane
     from atelier_desk.desktop.questions.presenter import QuestionPresenter
+else:
+    pane_classes = LateModule("atelier_desk.desktop.panes.pane_classes")
 
 Place = Literal["stack", "behind", "drawer"]
 """Stacked on the right; as a tab behind the lowest of those; or below the chat, closed by default."""
@@ -87,13 +89,6 @@ def pane(
         return made
 
     return register
-
-
-def classes() -> ModuleType:
-    """``pane_classes``, loaded with the first pane."""
-    from atelier_desk.desktop.panes import pane_classes
-
-    return pane_classes
 
 
 def panes() -> list[PaneEntry]:

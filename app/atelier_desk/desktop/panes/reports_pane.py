@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QListWidget, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.file_dialogs.exporting import ask_export, ask_print, copy
 from atelier_desk.desktop.panes.pane_base import Pane, offer_undo, toast, toasts_of
@@ -23,6 +23,7 @@ from atelier_desk.desktop.widgets import (
     bind_text,
     control,
     fill,
+    hbox,
     label,
 )
 from atelier_desk.desktop.widgets.line_wrapping import TextField
@@ -86,7 +87,7 @@ class ReportsPane(Pane):
     def _build_reader(self) -> QWidget:
         self._reader = QWidget(self)
         column = Card(self._reader, margins=(10, 6, 6, 10))
-        fill(QHBoxLayout(self._reader), column, margins=(0, 0, 0, 0))
+        hbox(self._reader, column)
         self._back = control(IconButton("chevron-left", parent=self), tip=N_("Back to the list"), on=self.close_report)
         self._name = control(ElidedLabel("", self), look="strong")
         self._edit = control(IconButton("pencil", parent=self), tip=N_("Edit"), on=self.edit)
@@ -94,8 +95,8 @@ class ReportsPane(Pane):
         self._print = control(IconButton("printer", parent=self), "report-print", tip=N_("Print…"), on=self.print_)
         self._copy = control(IconButton("copy", parent=self), "report-copy", tip=N_("Copy"), on=self.copy)
         self._delete = control(IconButton("trash-2", parent=self), tip=N_("Delete"), on=lambda: self.delete(self._open))
-        top = fill(
-            QHBoxLayout(),
+        top = hbox(
+            None,
             self._back,
             (self._name, 1),
             self._copy,
@@ -124,7 +125,7 @@ class ReportsPane(Pane):
         self._error.hide()
         self._cancel = control(QPushButton(self), "", N_("Cancel"), on=lambda: self._set_editing(False))
         self._save = control(QPushButton(self), "report-save", N_("Save"), look="primary", on=self.save)
-        buttons = fill(QHBoxLayout(), 1, self._cancel, self._save)
+        buttons = hbox(None, 1, self._cancel, self._save)
         fill(
             column.body,
             top,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.panes.form_dialog import FormDialog
-from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets import control, hbox
 from atelier_desk.domain import limits
 from atelier_desk.domain.project import Project, free_name
 from atelier_desk.support.i18n import N_, _
@@ -25,7 +25,7 @@ class CreateDialog(FormDialog):
 
     accepted_fields = Signal(str, str, bool, bool)
 
-    def __init__(self, folder: str = "", parent: QWidget | None = None, known: Sequence[Project] = ()) -> None:
+    def __init__(self, folder: str, parent: QWidget, known: Sequence[Project]) -> None:
         super().__init__(_("New project"), parent)
         self.setObjectName("project-create")
         self._known = known
@@ -33,7 +33,7 @@ class CreateDialog(FormDialog):
         line = QWidget(self)
         self.folder = control(QLineEdit(line), "project-folder", hint=N_("Leave empty for web pages only"))
         self.browse = control(QPushButton(line), "project-browse", N_("Choose…"), on=self._browse)
-        fill(QHBoxLayout(line), (self.folder, 1), self.browse, margins=(0, 0, 0, 0), spacing=8)
+        hbox(line, (self.folder, 1), self.browse, spacing=8)
         caption = self.add_field(
             _("Folder"),
             line,

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel, show_pixmap
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.support.i18n import N_, _
@@ -32,7 +32,7 @@ class OfferBar(QFrame):
 
     begun = Signal(str)
 
-    def __init__(self, bridge: Bridge, controller: FolderController, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, controller: FolderController, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-offer")
         mark(self, "card-sunken")
@@ -50,8 +50,8 @@ class OfferBar(QFrame):
         for button in (self.yes, self.no):
             button.setCursor(Qt.CursorShape.PointingHandCursor)
             buttons.addWidget(button)
-        words = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
-        fill(QVBoxLayout(self), words, buttons, margins=(14, 8, 10, 8), spacing=6)
+        words = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._text, 1), spacing=8)
+        vbox(self, words, buttons, margins=(14, 8, 10, 8), spacing=6)
         controller.changed.connect(self.refresh)
         self.hide()
         bind(self._apply_style)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import ElidedLabel, Spinner, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, Spinner, bind_text, control, hbox, label, vbox
 from atelier_desk.domain.project import IngestStage, IngestState
 from atelier_desk.presentation.project_text import RUNNING, state_word
 from atelier_desk.support.i18n import N_
@@ -22,7 +22,7 @@ class IngestProgress(QWidget):
     pause_requested = Signal()
     resume_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("ingest-progress")
         self.state: IngestState | None = None
@@ -32,8 +32,8 @@ class IngestProgress(QWidget):
         self.bar = control(QProgressBar(self), "ingest-bar", name=N_("Indexing progress"))
         self.bar.setTextVisible(False)
         self.path = control(ElidedLabel("", self), "ingest-path", look="small")
-        row = fill(QHBoxLayout(), self._spinner, (self.words, 1), self.button, spacing=8)
-        fill(QVBoxLayout(self), row, self.bar, self.path, margins=(0, 0, 0, 0), spacing=6)
+        row = hbox(None, self._spinner, (self.words, 1), self.button, spacing=8)
+        vbox(self, row, self.bar, self.path, spacing=6)
         self.hide()
 
     def show_state(self, state: IngestState | None) -> None:

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QScrollArea,
@@ -33,7 +32,9 @@ from atelier_desk.desktop.widgets import (
     bind_text,
     control,
     fill,
+    hbox,
     label,
+    vbox,
 )
 from atelier_desk.desktop.widgets.scroll_bar_space import SteadyWidth
 from atelier_desk.domain.project import FileProblem, IngestState, Project, ProjectStatistics
@@ -79,7 +80,7 @@ class OverviewPage(QWidget):
     search_requested = Signal()
     graph_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-overview")
         self.project: Project | None = None
@@ -90,12 +91,12 @@ class OverviewPage(QWidget):
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        fill(QVBoxLayout(self), (area, 1), margins=(0, 0, 0, 0))
+        vbox(self, (area, 1))
         content = control(QWidget(area), look="plain")
         area.setWidget(content)
         self._inner = QWidget(content)
-        SteadyWidth(area, fill(QHBoxLayout(content), (self._inner, 1), 0, margins=(24, 16, 24, 24)))
-        column = fill(QVBoxLayout(self._inner), margins=(0, 0, 0, 0), spacing=12)
+        SteadyWidth(area, hbox(content, (self._inner, 1), 0, margins=(24, 16, 24, 24)))
+        column = vbox(self._inner, spacing=12)
         self.progress = IngestProgress(self)
         self.languages = LanguageBar(self)
         self.problems = ProblemList(self)
@@ -128,8 +129,8 @@ class OverviewPage(QWidget):
         self.show_folder = control(
             IconButton("folder-open", parent=self), "project-show-folder", tip=N_("Open the folder"), on=self._show
         )
-        first = fill(QHBoxLayout(), (self.name, 1), self.rename, spacing=6)
-        return fill(QVBoxLayout(), first, fill(QHBoxLayout(), (self.folder, 1), self.show_folder, spacing=6), spacing=2)
+        first = hbox(None, (self.name, 1), self.rename, spacing=6)
+        return vbox(None, first, hbox(None, (self.folder, 1), self.show_folder, spacing=6), spacing=2)
 
     def _build_buttons(self) -> FlowLayout:
         self.read = control(QPushButton(self), "project-read", on=lambda: self.read_requested.emit(False))
@@ -159,7 +160,7 @@ class OverviewPage(QWidget):
         self.figures: dict[str, QLabel] = {}
         for place, (name, words) in enumerate(FIGURES):
             value = self.figures[name] = control(label("", "strong", card, wrap=True), f"project-figure-{name}")
-            cell = fill(QVBoxLayout(), control(label("", "small", card), "", words), value, spacing=2)
+            cell = vbox(None, control(label("", "small", card), "", words), value, spacing=2)
             grid.addLayout(cell, place // 3, place % 3)
             grid.setColumnStretch(place % 3, 1)
         card.body.addLayout(grid)

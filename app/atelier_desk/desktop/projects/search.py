@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.projects.entity_icons import KIND_ICONS
 from atelier_desk.desktop.projects.graph.node_details import has_source
 from atelier_desk.desktop.projects.search_result_rows import result_row
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import EmptyState, bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.search_field import SearchField
@@ -43,7 +43,7 @@ class SearchPage(QWidget):
     source_requested = Signal(object)
     graph_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-search-page")
         self.bridge = bridge
@@ -76,8 +76,8 @@ class SearchPage(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.list)
         self.count = control(label("", "small", self), "project-search-count")
-        top = fill(QHBoxLayout(), (self.field, 1), self.where, self.kind_button, spacing=8)
-        fill(QVBoxLayout(self), top, (self._stack, 1), self.count, margins=(16, 10, 16, 10), spacing=8)
+        top = hbox(None, (self.field, 1), self.where, self.kind_button, spacing=8)
+        vbox(self, top, (self._stack, 1), self.count, margins=(16, 10, 16, 10), spacing=8)
         self._debouncer = Debouncer(self, DELAY_MS, self.search)
         self.field.textChanged.connect(lambda *_text: self._debouncer.start())
         self.where.currentIndexChanged.connect(lambda *_row: self.search())

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.two_line_items import style_list, two_line_item
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, hbox, label, vbox
 from atelier_desk.domain.project import FileProblem
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -29,7 +29,7 @@ class ProblemList(QWidget):
 
     allowed = Signal(str, bool)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("project-problems")
         self.problems: Sequence[FileProblem] = ()
@@ -51,13 +51,13 @@ class ProblemList(QWidget):
         self._copy.triggered.connect(lambda *_on: self.copy())
         bind_text(self._copy, N_("Copy"))
         self.list.addAction(self._copy)
-        buttons = fill(QHBoxLayout(), self.allow, self.copy_all, 1, spacing=6)
-        fill(QVBoxLayout(self), self.words, self.list, buttons, margins=(0, 0, 0, 0), spacing=6)
+        buttons = hbox(None, self.allow, self.copy_all, 1, spacing=6)
+        vbox(self, self.words, self.list, buttons, spacing=6)
         bind(self._size)
         bind(self._fill, on="language")
         self.hide()
 
-    def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str] = ()) -> None:
+    def show_problems(self, problems: Sequence[FileProblem], total: int, readable: Sequence[str]) -> None:
         """Show these of ``total`` problems, and the allowed files that look like secrets."""
         self.setVisible(bool(problems or readable))
         if (list(problems), list(readable)) != (list(self.problems), list(self.readable)):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QSplitter, QStackedWidget, QTabBar, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
@@ -25,7 +25,18 @@ from atelier_desk.desktop.projects.overview import OverviewPage
 from atelier_desk.desktop.projects.rename_dialog import RenameDialog
 from atelier_desk.desktop.projects.search import SearchPage
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, Line, bind, bind_text, control, fill, fit_window, label, tint
+from atelier_desk.desktop.widgets import (
+    EmptyState,
+    Line,
+    bind,
+    bind_text,
+    control,
+    fit_window,
+    hbox,
+    label,
+    tint,
+    vbox,
+)
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.desktop.widgets.language_theme_bindings import text_of
@@ -94,7 +105,7 @@ class ProjectsWindow(QWidget):
         tint(self.new, "plus", "text")
         self.list = ProjectList(side)
         heading = control(label("", "heading", side), "", N_("Projects"))
-        fill(QVBoxLayout(side), self.new, heading, (self.list, 1), margins=(12, 14, 12, 12), spacing=10)
+        vbox(side, self.new, heading, (self.list, 1), margins=(12, 14, 12, 12), spacing=10)
         self.tabs = control(QTabBar(self), "project-tabs", name=N_("Project pages"))
         self.tabs.setExpanding(False)
         for words in TABS:
@@ -103,8 +114,8 @@ class ProjectsWindow(QWidget):
         for page in (self.overview, self.search, self.graph, self.code):
             self.pages.addWidget(page)
         inner = QWidget(self)
-        tabs = fill(QHBoxLayout(), self.tabs, 1, margins=(14, 6, 14, 0))
-        fill(QVBoxLayout(inner), tabs, Line(inner), (self.pages, 1), margins=(0, 0, 0, 0), spacing=0)
+        tabs = hbox(None, self.tabs, 1, margins=(14, 6, 14, 0))
+        vbox(inner, tabs, Line(inner), (self.pages, 1), spacing=0)
         self._right = QStackedWidget(self)
         self._right.addWidget(self.empty)
         self._right.addWidget(inner)
@@ -116,7 +127,7 @@ class ProjectsWindow(QWidget):
         self.body.setStretchFactor(1, 1)
         self._sized_for = 0.0
         bind(self._size_side, on="look")
-        fill(QHBoxLayout(self), (self.body, 1), margins=(0, 0, 0, 0), spacing=0)
+        hbox(self, (self.body, 1), spacing=0)
 
     def _size_side(self) -> None:
         """Text of another size gives the list another width; another colour leaves the width that somebody gave it."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.digit_keys import digit_of
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, fill
+from atelier_desk.desktop.widgets import bind, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -70,7 +70,7 @@ class AnswerField(QWidget):
         self._counter = PlainLabel(parent=self)
         self._counter.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._counter.hide()
-        fill(QVBoxLayout(self), self.editor, self._counter, margins=(0, 0, 0, 0), spacing=4)
+        vbox(self, self.editor, self._counter, spacing=4)
         self.editor.textChanged.connect(self._text_changed)
         self.editor.resized.connect(self._cut_placeholder)
         self.editor.document().documentLayout().documentSizeChanged.connect(self._grow)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent
+from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent
 from PySide6.QtWidgets import QMenu, QPushButton, QWidget
 
 from atelier_desk.desktop.questions import approval_text as wording
@@ -57,11 +57,16 @@ class ApprovalButtons(QWidget):
             self._row.addWidget(button)
         self.unsettled = 0.0
         self._width = 0
+        self._rejecting = False
+        self.reject.setLayoutDirection(Qt.LayoutDirection.RightToLeft)  # the sign of the key after the text
         bind(self._elide, on="look")
+        bind(self._show_enter, on="look")
 
     def show_request(self, request: ApprovalRequest, *, waits: bool, rejecting: bool) -> None:
         """Show the possible decisions; none if the request is not pending."""
         self._run, *self._always = wording.choices(request)
+        self._rejecting = rejecting
+        self._show_enter()
         mark(self.approve, "" if wording.is_high(request) else "primary")
         mark(self.reject, "danger" if rejecting else "")
         self._texts[self.run] = self._run.text
@@ -101,6 +106,10 @@ class ApprovalButtons(QWidget):
             entry.setObjectName(f"approval-scope-{choice.name}")
             entry.triggered.connect(lambda _on=False, choice=choice: self.allowed.emit(choice))
         return menu
+
+    def _show_enter(self) -> None:
+        """Show the sign of the Enter key, which rejects once the reason can be typed."""
+        self.reject.setIcon(theme().icon("corner-down-left", "err", 14) if self._rejecting else QIcon())
 
     def _open_menu(self) -> None:
         menu = self.scope_menu()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.questions import approval_text as wording
@@ -25,7 +25,7 @@ from atelier_desk.desktop.questions.approval_header import ApprovalHeader
 from atelier_desk.desktop.questions.argument_check import refusal
 from atelier_desk.desktop.questions.arguments_view import ArgumentsView
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, label, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter_key import sends
 from atelier_desk.domain import limits
@@ -104,15 +104,14 @@ class ApprovalCard(ApprovalFrame):
         self.arguments.edited.connect(self._arguments_changed)
         self.arguments.height_changed.connect(self.refit)
         self.arguments.caret_moved.connect(self._follow_caret)
-        fill(
-            QVBoxLayout(body),
+        vbox(
+            body,
             self._decision,
             self._why,
             self._changes,
             self._details,
             self.arguments,
             1,
-            margins=(0, 0, 0, 0),
             spacing=8,
         )
 

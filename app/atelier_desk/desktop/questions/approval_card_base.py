@@ -17,7 +17,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
@@ -25,7 +25,7 @@ from atelier_desk.desktop.questions.approval_controller import approval_controll
 from atelier_desk.desktop.questions.approval_header import loosen
 from atelier_desk.desktop.questions.scrolled_body import Body
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind_text, fill, label
+from atelier_desk.desktop.widgets import bind_text, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.tab_stops import tab_stops
 
@@ -66,7 +66,7 @@ class ApprovalFrame(QFrame):
         self._since = self.approvals.monotonic()
         """Since when it stands where it does, with what it says."""
         self._where = ""
-        self.column = fill(QVBoxLayout(self), margins=(SIDE, 10, SIDE, SIDE), spacing=6)
+        self.column = vbox(self, margins=(SIDE, 10, SIDE, SIDE), spacing=6)
         self.area = QScrollArea(self)
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
@@ -123,6 +123,10 @@ class ApprovalFrame(QFrame):
         content = self.body.layout()
         needed = max(content.heightForWidth(inner), content.minimumHeightForWidth(inner)) if content is not None else 0
         self.area.setFixedHeight(needed)
+        for index in range(self.column.count()):
+            # Arranged for another width, a part keeps its height for this one until Qt lays it out again.
+            if (item := self.column.itemAt(index)) is not None and (part := item.widget()) is not None:
+                part.updateGeometry()
         self.column.invalidate()
         total = (
             self.column.totalHeightForWidth(width)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtWidgets import QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from atelier_desk.desktop.panes.time_format import number
-from atelier_desk.desktop.widgets import Card, bind, control, fill, label
+from atelier_desk.desktop.widgets import Card, bind, control, fill, label, vbox
 from atelier_desk.domain.approval import ApprovalRequest
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.workspace.commands.command_table import UNKNOWN_COMMAND
@@ -16,10 +16,10 @@ from atelier_desk.workspace.commands.command_table import UNKNOWN_COMMAND
 class ApprovalDetails(QWidget):
     """``approval-details``; ``there`` is False if the request has none."""
 
-    def __init__(self, request: ApprovalRequest, parent: QWidget | None = None) -> None:
+    def __init__(self, request: ApprovalRequest, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("approval-details")
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
+        self._column = vbox(self, spacing=6)
         self._details, self._subjects = request.details, request.subjects
         self._settings = request.reason == "repository"
         bind(self._build)
@@ -129,7 +129,7 @@ _SANDBOX = {
 }
 
 
-def _does(command: dict[str, object], settings: bool = False) -> str:
+def _does(command: dict[str, object], settings: bool) -> str:
     """The effect of a command; ``settings``: beyond what the repository's settings start."""
     kind = _(_KINDS.get(str(command.get("kind")), ""))
     if settings and command.get("kind") == "reads":

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.time_format import number
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, control, hbox, label, vbox
 from atelier_desk.domain import limits
 from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -38,7 +38,7 @@ class ApprovalChanges(QWidget):
         self.side.setCheckable(True)
         self.side.toggled.connect(self._switch)
         self.side.hide()
-        self._column = fill(QVBoxLayout(self), self._problem, margins=(0, 0, 0, 0), spacing=6)
+        self._column = vbox(self, self._problem, spacing=6)
         self._width = 0
         bind(self._build)
         self.hide()
@@ -72,12 +72,11 @@ class ApprovalChanges(QWidget):
             text, spoken = _counts(change)
             counts.setText(text)
             counts.setAccessibleName(spoken)
-            fill(
-                QHBoxLayout(row),
+            hbox(
+                row,
                 (title, 1),
                 counts,
                 *([self.side] if place == 0 else []),
-                margins=(0, 0, 0, 0),
                 spacing=8,
             )
             self._column.addWidget(row)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.panes.time_format import ago, number
 from atelier_desk.desktop.questions import approval_text as wording
@@ -29,7 +29,9 @@ from atelier_desk.desktop.widgets import (
     bind_text,
     control,
     fill,
+    hbox,
     label,
+    vbox,
 )
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -65,11 +67,11 @@ class GroupLine(QWidget):
                 "{name}: {text}", name=_("Close") if self.card is not None else _("Review"), text=self._what.text()
             ),
         )
-        side = fill(QHBoxLayout(), self._risk, self.review, 1, spacing=6)
+        side = hbox(None, self._risk, self.review, 1, spacing=6)
         self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         fill(self._top, (self._what, 1), (side, 0), spacing=6)
         self._top.setAlignment(side, Qt.AlignmentFlag.AlignTop)
-        self._column = fill(QVBoxLayout(self), self._top, self._undo, margins=(0, 0, 0, 0), spacing=2)
+        self._column = vbox(self, self._top, self._undo, spacing=2)
         bind(self._show, on="language")
 
     def _show(self) -> None:
@@ -129,14 +131,14 @@ class ApprovalGroup(ApprovalFrame):
         )
         self.area.setObjectName("approval-group-scroll")
         self._error.setObjectName("approval-group-error")
-        self._list = fill(QVBoxLayout(self.body), margins=(0, 0, 0, 0), spacing=10)
+        self._list = vbox(self.body, spacing=10)
         self.allow = control(QPushButton(self), "approval-allow-all", look="primary", on=self._allow_pressed)
         self.allow.setAutoDefault(False)
         self.allow.installEventFilter(self)
         buttons = FlowLayout(None, 8)
         buttons.addWidget(self.allow)
-        line = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=8)
-        below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
+        line = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._title, 1), spacing=8)
+        below = hbox(None, (self._place, 1), self.show_button, spacing=4)
         fill(self.column, line, self._lineage, below, (self.area, 1), self._error, buttons)
 
     @property

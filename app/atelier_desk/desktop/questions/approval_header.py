@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLabel, QSizePolicy, QWidget
 
 from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, Pill, bind, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain.approval import ApprovalRequest, ApprovalStatus, OnTimeout
@@ -79,9 +79,9 @@ class ApprovalHeader(QWidget):
         self._top.addWidget(self._title, 1)
         self._top.addLayout(pills)
         self._top.setAlignment(pills, Qt.AlignmentFlag.AlignTop)
-        line = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._top, 1), spacing=8)
-        below = fill(QHBoxLayout(), (self._place, 1), self.show_button, spacing=4)
-        fill(QVBoxLayout(self), line, self._call, self._undo, self._lineage, below, margins=(0, 0, 0, 0), spacing=4)
+        line = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (self._top, 1), spacing=8)
+        below = hbox(None, (self._place, 1), self.show_button, spacing=4)
+        vbox(self, line, self._call, self._undo, self._lineage, below, spacing=4)
 
     def show_request(self, request: ApprovalRequest, where: str) -> None:
         """Show everything except the time; ``where`` is the workflow's name, empty inside its own workflow."""

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.questions.argument_check import parse, pretty
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.domain.approval import same_arguments
@@ -119,12 +119,12 @@ class ArgumentsView(QWidget):
             lambda: _("Characters not shown: {n}; copy or edit to see them all", n=number(self._hidden)),
         )
         self._error = control(label("", "error", self, wrap=True), "approval-arguments-error")
-        pair = fill(QHBoxLayout(), 1, self.copy, self.edit, spacing=0)
+        pair = hbox(None, 1, self.copy, self.edit, spacing=0)
         head = self._head = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         head.setSpacing(0)
         head.addWidget(self.fold, 0, Qt.AlignmentFlag.AlignLeft)
         head.addLayout(pair, 1)
-        fill(QVBoxLayout(self), head, self.text, self._cut, self._error, margins=(0, 0, 0, 0), spacing=4)
+        vbox(self, head, self.text, self._cut, self._error, spacing=4)
         self.text.textChanged.connect(self._text_changed)
         self.text.cursorPositionChanged.connect(lambda: self.caret_moved.emit() if self._editing else None)
         self.text.document().documentLayout().documentSizeChanged.connect(self._grow)

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QDialog,
     QFrame,
-    QHBoxLayout,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -31,7 +30,19 @@ from atelier_desk.desktop.questions.option_card import OptionCard
 from atelier_desk.desktop.questions.queue import QueuePosition
 from atelier_desk.desktop.questions.scrolled_body import Body
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, PlainLabel, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedLabel,
+    Pill,
+    PlainLabel,
+    bind,
+    bind_text,
+    control,
+    fill,
+    hbox,
+    label,
+    vbox,
+)
 from atelier_desk.desktop.widgets.enter_key import handle_enter, is_enter, show_enter, types_text
 from atelier_desk.desktop.widgets.language_theme_bindings import made
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -62,9 +73,7 @@ class QuestionDialog(QDialog):
     skipped = Signal()
     postponed = Signal(object)
 
-    def __init__(
-        self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, question: UserQuestion, place: QueuePosition, draft: QuestionAnswer, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowFlags(Qt.WindowType.Widget)
         self.question = question
@@ -87,8 +96,8 @@ class QuestionDialog(QDialog):
 
     def _build(self) -> None:
         self._card = control(QFrame(self), look="card-raised")
-        fill(QVBoxLayout(self), self._card, margins=(0, 0, 0, 0))
-        column = self._column = fill(QVBoxLayout(self._card), self._header(), margins=(24, 20, 24, 20))
+        vbox(self, self._card)
+        column = self._column = vbox(self._card, self._header(), margins=(24, 20, 24, 20))
         self._lineage = control(label("", "small", self, wrap=True), "question-lineage", self._from)
         self._lineage.setVisible(bool(self._from()))
         column.addWidget(self._lineage)
@@ -114,7 +123,7 @@ class QuestionDialog(QDialog):
         self._time = control(Pill("", "", self), "question-time")
         self._time.hide()
         self._count = control(Pill("", "warn", self), "question-place", self._counted)
-        pills = fill(QHBoxLayout(), self._time, self._count, 1, spacing=8)
+        pills = hbox(None, self._time, self._count, 1, spacing=8)
         fill(row, (self._title, 1), pills)
         return row
 
@@ -131,7 +140,7 @@ class QuestionDialog(QDialog):
         )
         self._text.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self._text.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        column = self._parts = fill(QVBoxLayout(content), self._text, margins=(0, 0, 0, 0))
+        column = self._parts = vbox(content, self._text)
         self.context: MarkdownView | None = None
         if spec.context:
             column.addWidget(control(label("", "small", content), "question-context-caption", N_("Context")))
@@ -209,7 +218,7 @@ class QuestionDialog(QDialog):
             button.setAutoDefault(False)
         buttons = self._buttons = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         buttons.setSpacing(8)
-        pair = self._pair = fill(QHBoxLayout(), self._later, self._decline, self._submit, spacing=8)
+        pair = self._pair = hbox(None, self._later, self._decline, self._submit, spacing=8)
         fill(buttons, self._skip, pair)
         fill(row, (self._hint, 1), buttons)
         return row

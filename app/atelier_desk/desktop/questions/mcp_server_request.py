@@ -7,11 +7,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QWidget
 
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Card, bind_text, control, fill, label, vbox
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.elicitation_form import FieldKind, FormField
@@ -26,13 +26,13 @@ class ServerRequest(QWidget):
 
     changed = Signal()
 
-    def __init__(self, spec: QuestionSpec, parent: QWidget | None = None) -> None:
+    def __init__(self, spec: QuestionSpec, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("server-request")
         mark(self, "plain")
         self._spec = spec
         self.fields: list[_Field] = []
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=10)
+        self._column = vbox(self, spacing=10)
         assert spec.asker is not None
         server = spec.asker.server
         if spec.asker.doubtful:
@@ -144,7 +144,7 @@ class _Field(QWidget):
         caption = control(label("", "small", self, wrap=True), f"question-caption-{field.name}", self._caption)
         self._problem = control(label("", "error", self, wrap=True), f"question-problem-{field.name}")
         self._problem.hide()
-        self.column = fill(QVBoxLayout(self), caption, margins=(0, 0, 0, 0), spacing=4)
+        self.column = vbox(self, caption, spacing=4)
         self.build()
         self.column.addWidget(self._problem)
         for widget in self.widgets:

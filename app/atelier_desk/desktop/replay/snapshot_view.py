@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QWidget
 
 from atelier_desk.desktop.chat.transcript.view import ChatView
 from atelier_desk.desktop.panes.tasks.list import STATUS_ICONS, STATUS_WORDS
@@ -19,7 +19,7 @@ from atelier_desk.desktop.panes.two_line_items import KeyRole
 from atelier_desk.desktop.replay.row_tree import Row, RowTree
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow, entry_from
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -118,7 +118,7 @@ class SnapshotSide(QWidget):
 
     agent_chosen = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         mark(self, "side")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -131,7 +131,7 @@ class SnapshotSide(QWidget):
         self._halves.setContentsMargins(10, 12, 10, 12)
         self._halves.setSpacing(12)
         for title, view, share in ((self._agents_title, self.agents, 3), (self._tasks_title, self.tasks, 2)):
-            half = fill(QVBoxLayout(), title, (view, 1), spacing=6)
+            half = vbox(None, title, (view, 1), spacing=6)
             self._halves.addLayout(half, share)
         self.agents.itemClicked.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))
         self.agents.itemActivated.connect(lambda item: self.agent_chosen.emit(str(item.data(0, KeyRole))))

@@ -37,9 +37,10 @@ from atelier_desk.desktop.widgets import (
     bind,
     bind_text,
     control,
-    fill,
+    hbox,
     label,
     tint,
+    vbox,
 )
 from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.support.i18n import N_, _
@@ -109,14 +110,13 @@ class ReplayView(QWidget):
         self.body.addWidget(self.view)
         self.body.addWidget(self.side)
         self.body.setStretchFactor(0, 1)
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             self._build_top(),
             Line(self),
             (self.body, 1),
             Line(self),
             self._build_bottom(),
-            margins=(0, 0, 0, 0),
             spacing=0,
         )
 
@@ -127,8 +127,8 @@ class ReplayView(QWidget):
         self.close_button = control(
             IconButton("x", parent=self), "replay-close", tip=N_("Close the replay"), keys="Esc"
         )
-        return fill(
-            QHBoxLayout(),
+        return hbox(
+            None,
             self._title,
             self._pill,
             (self._whose, 1),
@@ -147,8 +147,8 @@ class ReplayView(QWidget):
         self.play = control(IconButton("play", parent=self, role="accent"), "replay-play")
         self._next = control(IconButton("step-forward", parent=self), "replay-on", tip=N_("Next event"), keys="Right")
         self._speeds = QButtonGroup(self)
-        words = fill(QHBoxLayout(), (self._event, 1), self._when, spacing=10)
-        keys = fill(QHBoxLayout(), self._first, self.play, self._next, spacing=4)
+        words = hbox(None, (self._event, 1), self._when, spacing=10)
+        keys = hbox(None, self._first, self.play, self._next, spacing=4)
         keys.addSpacing(8)
         for speed in SPEEDS:
             chip = control(QPushButton(f"{speed}×", self), look="chip-plain")
@@ -167,7 +167,7 @@ class ReplayView(QWidget):
         )
         tint(self.fork, "git-branch", "text", 14)
         keys.addWidget(self.fork)
-        return fill(QVBoxLayout(), words, self.scrubber, keys, margins=(20, 10, 20, 12), spacing=4)
+        return vbox(None, words, self.scrubber, keys, margins=(20, 10, 20, 12), spacing=4)
 
     def _connect(self) -> None:
         self.scrubber.valueChanged.connect(self._on_value)

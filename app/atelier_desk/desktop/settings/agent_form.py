@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ValidationError
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QWidget
 
 from atelier_desk.desktop.chat.compose.agent_model_choices import key_of, model_choices
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Lines, Names, Number, Offered, Toggle
@@ -16,7 +16,7 @@ from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.json_schema_editor import SchemaField
 from atelier_desk.desktop.settings.prompt_size_note import PromptCostNote
 from atelier_desk.desktop.settings.tool_checkboxes import ToolBoxes
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.domain import limits
@@ -160,16 +160,16 @@ class AgentForm(Form):
             self.cell("system_prompt"),
             self.cell("tools", note),
         )
-        line = fill(QHBoxLayout(), self.advanced, 1)
-        fill(QVBoxLayout(self), *lines, line, self._body, margins=(0, 0, 0, 0), spacing=12)
+        line = hbox(None, self.advanced, 1)
+        vbox(self, *lines, line, self._body, spacing=12)
         grid = QGridLayout()
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(4)
         grid.setColumnStretch(0, 1)
         grid.setColumnStretch(1, 1)
         rows = (self.line("provider", "model"), self.line("temperature", "max_tokens"), self.cell("enable_thinking"))
-        fill(QVBoxLayout(self._body), *rows, grid, margins=(0, 0, 0, 0), spacing=12)
-        fill(QVBoxLayout(model), caption, self.picker, self.errors["model"], margins=(0, 0, 0, 0), spacing=4)
+        vbox(self._body, *rows, grid, spacing=12)
+        vbox(model, caption, self.picker, self.errors["model"], spacing=4)
         for number, key in enumerate(key for key in self.fields if key not in self.captions):
             above, side = number // 2 * 2, number % 2
             if key == "answer_schema":  # code needs the full width

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label, vbox
 from atelier_desk.domain.provider import KeyPlace
 from atelier_desk.support.i18n import N_, _
 
@@ -51,7 +51,7 @@ class KeyNote(QWidget):
         row = FlowLayout(spacing=12)
         row.addWidget(self.file)
         row.addWidget(self.variable)
-        fill(QVBoxLayout(self), self.text, row, margins=(0, 0, 0, 0), spacing=2)
+        vbox(self, self.text, row, spacing=2)
         bridge.changed.connect(self._on_changed)
 
     @property

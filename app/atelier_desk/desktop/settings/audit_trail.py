@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.questions.approval_text import tool_title
 from atelier_desk.desktop.settings.audit_table import LINE, AuditModel, AuditTable
-from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.audit import AuditFilter, AuditLine
@@ -72,14 +72,13 @@ class AuditTrail(QWidget):
         buttons = FlowLayout(spacing=8)
         for button in (self.open, self.today, self.export):
             buttons.addWidget(button)
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             self.text,
             choosers,
             self.table,
             self.empty,
             buttons,
-            margins=(0, 0, 0, 0),
             spacing=8,
         )
         self._typing = Debouncer(self, TYPING_MS, self.search)

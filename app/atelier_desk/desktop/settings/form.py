@@ -14,14 +14,13 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.panes.spin_box_padding import pad
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.settings.fields import Choice, Field, Secret, value_of
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text, control, hbox, label, vbox
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -85,8 +84,8 @@ class Form(QWidget):
 
     def line(self, *keys: str, stretch: tuple[int, ...] = ()) -> QHBoxLayout:
         """Add fields side by side, each below its caption."""
-        return fill(
-            QHBoxLayout(),
+        return hbox(
+            None,
             *((self.cell(key), (stretch or (1,) * len(keys))[at]) for at, key in enumerate(keys)),
             spacing=16,
         )
@@ -111,7 +110,7 @@ class Form(QWidget):
         if field.hint:
             more = (control(label("", "muted", self, wrap=True), f"{made.objectName()}-about", field.hint), *more)
         above = (caption,) if headed and not isinstance(made, QCheckBox) else ()
-        fill(QVBoxLayout(cell), *above, made, *more, error, margins=(0, 0, 0, 0), spacing=4)
+        vbox(cell, *above, made, *more, error, spacing=4)
         self.places[key] = cell
         return cell
 

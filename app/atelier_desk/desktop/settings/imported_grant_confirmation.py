@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import control, hbox, label, vbox
 from atelier_desk.presentation import imported_permissions_text
 from atelier_desk.support.i18n import _
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -51,12 +51,10 @@ class HeldList(RowList):
         words = label(
             _("Waiting for your confirmation: restored from another installation's backup"), "warn", row, wrap=True
         )
-        texts = fill(
-            QVBoxLayout(), label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0
-        )
+        texts = vbox(None, label(title, "", row, wrap=True), label(about, "small", row, wrap=True), words, spacing=0)
         button = control(QPushButton(_("Confirm"), row), f"held-confirm-{grant.id}", on=lambda: self._confirm(grant))
         button.setAccessibleName(_("Confirm: {rule}", rule=title))
-        fill(QHBoxLayout(row), (texts, 1), (button, 0, Qt.AlignmentFlag.AlignTop), margins=(0, 4, 0, 4), spacing=8)
+        hbox(row, (texts, 1), (button, 0, Qt.AlignmentFlag.AlignTop), margins=(0, 4, 0, 4), spacing=8)
         return row
 
     def _confirm(self, grant: HeldGrant) -> None:

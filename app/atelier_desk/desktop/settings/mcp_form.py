@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel
-from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from atelier_desk.desktop.settings.fields import Changed, Choice, Field, Line, Number, Secret, Toggle
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.name_value_rows import HIDDEN, SHOWN, NamedRow, NamedRows
-from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill
+from atelier_desk.desktop.widgets import IconButton, bind_text, control, vbox
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.mcp import McpServer
 from atelier_desk.engine.services.common import input_checks
@@ -68,7 +68,7 @@ class ValueRow(NamedRow):
 class ValueRows(NamedRows[ValueRow]):
     """Variables or headers."""
 
-    def __init__(self, name: str, text: str, parent: QWidget, *, header: bool = False) -> None:
+    def __init__(self, name: str, text: str, parent: QWidget, *, header: bool) -> None:
         super().__init__(f"{name}-add", text, parent)
         self._header = header
 
@@ -167,12 +167,11 @@ class McpForm(Form):
             ("client_id", "client_secret"),
             ("scopes",),
         )
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             self.line("name", "transport"),
             *(self.line(*row, stretch=(2, 1) if "folder" in row else ()) for row in rows),
             *(self.cell(key) for key in ("sandbox", "older_protocol", "enabled")),
-            margins=(0, 0, 0, 0),
             spacing=12,
         )
         self.changed.connect(self._show_kind)

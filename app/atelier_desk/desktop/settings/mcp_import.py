@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import bind, control, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.presentation import mcp_server_text
 from atelier_desk.support.i18n import N_, _
@@ -38,7 +38,7 @@ class McpImportDialog(QDialog):
     search_requested = Signal()
     chosen = Signal(int)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("mcp-import")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -76,10 +76,9 @@ class McpImportDialog(QDialog):
             QPushButton(self), "mcp-import-take", N_("Continue"), look="primary", on=self._choose_current
         )
         cancel = control(QPushButton(self), "mcp-import-cancel", N_("Cancel"), look="ghost", on=self.reject)
-        fill(
-            QVBoxLayout(self), about, (self.text, 1), fill(QHBoxLayout(), self.file, self.search, 1, spacing=8),
+        vbox(self, about, (self.text, 1), hbox(None, self.file, self.search, 1, spacing=8),
             (self.list, 1),
-            self.preview, self.problem, fill(QHBoxLayout(), self.by_hand, 1, cancel, self.continue_button, spacing=8),
+            self.preview, self.problem, hbox(None, self.by_hand, 1, cancel, self.continue_button, spacing=8),
             margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip
         fit_window(self, QSize(640, 560))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.panes.two_line_items import KeyRole
 from atelier_desk.desktop.settings.list_form_page import ListLine, list_of_lines, show_lines
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import control, fill, label
+from atelier_desk.desktop.widgets import control, hbox, label, vbox
 from atelier_desk.support.i18n import N_, _
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class McpRoots(QWidget):
         self.add = control(QPushButton(self), "mcp-root-add", N_("Add a folder…"), on=self.pick)
         self.drop = control(QPushButton(self), "mcp-root-remove", N_("Remove"), on=self._remove)
         self.list.currentItemChanged.connect(lambda *_: self.drop.setEnabled(self.list.currentItem() is not None))
-        fill(QVBoxLayout(self), about, self.list, fill(QHBoxLayout(), self.add, self.drop, 1), margins=(0, 0, 0, 0))
+        vbox(self, about, self.list, hbox(None, self.add, self.drop, 1))
 
     def show_folders(self, folders: Sequence[str]) -> None:
         self._folders = tuple(folders)

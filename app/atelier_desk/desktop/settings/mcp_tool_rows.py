@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, Pill, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
@@ -70,10 +70,10 @@ class McpToolRow(QWidget):
         self._more.setVisible(bool(self._more.text()))
         # States other than "approved" have long texts and an action, so they get their own line.
         settled = row.state == "approved"
-        line = fill(QHBoxLayout(), (self._name, 1), *((self._pill,) if settled else ()), self.on, self.rule, spacing=10)
-        column = fill(QVBoxLayout(self), line, margins=(0, 6, 0, 6), spacing=3)
+        line = hbox(None, (self._name, 1), *((self._pill,) if settled else ()), self.on, self.rule, spacing=10)
+        column = vbox(self, line, margins=(0, 6, 0, 6), spacing=3)
         if not settled:
-            fill(column, fill(QHBoxLayout(), self._pill, self.approve, 1, spacing=10))
+            fill(column, hbox(None, self._pill, self.approve, 1, spacing=10))
         fill(column, self._description, self._more)
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.panes.time_format import duration, number, size
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, fill, label
+from atelier_desk.desktop.widgets import Card, FlowLayout, Pill, hbox, label, vbox
 from atelier_desk.support.i18n import _
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class DownloadCard(Card):
         self.state: Any = None
         self.setObjectName(f"download-{entry.id}")
         self.pill = Pill("", "", self)
-        top = fill(QHBoxLayout(), (label(entry.label, "strong", self), 1), self.pill)
+        top = hbox(None, (label(entry.label, "strong", self), 1), self.pill)
         self.body.addLayout(top)
         self._summary = label("", "muted", self, wrap=True)
         self.body.addWidget(self._summary)
@@ -119,12 +119,12 @@ class DownloadCard(Card):
 class DownloadsView(QWidget):
     """All entries of the catalogue; follows downloads while visible."""
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.bridge = bridge
         self.jobs = Jobs(self, self.show_error)
         self.cards: dict[str, DownloadCard] = {}
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=8)
+        self._column = vbox(self, spacing=8)
         bridge.changed.connect(self._on_changed)
 
     def show_error(self, text: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Generic, TypeVar
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import IconButton, control, fill
+from atelier_desk.desktop.widgets import IconButton, control, hbox, vbox
 from atelier_desk.domain.errors import UsageError
 
 HIDDEN = QLineEdit.EchoMode.Password
@@ -28,7 +28,7 @@ class NamedRow(QWidget):
     ) -> None:
         super().__init__(parent)
         self.name, self.value, self.remove, self.stored = name, value, remove, stored
-        fill(QHBoxLayout(self), (name, 2), (value, 3), *more, remove, margins=(0, 0, 0, 0), spacing=8)
+        hbox(self, (name, 2), (value, 3), *more, remove, spacing=8)
         for line in (name, value):
             line.textEdited.connect(lambda _text: self._edited())
         remove.clicked.connect(self.removed)
@@ -60,9 +60,9 @@ class NamedRows(QWidget, Generic[Row]):
         self._rows: list[Row] = []
         self._shown: dict[str, str] = {}
         self._number, self._most = 0, most
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=4)
+        self._column = vbox(self, spacing=4)
         self.add = control(QPushButton(self), add, text, look="quiet", on=self._add_empty)
-        self._column.addLayout(fill(QHBoxLayout(), self.add, 1))
+        self._column.addLayout(hbox(None, self.add, 1))
 
     def make(self, number: int, name: str, text: str, *, stored: bool) -> Row:
         """Create a row."""

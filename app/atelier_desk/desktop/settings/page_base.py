@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Unpack
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
@@ -28,7 +27,7 @@ from atelier_desk.desktop.panes.pane_base import toast
 from atelier_desk.desktop.settings.page_parts import PageFooter, Row, SectionCard
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Card, FlowLayout, Line, bind, bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import Item
 from atelier_desk.desktop.widgets.focus_in_view import FocusInView
 from atelier_desk.desktop.widgets.language_theme_bindings import BoundText, Text
@@ -77,14 +76,14 @@ class SettingsPage(QWidget):
         self.area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         FocusInView(self.area)
-        self._outer = fill(QVBoxLayout(self), (self.area, 1), margins=(0, 0, 0, 0), spacing=0)
+        self._outer = vbox(self, (self.area, 1), spacing=0)
         content = control(QWidget(self.area), look="plain")
         self.area.setWidget(content)
         inner = QWidget(content)
         bind(inner.setMaximumWidth, lambda: theme().px(COLUMN), on="look")
         inner.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        SteadyWidth(self.area, fill(QHBoxLayout(content), (inner, 1), 0, margins=(24, 12, 24, 24)))
-        self.column = fill(QVBoxLayout(inner), margins=(0, 0, 0, 0), spacing=8)
+        SteadyWidth(self.area, hbox(content, (inner, 1), 0, margins=(24, 12, 24, 24)))
+        self.column = vbox(inner, spacing=8)
         self._inner = inner
         self._fields: list[QWidget] = []
         theme().changed.connect(self._restyle)
@@ -202,7 +201,7 @@ class SettingsPage(QWidget):
         )
         self.busy = Busy(self)
         note = QWidget(self)  # it keeps its height while empty
-        fill(QVBoxLayout(note), self.busy, margins=(0, 0, 0, 0))
+        vbox(note, self.busy)
         foot = control(PageFooter(note, (*more, *buttons), self), f"{type(self).__name__}-foot")
         fill(self._outer, Line(self), foot)
         return buttons
@@ -278,11 +277,17 @@ class SettingsPage(QWidget):
             self.reload()
 
     def reveal(self, widget: QWidget) -> None:
-        """Scroll to a widget of this page, again once parts that have just appeared have their places."""
+        """Scroll to a widget of this page, again once parts that have just appeared have their places.
+
+        What comes before and after it is in sight too: Qt's ``ensureWidgetVisible`` leaves a heading that is just above
+        the edge where it is.
+        """
 
         def scroll() -> None:
-            if isValid(widget):
-                self.area.ensureWidgetVisible(widget, 24, 48)
+            if isValid(widget) and (page := self.area.widget()) is not None:
+                place = widget.mapTo(page, QPoint())
+                for y in (place.y() + widget.height(), place.y()):  # the top last, of what is taller than the page
+                    self.area.ensureVisible(place.x(), y, 24, 48)
 
         scroll()
         QTimer.singleShot(0, self, scroll)

@@ -11,16 +11,14 @@ from PySide6.QtWidgets import (
     QBoxLayout,
     QCheckBox,
     QComboBox,
-    QHBoxLayout,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.panes.spin_box_padding import pad
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, bind_text, fill, label
+from atelier_desk.desktop.widgets import Card, bind_text, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets import control as set_up
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, text_of
 
@@ -43,7 +41,7 @@ class Row(QWidget):
         self.hint = label("", "small", self, wrap=True)
         self.hint.hide()
         self.caption.setBuddy(control)
-        texts = fill(QVBoxLayout(), 1, self.caption, self.hint, 1, spacing=2)
+        texts = vbox(None, 1, self.caption, self.hint, 1, spacing=2)
         self._stretch = stretch
         line = self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         line.setContentsMargins(0, 4, 0, 4)
@@ -113,7 +111,7 @@ class PageFooter(QWidget):
     def __init__(self, note: QWidget, buttons: Sequence[QPushButton], parent: QWidget) -> None:
         super().__init__(parent)
         self._buttons = buttons
-        row = fill(QHBoxLayout(), 1, *buttons, spacing=8)
+        row = hbox(None, 1, *buttons, spacing=8)
         for button in buttons:
             button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
             row.setAlignment(button, Qt.AlignmentFlag.AlignVCenter)

@@ -8,13 +8,13 @@ from collections.abc import Callable, Coroutine, Hashable
 from typing import Any
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.panes.time_format import duration
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets import Spinner, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Spinner, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, made, text_of
 from atelier_desk.support.i18n import N_, _
 
@@ -43,11 +43,11 @@ class Busy(QWidget):
             name=lambda: _("Stop: {what}", what=text_of(self._what)),
             on=self.cancel,
         )
-        row = fill(QHBoxLayout(), self._spinner, (self.text, 1), self.stop, spacing=8)
+        row = hbox(None, self._spinner, (self.text, 1), self.stop, spacing=8)
         self._bar = QProgressBar(self)
         self._bar.setTextVisible(False)
         self._bar.hide()
-        fill(QVBoxLayout(self), row, self._bar, margins=(0, 4, 0, 4), spacing=6)
+        vbox(self, row, self._bar, margins=(0, 4, 0, 4), spacing=6)
         self._timer = QTimer(self)
         self._timer.setInterval(1_000)
         self._timer.timeout.connect(self._show_time)

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open
 from atelier_desk.desktop.settings.request_header_rows import HeaderRows
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.provider import KeyStyle, ProviderConfig
 from atelier_desk.support.i18n import N_, _
@@ -32,7 +32,7 @@ class ProviderAdvanced(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._shown: ProviderConfig | None = None
         self.fold = control(QPushButton(self), "provider-advanced", look="quiet")
@@ -55,7 +55,7 @@ class ProviderAdvanced(QWidget):
             label("", "small", self, wrap=True),
             N_("Sent with every request. Values are stored like API keys; for a $VARIABLE, only its name is stored."),
         )
-        file_line = fill(QHBoxLayout(), (self.ca_file, 1), self.browse, spacing=8)
+        file_line = hbox(None, (self.ca_file, 1), self.browse, spacing=8)
         self._body = control(QWidget(self), look="plain")
         grid = QGridLayout(self._body)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -74,8 +74,8 @@ class ProviderAdvanced(QWidget):
             caption = bind_text(label("", "muted", self), title)
             caption.setBuddy(field)
             grid.addWidget(caption, row, 0)
-        line = fill(QHBoxLayout(), self.fold, 1)
-        fill(QVBoxLayout(self), line, self._body, margins=(0, 0, 0, 0), spacing=8)
+        line = hbox(None, self.fold, 1)
+        vbox(self, line, self._body, spacing=8)
         self._body.hide()
         self.fold.toggled.connect(self._on_fold)
         for edit in (self.ca_file, self.api_version):

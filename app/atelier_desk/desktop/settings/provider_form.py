@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QVBoxLayout, QWidget
 
 from atelier_desk.desktop.settings.provider_advanced import ProviderAdvanced
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.provider import KeyState, ProviderConfig
 from atelier_desk.llm.provider_presets import Preset, preset_of
@@ -74,14 +74,14 @@ class ProviderForm(QWidget):
         cells = []
         for caption, field, title in zip(self._captions, fields, titles, strict=True):
             caption.setBuddy(bind_text(field, name=title))
-            cells.append(fill(QVBoxLayout(), caption, field, spacing=4))
+            cells.append(vbox(None, caption, field, spacing=4))
         bind_text(self.enabled, N_("Enabled"), name=N_("Enabled"))
         self._under_key = QVBoxLayout()
-        self._button_row = fill(QHBoxLayout(), 1, spacing=4)
+        self._button_row = hbox(None, 1, spacing=4)
         self.advanced = ProviderAdvanced(self)
-        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=12)
+        column = vbox(self, spacing=12)
         for row in ((cells[0], cells[1]), (cells[2],), (cells[3], cells[4])):
-            column.addLayout(fill(QHBoxLayout(), *((cell, 1) for cell in row), spacing=16))
+            column.addLayout(hbox(None, *((cell, 1) for cell in row), spacing=16))
         fill(column, self._under_key, self._button_row, self.enabled, self.advanced)
         self.advanced.changed.connect(self.changed)
         for line, other in (

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import bind_text, control, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.list_rows import ListRow
 from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.desktop.widgets.text_matching import fits
@@ -46,9 +46,9 @@ class PresetPicker(QDialog):
             QPushButton(self), "preset-take", N_("Continue"), look="primary", on=self.list.choose
         )
         cancel = control(QPushButton(self), "preset-cancel", N_("Cancel"), on=self.reject)
-        foot = fill(QHBoxLayout(), 1, cancel, self.continue_button, spacing=8)
+        foot = hbox(None, 1, cancel, self.continue_button, spacing=8)
         title = bind_text(label("", "title", self), N_("Add a provider"))
-        fill(QVBoxLayout(self), title, self.field, (self.list, 1), foot, margins=(20, 18, 20, 16), spacing=10)
+        vbox(self, title, self.field, (self.list, 1), foot, margins=(20, 18, 20, 16), spacing=10)
         self.continue_button.setDefault(True)
         self.field.textChanged.connect(lambda _text: self._fill())
         bind_text(self, title=N_("Add a provider"))
@@ -72,7 +72,7 @@ class PresetPicker(QDialog):
         for preset, _named in ranked:
             value = (preset.kind, preset.title or _("Server"), preset.url, preset.example)
             words = preset.words if preset.title else f"{preset.words} {needle}"  # custom servers are always included
-            rows.append((preset.title or _("Another server"), self._about(preset), words, value))
+            rows.append((preset.title or _("Other address"), self._about(preset), words, value))
         self.list.fill([("", (self._line(*row) for row in rows if fits(needle, " ".join(row[:3]))))])
 
     @staticmethod

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
-from atelier_desk.desktop.widgets import fill
+from atelier_desk.desktop.widgets import fill, vbox
 from atelier_desk.desktop.widgets.tab_stops import chain
 from atelier_desk.support.i18n import language
 
@@ -28,7 +28,7 @@ class RowList(QWidget):
         self.rows: list[QWidget] = []
         self.before, self.after = before, after
         self._shown: object = None
-        self._column = fill(QVBoxLayout(self), margins=MARGINS, spacing=spacing)
+        self._column = vbox(self, margins=MARGINS, spacing=spacing)
 
     def show_rows(self, what: object, make: Callable[[], Iterable[QWidget]]) -> bool:
         """Show the rows created by ``make`` with this list as parent.

@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from atelier_desk.desktop.panes.form_dialog import FormDialog
 from atelier_desk.desktop.settings.fields import Choice, Examples, Field, Line
 from atelier_desk.desktop.settings.form import Form
 from atelier_desk.desktop.settings.rule_text import ACTIONS
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import UsageError
@@ -73,9 +73,9 @@ class RuleForm(FormDialog):
         rule: PermissionRule | None,
         agents: Mapping[str, str],
         workflows: Mapping[str, str],
-        parent: QWidget | None = None,
+        parent: QWidget,
         *,
-        folders: Sequence[str] = (),
+        folders: Sequence[str],
     ) -> None:
         super().__init__(_("Edit rule") if rule else _("New rule"), parent)
         self.setObjectName("rule-form")
@@ -98,7 +98,7 @@ class RuleForm(FormDialog):
         bind_text(self.not_match, hint="git push")
         if rule is not None:
             self.form.show_values(rule)
-        fill(QVBoxLayout(self.form), *map(self.form.cell, self.form.fields), margins=(0, 0, 0, 0), spacing=10)
+        vbox(self.form, *map(self.form.cell, self.form.fields), spacing=10)
         self._column.addWidget(self.form)
         self.form.changed.connect(self.check)
         self.finish(_("Save"))
@@ -130,7 +130,7 @@ class RuleImport(FormDialog):
 
     chosen = Signal(object)
 
-    def __init__(self, path: Path, lines: Sequence[ImportedLine], parent: QWidget | None = None) -> None:
+    def __init__(self, path: Path, lines: Sequence[ImportedLine], parent: QWidget) -> None:
         super().__init__(_("Import rules from {name}", name=path.name), parent)
         self.setObjectName("rule-import")
         self._path = path
@@ -140,7 +140,7 @@ class RuleImport(FormDialog):
         area.setFrameShape(QFrame.Shape.NoFrame)
         bind(area.setMinimumHeight, lambda: theme().px(240), on="look")
         body = QWidget(area)
-        column = fill(QVBoxLayout(body), margins=(0, 0, 0, 0), spacing=8)
+        column = vbox(body, spacing=8)
         for number, line in enumerate(lines, 1):
             becomes = "\n".join(f"{_(ACTIONS[rule.action])}  {rule.text}" for rule in line.rules)
             result = becomes or (line.problem.localized(_) if line.problem else _("nothing"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.settings import rule_text
 from atelier_desk.desktop.settings.row_list import RowList
-from atelier_desk.desktop.widgets import IconButton, Pill, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, Pill, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.domain.permission import PermissionRule, by_last_use
 from atelier_desk.support.i18n import N_, _
@@ -91,7 +91,7 @@ class RuleList(RowList):
         else:
             text = label(rule.text, "mono", row, wrap=True)
         facts = label(self._facts(rule), "small", row, wrap=True)
-        texts = fill(QVBoxLayout(), text, facts, spacing=0)
+        texts = vbox(None, text, facts, spacing=0)
         if rule_text.unused(rule) and not repository:
             old = control(
                 label(_("No matches in the last 30 days"), "warn", row, wrap=True), f"rule-unused-{rule.text}"
@@ -119,5 +119,5 @@ class RuleList(RowList):
         edit.setVisible(not repository)  # its text contains a hash
         top = Qt.AlignmentFlag.AlignTop
         buttons = (*confirm, (edit, 0, top), (remove, 0, top))
-        fill(QHBoxLayout(row), (pill, 0, top), (texts, 1), *buttons, margins=(0, 4, 0, 4), spacing=8)
+        hbox(row, (pill, 0, top), (texts, 1), *buttons, margins=(0, 4, 0, 4), spacing=8)
         return row

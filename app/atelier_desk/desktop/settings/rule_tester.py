@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.settings import rule_text
-from atelier_desk.desktop.widgets import FlowLayout, control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, control, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import bind_text
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
 from atelier_desk.domain.errors import UsageError
@@ -62,7 +62,7 @@ class RuleTest(QWidget):
         below = FlowLayout(spacing=8)
         below.addWidget(self.profiles)
         below.addWidget(run)
-        fill(QVBoxLayout(self), self.call, self.folder, below, self._result, margins=(0, 0, 0, 0), spacing=8)
+        vbox(self, self.call, self.folder, below, self._result, spacing=8)
         self.call.returnPressed.connect(self.asked)
         self.folder.returnPressed.connect(self.asked)
         for edited in (self.call.textChanged, self.folder.textChanged, self.profiles.currentIndexChanged):

@@ -10,12 +10,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QTableWidget,
     QTableWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.table_style import style_table
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -49,7 +48,7 @@ class SafeCommands(QWidget):
         table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         style_table(table)
         self.options = control(label("", "small", self, wrap=True), "safe-options")
-        fill(QVBoxLayout(self), self.filter, table, self.options, margins=(0, 0, 0, 0), spacing=8)
+        vbox(self, self.filter, table, self.options, spacing=8)
         self.filter.textChanged.connect(lambda _text: self.show_commands())
         table.currentCellChanged.connect(lambda *_: self._show_options())
         theme().changed.connect(self._fit)

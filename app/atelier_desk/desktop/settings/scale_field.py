@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import BaseModel
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.settings.fields import Changed, Field, bounds
-from atelier_desk.desktop.widgets import control, fill
+from atelier_desk.desktop.widgets import control, hbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.wheel_safe_inputs import Slider
@@ -32,7 +32,7 @@ class ScaleSlider(QWidget):
         self.slider.setFixedWidth(200)
         self.percent = PlainLabel(parent=self)
         self.percent.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        fill(QHBoxLayout(self), self.slider, self.percent, margins=(0, 0, 0, 0), spacing=10)
+        hbox(self, self.slider, self.percent, spacing=10)
         self.saving = Debouncer(self, SAVE_MS, lambda: changed(self.slider.value() * SCALE_STEP))
         self.slider.sliderMoved.connect(self.show_percent)
         self.slider.valueChanged.connect(self._set)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QKeySequenceEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QKeySequenceEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill
+from atelier_desk.desktop.widgets import IconButton, bind_text, control, hbox
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, text_of
 from atelier_desk.support.i18n import N_, _
 
@@ -45,7 +45,7 @@ class KeyField(QWidget):
         bind_text(
             self.reset, tip=N_("Reset to default"), name=lambda: _("Reset to default: {action}", action=text_of(title))
         )
-        fill(QHBoxLayout(self), self.reset, self.button, self.edit, margins=(0, 0, 0, 0), spacing=4)
+        hbox(self, self.reset, self.button, self.edit, spacing=4)
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
         self.reset.setSizePolicy(policy)

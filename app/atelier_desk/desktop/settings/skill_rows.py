@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, control, fill, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -66,8 +66,8 @@ class SkillRow(QWidget):
         place.setToolTip(plain_tip(file))
         wrong = label("\n".join(remarks(row)), "error" if text is None else "small", self, wrap=True)
         wrong.setVisible(bool(wrong.text()))
-        line = fill(QHBoxLayout(), (name, 1), pill, on, show, spacing=10)
-        fill(QVBoxLayout(self), line, what, place, wrong, margins=(0, 6, 0, 6), spacing=3)
+        line = hbox(None, (name, 1), pill, on, show, spacing=10)
+        vbox(self, line, what, place, wrong, margins=(0, 6, 0, 6), spacing=3)
 
 
 class PlaceCard(QWidget):
@@ -108,14 +108,14 @@ class PlaceCard(QWidget):
         card.body.setSpacing(4)
         fill(card.body, *(SkillRow(row, opened, switched, card) for row in place.rows))
         card.setVisible(bool(place.rows))
-        head = fill(QHBoxLayout(), (heading, 1), trust, spacing=10)
-        fill(QVBoxLayout(self), head, note, card, margins=(0, 0, 0, 12), spacing=6)
+        head = hbox(None, (heading, 1), trust, spacing=10)
+        vbox(self, head, note, card, margins=(0, 0, 0, 12), spacing=6)
 
 
 class SkillDialog(QDialog):
     """``skill-dialog``: the full text of a skill."""
 
-    def __init__(self, shown: SkillView, parent: QWidget | None = None) -> None:
+    def __init__(self, shown: SkillView, parent: QWidget) -> None:
         super().__init__(parent)
         row = shown.listed
         self.setObjectName("skill-dialog")
@@ -137,8 +137,7 @@ class SkillDialog(QDialog):
         close = control(QPushButton(_("Close"), self), "skill-close", on=self.reject)
         close.setDefault(True)
         title = label(row.name, "title", self)
-        fill(
-            QVBoxLayout(self), title, description, (self.text, 1), notes, files, place, fill(QHBoxLayout(), 1, close),
+        vbox(self, title, description, (self.text, 1), notes, files, place, hbox(None, 1, close),
             margins=(24, 20, 24, 20), spacing=10,
         )  # fmt: skip
         fit_window(self, QSize(680, 560))

@@ -11,7 +11,6 @@ from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QLabel,
     QLineEdit,
     QSizePolicy,
@@ -25,7 +24,7 @@ from PySide6.QtWidgets import (
 from atelier_desk.desktop.panes.time_format import number
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text, control, fill, hbox, label, vbox
 from atelier_desk.desktop.widgets.expand_button import Fold
 from atelier_desk.desktop.widgets.text_matching import fits
 from atelier_desk.support import number_format
@@ -103,8 +102,8 @@ class ToolGroup(QWidget):
         self.fold = Fold(self, f"tool-group-open-{section}", "", self._body)
         bind_text(self.fold, name=lambda: _("Show the tools of {name}", name=visible(_(section))))
         self._column = fill(QVBoxLayout(self._body), spacing=0)
-        line = fill(QHBoxLayout(), self.fold, (self.box, 1), self.count, margins=(0, 0, 0, 0), spacing=4)
-        fill(QVBoxLayout(self), line, self._body, margins=(0, 0, 0, 0), spacing=2)
+        line = hbox(None, self.fold, (self.box, 1), self.count, spacing=4)
+        vbox(self, line, self._body, spacing=2)
         self.box.clicked.connect(lambda _on: self.ticked.emit(self.names, self.box.isChecked()))
         self.fold.toggled.connect(self._make)
 
@@ -200,7 +199,7 @@ class ToolBoxes(QWidget):
             ),
         )
         self.groups = RowList(self, spacing=4, before=self.search)
-        fill(QVBoxLayout(self), self.search, self.groups, self._nothing, self.total, margins=(0, 0, 0, 0), spacing=6)
+        vbox(self, self.search, self.groups, self._nothing, self.total, spacing=6)
         self.search.textChanged.connect(self._filter)
         theme().changed.connect(self._indent)
 

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.settings.row_list import RowList
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.icons import known
-from atelier_desk.desktop.widgets import ElidedLabel, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.engine.services.tools import ToolInfo
@@ -35,10 +35,10 @@ class ToolFold(QWidget):
         summary = control(ElidedLabel(self._summary(), self.head), look="muted")
         name = control(ElidedLabel(self._title(), self.head), look="strong")
         name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
-        fill(QHBoxLayout(self.head), self._chevron, self._icon, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
+        hbox(self.head, self._chevron, self._icon, name, (summary, 1), margins=(6, 0, 6, 0), spacing=10)
         for part in (self._chevron, self._icon, name, summary):
             part.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self._column = fill(QVBoxLayout(self), self.head, margins=(0, 0, 0, 0), spacing=0)
+        self._column = vbox(self, self.head, spacing=0)
         self.head.setToolTip(plain_tip(self._title()))
         theme().changed.connect(self._apply_style)
         self._apply_style()
@@ -66,8 +66,8 @@ class ToolFold(QWidget):
 
     def _build(self) -> QWidget:
         body = QWidget(self)
-        column = fill(
-            QVBoxLayout(body),
+        column = vbox(
+            body,
             _text(label(_("Description for models"), "small", body)),
             _text(label(self.info.told, "muted", body, wrap=True)),
             label(_("Parameters (* = required)") if self.info.parameters else _("No parameters."), "small", body),

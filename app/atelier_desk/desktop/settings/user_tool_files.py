@@ -6,9 +6,19 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt, Signal, SignalInstance
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import Card, ElidedLabel, Pill, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedLabel,
+    Pill,
+    bind_text,
+    control,
+    fit_window,
+    hbox,
+    label,
+    vbox,
+)
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -79,9 +89,9 @@ class ToolFileRow(QWidget):
         bind_text(revoke_button, name=lambda: _("Revoke {file}", file=named))
         revoke_button.setVisible(file.state.value != "new")
         top = Qt.AlignmentFlag.AlignTop
-        line = fill(QHBoxLayout(), (name, 1), Pill(_(word), kind, self), review_button, revoke_button, spacing=10)
-        below = fill(QHBoxLayout(), (digest, 0, top), (text, 1, top), spacing=10)
-        fill(QVBoxLayout(self), line, below, margins=(0, 6, 0, 6), spacing=4)
+        line = hbox(None, (name, 1), Pill(_(word), kind, self), review_button, revoke_button, spacing=10)
+        below = hbox(None, (digest, 0, top), (text, 1, top), spacing=10)
+        vbox(self, line, below, margins=(0, 6, 0, 6), spacing=4)
 
 
 class ReviewDialog(QDialog):
@@ -93,7 +103,7 @@ class ReviewDialog(QDialog):
     confirm_asked = Signal()
     revoke_asked = Signal()
 
-    def __init__(self, file: OwnToolFile, source: OwnToolSource, parent: QWidget | None = None) -> None:
+    def __init__(self, file: OwnToolFile, source: OwnToolSource, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("own-tool-dialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -116,8 +126,8 @@ class ReviewDialog(QDialog):
         )
         digest = label(f"SHA-256 {source.sha256}", "small", self, wrap=True)
         digest.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             label(source.file, "title", self),
             label(_(RIGHTS), "warn", self, wrap=True),
             (self.text, 1),
@@ -141,7 +151,7 @@ class ReviewDialog(QDialog):
         self._confirm.setVisible(not confirmed)
         self._revoke.setVisible(revocable)
         self._cancel.clicked.connect(self.reject)
-        return fill(QHBoxLayout(), self._revoke, 1, self._cancel, self._confirm, spacing=8)
+        return hbox(None, self._revoke, 1, self._cancel, self._confirm, spacing=8)
 
     def _ask(self, signal: SignalInstance) -> None:
         self._confirm.setEnabled(False)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeySequence, QShortcut, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStackedWidget, QTabBar, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.settings.page_base import SettingsPage
@@ -23,7 +23,7 @@ from atelier_desk.desktop.settings.search import (
     matches_of,
 )
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Line, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import Line, bind_text, control, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.enter_key import EnterPresses
 from atelier_desk.desktop.widgets.search_field import SearchField
@@ -83,14 +83,13 @@ class SettingsWindow(QWidget):
         self.tabs = control(QTabBar(self), "settings-sections", name=N_("Sections"))
         self.tabs.setExpanding(False)
         self.tabs.currentChanged.connect(lambda row: self._show(self._parts(self._host)[row].name))
-        head = fill(QVBoxLayout(), self.title, self.tabs, margins=(24, 20, 24, 0), spacing=8)
-        right = fill(QVBoxLayout(), head, (self._stack, 1), spacing=0)
-        fill(
-            QHBoxLayout(self),
+        head = vbox(None, self.title, self.tabs, margins=(24, 20, 24, 0), spacing=8)
+        right = vbox(None, head, (self._stack, 1), spacing=0)
+        hbox(
+            self,
             self._build_side(),
             Line(self, vertical=True),
             (right, 1),
-            margins=(0, 0, 0, 0),
             spacing=0,
         )
         close = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
@@ -111,7 +110,7 @@ class SettingsWindow(QWidget):
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.results = control(label("", "small", self._side, wrap=True), "settings-results", self._results_text)
         self.results.hide()
-        fill(QVBoxLayout(self._side), self.search, self.results, (self.list, 1), margins=(12, 16, 12, 12), spacing=8)
+        vbox(self._side, self.search, self.results, (self.list, 1), margins=(12, 16, 12, 12), spacing=8)
         for entry in self._hosts:
             item = QListWidgetItem("", self.list)
             item.setData(Qt.ItemDataRole.UserRole, entry.name)

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -22,7 +20,7 @@ from shiboken6 import isValid
 from atelier_desk.desktop.bridge.jobs import Jobs, error_text
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_open, read_text
 from atelier_desk.desktop.settings.progress_line import Busy, Outcome
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, fit_window, hbox, label, vbox
 from atelier_desk.domain.imported_chat import SOURCES, ChatFilePreview, ImportedChats
 from atelier_desk.presentation.chat_import_text import done_words, found_text, skipped_words, state_text
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -52,6 +50,9 @@ class Importer(QObject):
     def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self._bridge, self._widget = bridge, parent
+        self._waiting: list[Path] = []
+        """Files whose chats are selected after those of the dialog in view, so that dialogs are not stacked."""
+        self._in_view = False
 
     def ask(self) -> None:
         """Ask for a file and import it."""
@@ -63,13 +64,22 @@ class Importer(QObject):
 
     async def _import_file(self, path: Path) -> None:
         if not await self._bridge.engine.chats.is_workflow(path):
-            dialog = ChatImportDialog(self._bridge, path, self._widget)
-            dialog.opened.connect(self.imported)
-            dialog.open()
+            if path not in self._waiting:
+                self._waiting.append(path)
+            if not self._in_view:
+                self._show_next()
             return
         done = await self._bridge.engine.workflows.import_(await read_text(path))
         self.status_changed.emit(_("“{name}” imported", name=done.workflow.name))
         self.imported.emit(done.workflow.id)
+
+    def _show_next(self) -> None:
+        self._in_view = bool(self._waiting)
+        if self._waiting:
+            dialog = ChatImportDialog(self._bridge, self._waiting.pop(0), self._widget)
+            dialog.opened.connect(self.imported)
+            dialog.finished.connect(lambda _result: self._show_next())
+            dialog.open()
 
     async def import_dropped(self, paths: list[str]) -> list[str]:
         """Import those files that are workflows or exported chats; returns the others."""
@@ -121,11 +131,11 @@ class ChatImportDialog(QDialog):
         )
         self.import_button.setDefault(True)
         self._choice = QWidget(self)  # keeps its place while there is nothing to select
-        line = fill(QHBoxLayout(), (self.filter, 1), self.all, self.none, spacing=8)
-        fill(QVBoxLayout(self._choice), line, (self.list, 1), margins=(0, 0, 0, 0), spacing=10)
-        foot = fill(QHBoxLayout(), self.undo, 1, self.close_, self.import_button, spacing=8)
-        fill(
-            QVBoxLayout(self),
+        line = hbox(None, (self.filter, 1), self.all, self.none, spacing=8)
+        vbox(self._choice, line, (self.list, 1), spacing=10)
+        foot = hbox(None, self.undo, 1, self.close_, self.import_button, spacing=8)
+        vbox(
+            self,
             self._title,
             self.found,
             self.busy,

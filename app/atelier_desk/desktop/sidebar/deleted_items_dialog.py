@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QListWidget, QPushButton, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, fill, fit_window, hbox, label, vbox
 from atelier_desk.desktop.widgets.date_format import moment
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.domain import limits
@@ -86,7 +86,7 @@ class DeletedDialog(QDialog):
         self._at_work = False
         self._stopped: Callable[[], str] | None = None
         self._first: int | None = FIRST
-        column = fill(QVBoxLayout(self), margins=(24, 20, 24, 20), spacing=10)
+        column = vbox(self, margins=(24, 20, 24, 20), spacing=10)
         self._title = bind_text(label("", "title", self), N_("Recently deleted"))
         self.status = control(label("", "muted", self, wrap=True), "deleted-said")
         self.list = control(QListWidget(self), "deleted-list", look="plain", name=N_("Items that can be restored"))
@@ -106,7 +106,7 @@ class DeletedDialog(QDialog):
             self._title,
             self.status,
             (self.list, 1),
-            fill(QHBoxLayout(), self.purge, self.all, 1, self.stop, self.close_, self.back),
+            hbox(None, self.purge, self.all, 1, self.stop, self.close_, self.back),
         )
         self.list.itemSelectionChanged.connect(self._enable)
         self.list.itemDoubleClicked.connect(lambda _item: self.bring_back())

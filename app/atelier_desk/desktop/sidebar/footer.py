@@ -6,10 +6,10 @@ from typing import Literal
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QIcon, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets import IconButton, bind, bind_text, control, hbox, label, tint, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import N_, _
 
@@ -44,7 +44,7 @@ class SidebarFoot(QWidget):
     palette_requested = Signal()
     menu_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._state: Connection = "opening"
         self._connection: Connection = "opening"
@@ -57,9 +57,9 @@ class SidebarFoot(QWidget):
         self.menu = control(IconButton("ellipsis", parent=self), "main-menu")
         self._dot = PlainLabel(parent=self)
         self._words = control(label("", "small", self, wrap=True), "connection-state")
-        first = fill(QHBoxLayout(), self.settings, 1, self.palette_button, self.menu, spacing=2)
-        second = fill(QHBoxLayout(), self._dot, (self._words, 1), margins=(10, 2, 8, 4), spacing=8)
-        fill(QVBoxLayout(self), first, second, margins=(0, 0, 0, 0), spacing=2)
+        first = hbox(None, self.settings, 1, self.palette_button, self.menu, spacing=2)
+        second = hbox(None, self._dot, (self._words, 1), margins=(10, 2, 8, 4), spacing=8)
+        vbox(self, first, second, spacing=2)
         bind_text(self.settings, lambda: " " + _("Settings"))
         tint(self.settings, "settings")
         bind_text(self.palette_button, name=N_("Command palette"), tip=N_("Command palette"))

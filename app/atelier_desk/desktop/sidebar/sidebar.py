@@ -8,27 +8,30 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QIcon, QKeyEvent, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.sidebar.footer import SidebarFoot
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import EmptyState, ToastHost, bind, bind_text, control, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_field import SearchField
 from atelier_desk.domain.limits import LIST_MAX
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.late_module import LateModule
 
 if TYPE_CHECKING:
     import asyncio
-    from types import ModuleType
 
     from atelier_desk.desktop.bridge.bridge import Bridge
+    from atelier_desk.desktop.sidebar import after_first_paint as later
     from atelier_desk.desktop.sidebar.list_model import ListState, WorkflowModel
     from atelier_desk.desktop.sidebar.list_view import WorkflowListView
     from atelier_desk.desktop.sidebar.workflow_actions import WorkflowActions
     from atelier_desk.desktop.widgets.hover_freeze import HoverGate
     from atelier_desk.domain.stream.event import Topic
     from atelier_desk.storage.repositories import SearchHit
+else:
+    later = LateModule("atelier_desk.desktop.sidebar.after_first_paint")
 
 PAGE = 100
 HITS = 60
@@ -38,13 +41,6 @@ MIN_SEARCH_LENGTH = 2
 SEARCH_MS = 180
 RELOAD_MS = 120
 DAY_CHECK_MS = 60_000
-
-
-def _later() -> ModuleType:
-    """What the first paint does not need, loaded on first use."""
-    from atelier_desk.desktop.sidebar import after_first_paint
-
-    return after_first_paint
 
 
 class Sidebar(QWidget):
@@ -62,7 +58,7 @@ class Sidebar(QWidget):
     new_requested = Signal()
     workflow_gone = Signal(str)
 
-    def __init__(self, bridge: Bridge, toasts: ToastHost, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, toasts: ToastHost, parent: QWidget) -> None:
         super().__init__(parent)
         self.bridge, self._toasts = bridge, toasts
         mark(self, "side")
@@ -83,8 +79,8 @@ class Sidebar(QWidget):
         self._place: QWidget | None = QWidget(self)
         self._latest: ListState | None = None
         self.foot = SidebarFoot(self)
-        self._column = fill(
-            QVBoxLayout(self),
+        self._column = vbox(
+            self,
             self.new,
             self.search,
             (self._place, 1),
@@ -110,7 +106,7 @@ class Sidebar(QWidget):
     @cached_property
     def model(self) -> WorkflowModel:
         """Created on first use, like the list: the first paint does not need it."""
-        made: WorkflowModel = _later().WorkflowModel(self)
+        made = later.WorkflowModel(self)
         made.renamed.connect(lambda key, name: self.bridge.jobs.start(self.bridge.engine.workflows.rename(key, name)))
         made.dropped.connect(lambda ids, folder: self.workflow_actions.move(ids, folder))
         bind(made.regroup, on="language")
@@ -121,7 +117,7 @@ class Sidebar(QWidget):
 
     @cached_property
     def list(self) -> WorkflowListView:
-        made: WorkflowListView = bind_text(_later().WorkflowListView(self), name=N_("Workflows"))
+        made = bind_text(later.WorkflowListView(self), name=N_("Workflows"))
         made.setModel(self.model)
         made.chosen.connect(self.workflow_chosen)
         made.found.connect(self._on_found)
@@ -136,19 +132,19 @@ class Sidebar(QWidget):
             self._column.replaceWidget(self._place, made)
             self._place.deleteLater()
             self._place = None
-        self._gate = _later().HoverGate(made, self._show_latest)
+        self._gate = later.HoverGate(made, self._show_latest)
         self.search.setClearButtonEnabled(True)
         self.setTabOrder(self.search, made)
         return made
 
     @cached_property
     def _gate(self) -> HoverGate:
-        return _later().HoverGate(self.list, self._show_latest)  # type: ignore[no-any-return]
+        return later.HoverGate(self.list, self._show_latest)
 
     @cached_property
     def workflow_actions(self) -> WorkflowActions:
         """Created on first use: the first paint does not need it."""
-        made: WorkflowActions = _later().WorkflowActions(self.bridge, self._toasts, lambda: self.model.workflows, self)
+        made = later.WorkflowActions(self.bridge, self._toasts, lambda: self.model.workflows, self)
         made.made.connect(self.workflow_chosen)
         made.gone.connect(self.workflow_gone)
         return made
@@ -163,7 +159,6 @@ class Sidebar(QWidget):
         if needle:
             await self._find(needle, limit)
             return
-        later = _later()
         listing = await self.bridge.engine.workflows.listing(limit, archive=later.ARCHIVE not in self.closed)
         self._more = len(listing.recent) >= limit
         shown = listing.recent, listing.filed, listing.archived, listing.archived_count
@@ -171,7 +166,7 @@ class Sidebar(QWidget):
 
     async def _find(self, needle: str, limit: int) -> None:
         """Show title matches first; messages take longer, and previous results stay until then."""
-        later, workflows = _later(), self.bridge.engine.workflows
+        workflows = self.bridge.engine.workflows
         titles = await workflows.list(search=needle, limit=limit)
         self._more = len(titles) >= limit
         before = self.model.shown.found
@@ -224,11 +219,11 @@ class Sidebar(QWidget):
         self.closed = closed
         if self._place is None:
             self._gate.own()
-            self.list.show_rows(_later().replace(self.model.shown, closed=closed))
+            self.list.show_rows(later.replace(self.model.shown, closed=closed))
 
     def _on_fold(self, fold: str) -> None:
         self.set_closed(self.closed ^ {fold})
-        if fold == _later().ARCHIVE:
+        if fold == later.ARCHIVE:
             self.reload()
 
     def _on_typed(self) -> None:

@@ -13,9 +13,11 @@ from atelier_desk.desktop.widgets.cards_buttons_labels import (
     fill,
     fit_window,
     fitting,
+    hbox,
     label,
     show_pixmap,
     tint,
+    vbox,
 )
 from atelier_desk.desktop.widgets.empty_state import EmptyState
 from atelier_desk.desktop.widgets.flow_layout import FlowLayout
@@ -42,7 +44,9 @@ __all__ = [
     "fill",
     "fit_window",
     "fitting",
+    "hbox",
     "label",
     "show_pixmap",
     "tint",
+    "vbox",
 ]

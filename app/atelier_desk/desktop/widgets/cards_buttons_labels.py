@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Literal, TypeVar
 
 from PySide6 import QtWidgets  # for QStyle: importing it makes its enums, 2 % of the time to the first paint
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QObject, QRect, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
     QAbstractButton,
     QBoxLayout,
     QFrame,
+    QHBoxLayout,
     QLabel,
     QLayout,
     QPushButton,
@@ -44,13 +45,13 @@ class Card(QFrame):
     ) -> None:
         super().__init__(parent)
         mark(self, variant)
-        self.body = fill(QVBoxLayout(self), margins=margins, spacing=8)
+        self.body = vbox(self, margins=margins, spacing=8)
 
 
 class Line(QFrame):
     """A one-pixel rule."""
 
-    def __init__(self, parent: QWidget | None = None, vertical: bool = False) -> None:
+    def __init__(self, parent: QWidget, vertical: bool = False) -> None:
         super().__init__(parent)
         mark(self, "vline" if vertical else "line")
 
@@ -75,7 +76,7 @@ class PlainLabel(QLabel):
 class Pill(PlainLabel):
     """A short status on a soft background."""
 
-    def __init__(self, text: str = "", kind: PillKind = "", parent: QWidget | None = None) -> None:
+    def __init__(self, text: str, kind: PillKind, parent: QWidget) -> None:
         super().__init__(text, parent)
         self.setIndent(0)  # a label with a frame has one of its own at the left
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
@@ -199,7 +200,7 @@ class ElidedButton(QPushButton):
 class ElidedPill(ElidedLabel):
     """A pill that shrinks if there is little room, eliding its text."""
 
-    def __init__(self, kind: PillKind, parent: QWidget | None = None) -> None:
+    def __init__(self, kind: PillKind, parent: QWidget) -> None:
         super().__init__("", parent)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Maximum)
         mark(self, f"pill-{kind}")
@@ -220,6 +221,28 @@ def fitting(size: QSize, widget: QWidget) -> QSize:
     return QSize(theme().px(size.width()), theme().px(size.height())).boundedTo(room * 0.95)
 
 
+def fitted(frame: QRect, room: QRect) -> QRect:
+    """A window's frame moved and shrunk into ``room``, no more than necessary."""
+    width, height = min(frame.width(), room.width()), min(frame.height(), room.height())
+    left = min(max(frame.left(), room.left()), room.left() + room.width() - width)
+    top = min(max(frame.top(), room.top()), room.top() + room.height() - height)
+    return QRect(left, top, width, height)
+
+
+class _OnScreen(QObject):
+    """Moves a window that has been placed back onto its screen when a change of text size has enlarged it."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        bind(self.move, on="look")
+
+    def move(self) -> None:
+        window = self._window
+        if window.windowHandle() is not None:
+            window.move(fitted(window.frameGeometry(), window.screen().availableGeometry()).topLeft())
+
+
 def fit_window(window: QWidget, size: QSize) -> None:
     """Give a window its ``fitting`` size, also after changes of text size until the user resizes it."""
     given: list[QSize] = []
@@ -231,6 +254,7 @@ def fit_window(window: QWidget, size: QSize) -> None:
         return given[0]
 
     bind(window.resize, asked_size, on="look")
+    _OnScreen(window)
 
 
 def show_pixmap(shown: QLabel, pixmap: QPixmap) -> None:
@@ -267,3 +291,23 @@ def fill(layout: L, *items: Item, margins: tuple[int, int, int, int] | None = No
         else:
             layout.addWidget(what, *place)  # type: ignore[arg-type]
     return layout
+
+
+def vbox(
+    parent: QWidget | None,
+    *items: Item,
+    margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+    spacing: int | None = None,
+) -> QVBoxLayout:
+    """A vertical layout filled like ``fill``, of a widget or for another layout."""
+    return fill(QVBoxLayout() if parent is None else QVBoxLayout(parent), *items, margins=margins, spacing=spacing)
+
+
+def hbox(
+    parent: QWidget | None,
+    *items: Item,
+    margins: tuple[int, int, int, int] = (0, 0, 0, 0),
+    spacing: int | None = None,
+) -> QHBoxLayout:
+    """Like ``vbox``, horizontal."""
+    return fill(QHBoxLayout() if parent is None else QHBoxLayout(parent), *items, margins=margins, spacing=spacing)

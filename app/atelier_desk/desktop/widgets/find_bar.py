@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QWidget
 
 from atelier_desk.desktop.theme import mark
-from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, fill, label
+from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, hbox, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import Text, bind_text, control
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -53,9 +53,7 @@ class FindBar(QFrame):
             IconButton("chevron-down", parent=self), f"{name}-down", tip=N_("Next"), on=lambda: self.step(1)
         )
         shut = control(IconButton("x", parent=self), f"{name}-close", tip=N_("Close"), on=self.leave)
-        fill(
-            QHBoxLayout(self), (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6
-        )
+        hbox(self, (self.field, 1), self.count, self.up, self.down, shut, margins=(16, 6, 12, 6), spacing=6)
         self._debouncer = Debouncer(self, wait_ms, self._emit_needle)
         self.field.textChanged.connect(lambda *_text: self._debouncer.start() if wait_ms else self._emit_needle())
         self.hide()

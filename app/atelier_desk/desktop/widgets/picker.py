@@ -14,12 +14,11 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.cards_buttons_labels import fill
+from atelier_desk.desktop.widgets.cards_buttons_labels import vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, control
 from atelier_desk.desktop.widgets.list_rows import ListRow, RowAction
 from atelier_desk.desktop.widgets.rounded_popups import round_popup
@@ -32,8 +31,6 @@ SEARCH_FROM = 8
 """With fewer items the search field appears only when the user types."""
 _WIDEST, _NARROWEST = 640, 220
 _HIGHEST = 420
-_LETTERS = 5
-"""Minimum number of letters of its text on the button."""
 _RADIUS = 10
 
 
@@ -99,7 +96,7 @@ class PickerMenu(QFrame):
         self.list = bind_text(SearchList(self, "picker", nothing=self._nothing_words, pad=6), name=N_("Choices"))
         self.list.chosen.connect(self._choose)
         self.list.acted.connect(lambda choice, _name: self._star(choice.key))
-        fill(QVBoxLayout(self), self.field, self.list.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
+        vbox(self, self.field, self.list.nothing, (self.list, 1), margins=(1, 4, 1, 4), spacing=2)
         self.field.textChanged.connect(self._filter)
         self.field.installEventFilter(self)
 
@@ -240,6 +237,8 @@ class Picker(QPushButton):
     arrow: ClassVar[str] = "▾"
     around: ClassVar[int] = 28
     """Pixels of the button beside its text."""
+    letters = 5
+    """Minimum number of letters of its text on the button; with less room there is its icon alone, if it has one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -293,12 +292,13 @@ class Picker(QPushButton):
         return QSize(min(self._width(self._full_text), theme().px(220)), theme().px(28))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(min(self._least_width(), self.sizeHint().width()), theme().px(28))
+        least = self._least_width() if self.icon().isNull() else self._width("")
+        return QSize(min(least, self.sizeHint().width()), theme().px(28))
 
     def _least_width(self) -> int:
         """Width in pixels with the shortest text that is still useful."""
-        short = len(self._full_text) <= _LETTERS + 1
-        return self._width(self._full_text if short else f"{self._full_text[:_LETTERS]}…")
+        short = len(self._full_text) <= self.letters + 1
+        return self._width(self._full_text if short else f"{self._full_text[: self.letters]}…")
 
     def _width(self, text: str) -> int:
         icon = 0 if self.icon().isNull() else self.iconSize().width() + 4

@@ -168,6 +168,17 @@ class Scrim(QWidget):
         self._pause.start(PAUSE_MS)
         event.setAccepted(not letter)
 
+    def event(self, event: QEvent) -> bool:
+        """Keep Esc from a shortcut of the window below, which would close the window instead of the dialog."""
+        if (
+            isinstance(event, QKeyEvent)
+            and event.type() == QEvent.Type.ShortcutOverride
+            and event.key() == Qt.Key.Key_Escape
+        ):
+            event.accept()
+            return True
+        return super().event(event)
+
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.accept()
 

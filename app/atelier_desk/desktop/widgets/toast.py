@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, fill, label
+from atelier_desk.desktop.widgets.cards_buttons_labels import IconButton, hbox, label
 from atelier_desk.desktop.widgets.language_theme_bindings import bind, bind_text, made
 from atelier_desk.desktop.widgets.undo_stack import UndoStack
 from atelier_desk.support.i18n import N_, _
@@ -35,17 +35,17 @@ class Toast(QFrame):
         self,
         parent: QWidget,
         text: str,
-        action: str = "",
-        on_action: Callable[[], object] | None = None,
+        action: str,
+        on_action: Callable[[], object] | None,
         *,
-        second: tuple[str, Callable[[], object]] | None = None,
-        lasting: bool = False,
+        second: tuple[str, Callable[[], object]] | None,
+        lasting: bool,
     ) -> None:
         super().__init__(parent)
         self.lasting = lasting
         mark(self, "toast")
         self.setObjectName("toast")
-        row = fill(QHBoxLayout(self), margins=(16, 10, 16, 10), spacing=16)
+        row = hbox(self, margins=(16, 10, 16, 10), spacing=16)
         self._label = label("", parent=self)
         row.addWidget(self._label)
         self.set_message(text)

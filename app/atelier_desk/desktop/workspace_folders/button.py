@@ -84,10 +84,6 @@ class FolderButton(Picker):
         menu.addAction(theme().icon("plus", "muted"), _("Grant folder access…"), self._controller.ask)
         menu.popup(self.mapToGlobal(QPoint(0, self.height())))
 
-    def minimumSizeHint(self) -> QSize:
-        """Only its icon, if there is no room for the name, which is also in the tool tip."""
-        return QSize(self._width(""), theme().px(28))
-
     def _show(self) -> None:
         folders = self._controller.folders
         open_ = [folder for folder in folders if not self._controller.trusted.get(folder)]

@@ -242,12 +242,13 @@ class FolderController(QObject):
 
 
 def accept_copy(event: QDropEvent) -> None:
-    """Accept what is dragged as a copy, so that its source keeps it even if it proposes to move it."""
+    """Accept what is dragged as a copy, so that its source keeps it; refuse it if it can only be moved."""
     if event.possibleActions() & Qt.DropAction.CopyAction:
         event.setDropAction(Qt.DropAction.CopyAction)
         event.accept()
     else:
-        event.acceptProposedAction()
+        event.setDropAction(Qt.DropAction.IgnoreAction)
+        event.ignore()
 
 
 def files_of(data: QMimeData) -> list[str]:

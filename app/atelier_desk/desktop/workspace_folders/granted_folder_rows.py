@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QSizePolicy, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, tint
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, hbox, tint, vbox
 from atelier_desk.desktop.widgets.flow_layout import FlowLayout
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.presentation.file_change_text import GONE, trust_text
@@ -24,7 +24,7 @@ class FolderRows(QWidget):
         super().__init__(parent)
         self.setObjectName("folder-rows")
         self._controller = controller
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=0)
+        self._column = vbox(self, spacing=0)
         controller.changed.connect(self._fill)
         bind(self._fill)
 
@@ -68,7 +68,7 @@ class FolderRows(QWidget):
             IconButton("x", parent=row, size=14), "files-ungrant", on=partial(self._controller.revoke, folder)
         )
         bind_text(remove, tip=lambda: _("Revoke access to {name}", name=Path(folder).name))
-        fill(QHBoxLayout(row), (name, 1), state, remove, margins=(0, 0, 0, 0), spacing=4)
+        hbox(row, (name, 1), state, remove, spacing=4)
         return row
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from atelier_desk.domain.approval import ApprovalRequest, Decision
 from atelier_desk.domain.events.base_event import Event
@@ -14,7 +14,7 @@ class ApprovalRequested(Event):
     """A call must not run before a person approves; ``grounds``: see ``ToolCallStarted``."""
 
     type: Literal["approval_requested"] = "approval_requested"
-    label: ClassVar[str] = N_("Approval requested")
+    label = N_("Approval requested")
     approval: ApprovalRequest
     grounds: DecisionRecord | None = None
 
@@ -28,7 +28,7 @@ class ApprovalDecided(Event, Decision):
     """
 
     type: Literal["approval_decided"] = "approval_decided"
-    label: ClassVar[str] = N_("Approval decision")
+    label = N_("Approval decision")
     approval_id: str
     call_id: str
     seen_ms: int = 0
@@ -38,6 +38,6 @@ class ApprovalAskedAgain(Event):
     """Nobody decided in time, and the user wants to be asked again: the time restarts."""
 
     type: Literal["approval_asked_again"] = "approval_asked_again"
-    label: ClassVar[str] = N_("Approval requested again")
+    label = N_("Approval requested again")
     approval_id: str
     call_id: str

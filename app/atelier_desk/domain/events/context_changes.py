@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from atelier_desk.domain.events.base_event import Event
 from atelier_desk.support.i18n import N_
@@ -16,7 +16,7 @@ class EntryPinned(Event):
     """
 
     type: Literal["entry_pinned"] = "entry_pinned"
-    label: ClassVar[str] = N_("Pin changed")
+    label = N_("Pin changed")
     origin: str
     pinned: bool = True
     message_id: str = ""
@@ -29,5 +29,5 @@ class CompactionUndone(Event):
     """
 
     type: Literal["compaction_undone"] = "compaction_undone"
-    label: ClassVar[str] = N_("Older messages restored")
+    label = N_("Older messages restored")
     origin: str

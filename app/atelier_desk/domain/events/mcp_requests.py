@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from atelier_desk.domain.events.base_event import Event
 from atelier_desk.domain.mcp import ServerProblem
@@ -19,7 +19,7 @@ class ServersLacking(Event):
     """
 
     type: Literal["servers_lacking"] = "servers_lacking"
-    label: ClassVar[str] = N_("MCP servers are not available")
+    label = N_("MCP servers are not available")
     problems: tuple[ServerProblem, ...]
     well: tuple[str, ...] = ()
 
@@ -36,7 +36,7 @@ class InputRequired(Event):
     """
 
     type: Literal["input_required"] = "input_required"
-    label: ClassVar[str] = N_("MCP server request")
+    label = N_("MCP server request")
     call_id: str
     server: str
     state: str | None = None
@@ -50,7 +50,7 @@ class InputSent(Event):
     """All answers for the server are available: the call is repeated with them."""
 
     type: Literal["input_sent"] = "input_sent"
-    label: ClassVar[str] = N_("MCP server request answered")
+    label = N_("MCP server request answered")
     call_id: str
     server: str
 
@@ -63,7 +63,7 @@ class SampledForServer(Event):
     """
 
     type: Literal["sampled_for_server"] = "sampled_for_server"
-    label: ClassVar[str] = N_("Model request for an MCP server")
+    label = N_("Model request for an MCP server")
     call_id: str
     server: str
     key: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,7 +25,7 @@ class ModelReplied(Event):
     """
 
     type: Literal["model_replied"] = "model_replied"
-    label: ClassVar[str] = N_("Reply from {name}")
+    label = N_("Reply from {name}")
     message_id: str = Field(default_factory=new_id)
     reply: ChatReply
     provider: str = ""
@@ -56,7 +56,7 @@ class ReplyCutOff(Event):
     """
 
     type: Literal["reply_cut_off"] = "reply_cut_off"
-    label: ClassVar[str] = N_("Reply cut off")
+    label = N_("Reply cut off")
     message_id: str = Field(default_factory=new_id)
     content: str = ""
     reasoning: str = ""
@@ -66,7 +66,7 @@ class ReplyCutOff(Event):
 
 class ModelRetried(Event):
     type: Literal["model_retried"] = "model_retried"
-    label: ClassVar[str] = N_("Retrying the model")
+    label = N_("Retrying the model")
     attempt: int
     delay_s: float
     reason: str
@@ -85,7 +85,7 @@ class ToolsRefused(Event):
     """
 
     type: Literal["tools_refused"] = "tools_refused"
-    label: ClassVar[str] = N_("Tool calls sent as text")
+    label = N_("Tool calls sent as text")
     reason: str
 
 
@@ -99,7 +99,7 @@ class ImagesRejected(Event):
     """
 
     type: Literal["pictures_refused"] = "pictures_refused"
-    label: ClassVar[str] = N_("Continuing without images")
+    label = N_("Continuing without images")
     reason: str
     entries: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
@@ -112,8 +112,6 @@ class WindowLearned(Event):
     """
 
     type: Literal["window_learned"] = "window_learned"
-    label: ClassVar[str] = N_("Context window smaller than expected")
-    notice: ClassVar[EventNotice | None] = EventNotice(
-        "archive", N_("Requests to this model are now limited to {context_window} tokens.")
-    )
+    label = N_("Context window smaller than expected")
+    notice = EventNotice("archive", N_("Requests to this model are now limited to {context_window} tokens."))
     context_window: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from atelier_desk.domain.events.base_event import Event
 from atelier_desk.domain.model_messages import Usage
@@ -16,7 +16,7 @@ class TitleGenerated(Event):
     """
 
     type: Literal["title_written"] = "title_written"
-    label: ClassVar[str] = N_("Title generated")
+    label = N_("Title generated")
     title: str = ""
     provider: str = ""
     model: str = ""
@@ -31,7 +31,7 @@ class MemoryExtractionDone(Event):
     """
 
     type: Literal["memories_sought"] = "memories_sought"
-    label: ClassVar[str] = N_("Memory extraction requested")
+    label = N_("Memory extraction requested")
     count: int = 0
     provider: str = ""
     model: str = ""
@@ -43,7 +43,7 @@ class PictureDescribed(Event):
     """A call asked a vision model about an image; its usage belongs to the run."""
 
     type: Literal["picture_described"] = "picture_described"
-    label: ClassVar[str] = N_("Image described by a model")
+    label = N_("Image described by a model")
     call_id: str
     provider: str = ""
     model: str = ""
@@ -59,7 +59,7 @@ class MediaPaid(Event):
     """
 
     type: Literal["media_paid"] = "media_paid"
-    label: ClassVar[str] = N_("Charge or refund for a paid request")
+    label = N_("Charge or refund for a paid request")
     call_id: str
     provider: str = ""
     model: str = ""
@@ -73,7 +73,7 @@ class RequestLost(Event):
     """
 
     type: Literal["request_lost"] = "request_lost"
-    label: ClassVar[str] = N_("Request without a result")
+    label = N_("Request without a result")
     provider: str = ""
     model: str = ""
     usage: Usage = Usage()

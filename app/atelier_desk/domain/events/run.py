@@ -4,7 +4,7 @@ determined by its events.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, Literal, Union
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -50,7 +50,7 @@ class RunStarted(Event):
     """
 
     type: Literal["run_started"] = "run_started"
-    label: ClassVar[str] = N_("{name} started")
+    label = N_("{name} started")
     agent_id: str = ""
     agent: AgentConfig
     mode: RunMode = RunMode.AUTO
@@ -81,7 +81,7 @@ class UserMessage(Event):
     """
 
     type: Literal["user_message"] = "user_message"
-    label: ClassVar[str] = N_("Message")
+    label = N_("Message")
     message_id: str = Field(default_factory=new_id)
     content: str
     images: tuple[ImagePart, ...] = ()
@@ -102,7 +102,7 @@ class QueueChanged(Event):
     """
 
     type: Literal["queue_changed"] = "queue_changed"
-    label: ClassVar[str] = N_("Queued messages changed")
+    label = N_("Queued messages changed")
     order: tuple[str, ...]
     edited: dict[str, str] = {}
     invoked: dict[str, Invocation] = {}
@@ -112,7 +112,7 @@ class QueuedSent(Event):
     """A queued message is sent now: it interrupts the turn."""
 
     type: Literal["queued_sent"] = "queued_sent"
-    label: ClassVar[str] = N_("Queued message sent")
+    label = N_("Queued message sent")
     message_id: str
 
 
@@ -120,7 +120,7 @@ class Injected(Event):
     """A message of the engine to the model: a warning, "are you done?", a note about an interruption."""
 
     type: Literal["injected"] = "injected"
-    label: ClassVar[str] = N_("Note to the model")
+    label = N_("Note to the model")
     reason: str
     content: str
 
@@ -137,7 +137,7 @@ class ContextCompacted(Event):
     """
 
     type: Literal["context_compacted"] = "context_compacted"
-    label: ClassVar[str] = N_("Older messages shortened")
+    label = N_("Older messages shortened")
     method: Literal["cut_results", "summary", "digest", "cut_message"]
     dropped: tuple[int, ...] = ()
     kept: int = 0
@@ -156,7 +156,7 @@ class LimitReached(Event):
     """
 
     type: Literal["limit_reached"] = "limit_reached"
-    label: ClassVar[str] = N_("Limit reached")
+    label = N_("Limit reached")
     limit: LimitKind
     value: float
     cap: float
@@ -168,7 +168,7 @@ class LoopDetected(Event):
     """The same call with the same arguments gave the same result ``count`` times."""
 
     type: Literal["loop_detected"] = "loop_detected"
-    label: ClassVar[str] = N_("Repetition detected")
+    label = N_("Repetition detected")
     tool: str
     count: int
     action: Literal["warn", "pause"]
@@ -186,7 +186,7 @@ class RunPaused(Event):
     """
 
     type: Literal["run_paused"] = "run_paused"
-    label: ClassVar[str] = N_("Paused")
+    label = N_("Paused")
     reason: PauseReason
     ended: Ended | None = None
 
@@ -195,14 +195,16 @@ class RunResumed(Event):
     """The run continues.
 
     ``raise_limits`` adds to the limits that stopped it (by ``LimitKind``); ``steps`` is the number of allowed steps,
-    None: all.
+    None: all. ``provider`` and ``model`` answer from here on; empty: the same as before.
     """
 
     type: Literal["run_resumed"] = "run_resumed"
-    label: ClassVar[str] = N_("Continued")
+    label = N_("Continued")
     raise_limits: dict[LimitKind, float] = {}
     mode: RunMode | None = None
     steps: int | None = None
+    provider: str = ""
+    model: str = ""
 
 
 class RightsNarrowed(Event):
@@ -218,7 +220,7 @@ class RightsNarrowed(Event):
     """
 
     type: Literal["rights_narrowed"] = "rights_narrowed"
-    label: ClassVar[str] = N_("Permissions reduced")
+    label = N_("Permissions reduced")
     rules: tuple[PermissionRule, ...] = ()
     withdrawn: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
@@ -238,7 +240,7 @@ class RunFailed(Event):
     """
 
     type: Literal["run_failed"] = "run_failed"
-    label: ClassVar[str] = N_("Failed")
+    label = N_("Failed")
     code: str
     message: str
     words: str = ""
@@ -254,7 +256,7 @@ class RunFinished(Event):
     """
 
     type: Literal["run_finished"] = "run_finished"
-    label: ClassVar[str] = N_("{name} is done")
+    label = N_("{name} is done")
     status: RunStatus
     summary: str = ""
     result: str = ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.events.base_event import Event, LimitKind
@@ -25,7 +25,7 @@ class ChildrenPlanned(Event):
     """
 
     type: Literal["children_planned"] = "children_planned"
-    label: ClassVar[str] = N_("Sub-agents planned")
+    label = N_("Sub-agents planned")
     call_id: str
     kind: TeamCall
     children: tuple[ChildPlan, ...]
@@ -40,7 +40,7 @@ class ChildStarted(Event):
     """
 
     type: Literal["child_started"] = "child_started"
-    label: ClassVar[str] = N_("Sub-agent started")
+    label = N_("Sub-agent started")
     child_id: str
     share: Budget = Budget()
 
@@ -53,7 +53,7 @@ class ChildFinished(Event):
     """
 
     type: Literal["child_finished"] = "child_finished"
-    label: ClassVar[str] = N_("Sub-agent ended")
+    label = N_("Sub-agent ended")
     child_id: str
     status: ChildStatus
     report: str = ""
@@ -68,7 +68,7 @@ class ChildAsked(Event):
     """A sub-agent waits for an answer of this run: committed with its ``ParentAsked``."""
 
     type: Literal["child_asked"] = "child_asked"
-    label: ClassVar[str] = N_("Sub-agent question")
+    label = N_("Sub-agent question")
     child_id: str
     message: str
 
@@ -77,7 +77,7 @@ class ChildAnswered(Event):
     """A sub-agent of this run got its answer, or its question was withdrawn."""
 
     type: Literal["child_answered"] = "child_answered"
-    label: ClassVar[str] = N_("Sub-agent received an answer")
+    label = N_("Sub-agent received an answer")
     child_id: str
     text: str
     by: AnsweredBy = "parent"
@@ -87,7 +87,7 @@ class ChildrenJoined(Event):
     """A call waits for sub-agents started earlier."""
 
     type: Literal["children_joined"] = "children_joined"
-    label: ClassVar[str] = N_("Waiting for sub-agents")
+    label = N_("Waiting for sub-agents")
     call_id: str
     kind: TeamCall
     child_ids: tuple[str, ...]
@@ -97,7 +97,7 @@ class ParentAsked(Event):
     """This run, a sub-agent, asked its parent; the call waits for the answer."""
 
     type: Literal["parent_asked"] = "parent_asked"
-    label: ClassVar[str] = N_("Question for the parent agent")
+    label = N_("Question for the parent agent")
     call_id: str
     message: str
 
@@ -106,7 +106,7 @@ class ParentAnswered(Event):
     """The answer to ``ParentAsked``."""
 
     type: Literal["parent_answered"] = "parent_answered"
-    label: ClassVar[str] = N_("Answer from the parent agent")
+    label = N_("Answer from the parent agent")
     call_id: str
     text: str
     by: AnsweredBy = "parent"
@@ -116,6 +116,6 @@ class LimitsRaised(Event):
     """The user raised a sub-agent's limits: the limits above it are raised by the same amount."""
 
     type: Literal["limits_raised"] = "limits_raised"
-    label: ClassVar[str] = N_("Limits raised")
+    label = N_("Limits raised")
     child_id: str
     raise_limits: dict[LimitKind, float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -26,7 +26,7 @@ class ToolCallStarted(Event):
     """
 
     type: Literal["tool_call_started"] = "tool_call_started"
-    label: ClassVar[str] = N_("{name} started")
+    label = N_("{name} started")
     call_id: str
     tool: str
     arguments: dict[str, Any] = {}
@@ -57,7 +57,7 @@ class ToolCallFinished(Event):
     """
 
     type: Literal["tool_call_finished"] = "tool_call_finished"
-    label: ClassVar[str] = N_("{name} ended")
+    label = N_("{name} ended")
     call_id: str
     tool: str
     status: CallStatus = CallStatus.OK
@@ -84,7 +84,7 @@ class OutputShown(Event):
     """
 
     type: Literal["output_shown"] = "output_shown"
-    label: ClassVar[str] = N_("Output shown")
+    label = N_("Output shown")
     message_id: str = Field(default_factory=new_id)
     call_id: str
     content: str
@@ -99,7 +99,7 @@ class TaskChanged(Event):
     """
 
     type: Literal["task_changed"] = "task_changed"
-    label: ClassVar[str] = N_("Task")
+    label = N_("Task")
     action: Literal["create", "update", "complete", "delete"]
     task: Task
     fields: tuple[str, ...] | None = None
@@ -107,7 +107,7 @@ class TaskChanged(Event):
 
 class QuestionAsked(Event):
     type: Literal["question_asked"] = "question_asked"
-    label: ClassVar[str] = N_("Question asked")
+    label = N_("Question asked")
     question: UserQuestion
 
 
@@ -115,7 +115,7 @@ class QuestionAnswered(Event):
     """A person answered or skipped, or it timed out; becomes the waiting call's result."""
 
     type: Literal["question_answered"] = "question_answered"
-    label: ClassVar[str] = N_("Question answered")
+    label = N_("Question answered")
     question_id: str
     call_id: str
     status: QuestionStatus

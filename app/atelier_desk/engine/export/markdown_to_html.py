@@ -14,9 +14,11 @@ from atelier_desk.support.i18n import language
 from atelier_desk.support.visible_and_shortened_text import visible
 
 _STYLE = """
-body { font-family: sans-serif; font-size: 11pt; line-height: 1.45; max-width: 46em; margin: 2em auto; padding: 0 1em; }
+body { font-family: sans-serif; font-size: 11pt; line-height: 1.45; }
+@media screen { body { max-width: 46em; margin: 2em auto; padding: 0 1em; } }
 h1 { font-size: 20pt; } h2 { font-size: 15pt; } h3 { font-size: 13pt; }
-table { border-collapse: collapse; margin: 8px 0; } th { background: #eeeeee; text-align: left; }
+table { border-collapse: collapse; border: 1px solid #999999; margin: 8px 0; }
+th { background: #eeeeee; text-align: left; }
 pre, code { font-family: monospace; font-size: 10pt; } pre { background: #f4f4f4; padding: 8px; white-space: pre-wrap; }
 blockquote { color: #555555; margin-left: 1em; } a { color: #2a5db0; }
 """

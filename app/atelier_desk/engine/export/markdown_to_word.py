@@ -7,6 +7,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from docx import Document
+from docx.enum.text import WD_ALIGN_PARAGRAPH
 from docx.opc.constants import RELATIONSHIP_TYPE
 from docx.oxml import OxmlElement, parse_xml
 from docx.oxml.ns import nsdecls, qn
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 _UNWRITTEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters not allowed in XML."""
 _MONO = "Consolas"
+_ALIGNMENTS = {"text-align:center": WD_ALIGN_PARAGRAPH.CENTER, "text-align:right": WD_ALIGN_PARAGRAPH.RIGHT}
 _DEEPEST = 3
 """Number of list levels in Word's styles."""
 
@@ -145,12 +147,15 @@ class _Writer:
         self._paragraph("Normal")._p.get_or_add_pPr().append(parse_xml(line))
 
     def _table(self, tokens: Sequence[Token]) -> None:
-        rows: list[list[Token]] = []
+        rows: list[list[tuple[Token, WD_ALIGN_PARAGRAPH | None]]] = []
+        alignment = None
         for token in tokens:
             if token.type == "tr_open":
                 rows.append([])
+            elif token.type in ("th_open", "td_open"):
+                alignment = _ALIGNMENTS.get(str(token.attrGet("style")))
             elif token.type == "inline":
-                rows[-1].append(token)
+                rows[-1].append((token, alignment))
         width = max((len(row) for row in rows), default=0)
         if not width:
             return
@@ -158,8 +163,11 @@ class _Writer:
         table.tblPr.style = self._styles["Table Grid"]
         self._body.append(table)
         for number, (row, line) in enumerate(zip(rows, table.tr_lst, strict=True)):
-            for cell, token in zip(line.tc_lst, row, strict=False):
-                self._inline(Paragraph(cell.p_lst[0], self._document._body), token, bold=number == 0)
+            for cell, (token, alignment) in zip(line.tc_lst, row, strict=False):
+                paragraph = Paragraph(cell.p_lst[0], self._document._body)
+                if alignment is not None:
+                    paragraph.alignment = alignment
+                self._inline(paragraph, token, bold=number == 0)
         self._paragraph("No Spacing")
 
     def _inline(self, paragraph: Paragraph, inline: Token, *, bold: bool = False) -> None:

@@ -64,11 +64,6 @@ class IpcServer:
         self._commands: dict[asyncio.Task[Any], asyncio.Future[int]] = {}
         self._closing = False
 
-    @property
-    def serves(self) -> int:
-        """Return the number of running commands of other processes."""
-        return len(self._serving)
-
     async def until_unused(self) -> None:
         """Wait until no command of others is running; from then on none is started."""
         while self._serving:

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.events.run import ToolCallStarted
 from atelier_desk.domain.permission import Action, DecisionRecord, PermissionRule, Verdict
-from atelier_desk.engine.run.call_effects import Disk, DiskFindings, facts, other_spellings, reads_disk
+from atelier_desk.engine.run.call_facts import Disk, DiskFindings, facts, other_spellings, reads_disk
 from atelier_desk.engine.run.permission_rules import is_readable, rules
 from atelier_desk.engine.run.reducer.state import RunState
 from atelier_desk.policy.permissions import rule_pattern
@@ -26,7 +26,7 @@ from atelier_desk.policy.permissions.path_denials import bans
 from atelier_desk.tools.base import Call, Effect, Tool
 from atelier_desk.tools.registry.sections import FILE_READERS, PAGE_READER, WEB
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMarks
-from atelier_desk.workspace.denied_files import home_folder
+from atelier_desk.workspace.denied_file_search import home_folder
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.skills.skill_discovery import folders_of
 

@@ -292,7 +292,11 @@ class Driver:
             else message
         )
         failed: EventBody = RunFailed(
-            code=code, message=message, words=words, detail=message if words != message else ""
+            code=code,
+            message=message,
+            words=words,
+            detail=message if words != message else "",
+            provider=str(error.params.get("provider") or "") if isinstance(error, AtelierError) else "",
         )
         partial = self._model_call.cut_off("error") if self._model_call and not isinstance(error, StorageError) else []
         child = self._handle.current.parent_run_id is not None

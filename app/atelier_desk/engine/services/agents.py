@@ -15,7 +15,7 @@ from atelier_desk.engine.importing.imported_data_restrictions import asking_mode
 from atelier_desk.engine.services.agent_gallery import BUILTIN, READY, builtin_agents
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.import_conflict_choice import OnConflict
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.common.workflow_names import numbered
 from atelier_desk.llm.model_assumptions import profile
 from atelier_desk.llm.registry import provider_type
@@ -27,11 +27,8 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.request.prompt_size import PromptCost
 
 
-class AgentService:
+class AgentService(Service):
     """Agents with unique names. Changes are announced as ``agent`` with the agent's id."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def list(self) -> list[Agent]:
         """All agents by name."""
@@ -95,16 +92,6 @@ class AgentService:
         """Return the agent file: the JSON of its configuration."""
         config = (await self.get(agent_id)).config
         return json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=1)
-
-    async def import_json(self, text: str | bytes, on_conflict: OnConflict | str = OnConflict.RENAME) -> Agent:
-        """Store the agent of an agent file, at most 10 MB, with at least the approvals of a new one.
-
-        ``on_conflict`` applies if its name is taken.
-        """
-        OnConflict.parse(on_conflict)
-        return await self.import_config(
-            asking(input_checks.parse_json(AgentConfig, text, _("agent file"))).config, on_conflict
-        )
 
     async def read_file(self, text: str, name: str) -> ForeignAgent:
         """Read an agent from another program's file, translating tools; nothing is stored. ``name`` is the file's.
@@ -260,7 +247,7 @@ class AgentService:
     async def _free_name(self, name: str) -> str:
         return numbered(name, {agent.name for agent in await self.list()}, length=limits.AGENT_NAME)
 
-    def check_tools(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
+    def check_tools(self, config: AgentConfig, *, stored: AgentConfig | None) -> None:
         """Refuse unknown tools and sections, except those of ``stored``; the error lists known ones.
 
         Tools of MCP servers may come and go.
@@ -294,7 +281,7 @@ class AgentService:
             stored = await self._named(config.name)
             self.check_sections(config, stored=stored.config if stored is not None else None)
 
-    def check_sections(self, config: AgentConfig, *, stored: AgentConfig | None = None) -> None:
+    def check_sections(self, config: AgentConfig, *, stored: AgentConfig | None) -> None:
         """Check only the sections; see ``check_tools``.
 
         Raises:

@@ -14,9 +14,10 @@ from atelier_desk.domain.events.run import EventBody, ModelReplied, RunFinished,
 from atelier_desk.domain.imported_chat import SOURCES, Chat, ChatFilePreview, ChatPreview, ImportedChats
 from atelier_desk.domain.model_messages import ChatReply
 from atelier_desk.domain.workflow import RunStatus, Workflow
+from atelier_desk.domain.workflow_branches import newest_under
 from atelier_desk.engine.journal.journal import Part, RunHandle
 from atelier_desk.engine.run.lone_surrogates import sanitized
-from atelier_desk.engine.services.common.service_context import ServiceContext
+from atelier_desk.engine.services.common.service import Service
 from atelier_desk.engine.services.workflow.chat_export_parsing import chat_of
 from atelier_desk.engine.services.workflow.chat_export_reader import NOT_CHATS, ChatFile, is_export, is_workflow
 from atelier_desk.engine.services.workflow.chat_to_turns import Turn, turn_id, turns, workflow_id
@@ -32,11 +33,8 @@ TURNS_AT_ONCE, CHARACTERS_AT_ONCE = 50, 2_000_000
 """Maximum size of one transaction of a chat; a single turn may be longer."""
 
 
-class ChatService:
+class ChatService(Service):
     """Imports chats. A chat keeps its identity: importing it again adds only new turns."""
-
-    def __init__(self, context: ServiceContext) -> None:
-        self._context = context
 
     async def is_workflow(self, path: Path) -> bool:
         """Whether a file begins like an exported workflow, which ``workflows.import_`` reads."""
@@ -191,6 +189,7 @@ class ChatService:
         ours = {turn_id(chat.key, node.id) for node in chat.nodes}
         if there is None or there.head_run_id is None or there.head_run_id in ours:
             shown = _turn_of(chat, new) or (there.head_run_id if there is not None else None) or new[-1].id
+            shown = newest_under(await self._context.repos.runs.links(id), shown)  # or what follows is out of reach
         else:
             shown = there.head_run_id  # somebody continued it here
         await journal.show_branch(id, shown)

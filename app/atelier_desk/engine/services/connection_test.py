@@ -17,7 +17,7 @@ from atelier_desk.support.i18n import N_
 if TYPE_CHECKING:
     from atelier_desk.domain.clock import Clock
     from atelier_desk.domain.provider import ModelInfo
-    from atelier_desk.llm.interfaces import Provider
+    from atelier_desk.llm.interfaces import ChatModel
 
 PROMPT = "Say hello in one short sentence."
 MAX_TOKENS = 48
@@ -42,7 +42,7 @@ def cost_of(info: ModelInfo) -> float | None:
     return budget.cost_of(estimate(PROMPT) + 20, MAX_TOKENS, (highest_input_price(info), info.price_output or 0.0))
 
 
-async def try_model(server: Provider, model: str, clock: Clock) -> Trial:
+async def try_model(server: ChatModel, model: str, clock: Clock) -> Trial:
     """Ask the model for a sentence.
 
     Raises:

@@ -25,7 +25,6 @@ from atelier_desk.engine.importing.imported_grants import not_confirmed, of_prov
 from atelier_desk.engine.services.common import input_checks
 from atelier_desk.engine.services.common.service_context import ServiceContext
 from atelier_desk.engine.services.models import with_learned
-from atelier_desk.llm.factory import create_provider
 from atelier_desk.llm.model_assumptions import merge_profile
 from atelier_desk.llm.network.proxy_and_certificates import check_ca_file, checked_base_url
 from atelier_desk.llm.registry import builtin_type, is_own, provider_type
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from atelier_desk.engine.services.connection_test import Trial
     from atelier_desk.llm.interfaces import Provider
     from atelier_desk.llm.network.local_server_detection import DetectedServer
+    from atelier_desk.llm.secrets import KeyVault
 
 log = logging.getLogger(__name__)
 
@@ -285,13 +285,16 @@ class ProviderService:
             config = await self.confirmed(name)
             if not config.enabled:
                 raise UsageError(
-                    N_("The provider {name} is disabled; enable it in the settings."), code="disabled", name=name
+                    N_("The provider {provider} is disabled; enable it in the settings."),
+                    code="disabled",
+                    provider=name,
                 )
             if config.name not in self._open:
-                self._open[config.name] = create_provider(
-                    config, self._context.vault, self._context.clock, models_dir=self._context.datadir.models
-                )
+                self._open[config.name] = self._create(config, self._context.vault)
             return self._open[config.name]
+
+    def _create(self, config: ProviderConfig, vault: KeyVault) -> Provider:
+        return provider_type(config.kind).create(config, vault, self._context.clock, self._context.datadir.models)
 
     async def confirmed(self, name: str) -> ProviderConfig:
         """Like ``get`` before something is sent.
@@ -328,7 +331,7 @@ class ProviderService:
         if config.ca_file:
             config = config.model_copy(update={"ca_file": str(await asyncio.to_thread(_checked_ca_file, config))})
         vault = await asyncio.to_thread(self._context.vault.drafted, draft)
-        server = create_provider(config, vault, self._context.clock, models_dir=self._context.datadir.models)
+        server = self._create(config, vault)
         try:
             yield server
         finally:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Awaitable, Callable
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from atelier_desk.domain.errors import ProviderError
@@ -57,8 +57,8 @@ class AnthropicProvider(HttpProvider):
 
     kind = "anthropic"
     chat_path = "/messages"
-    headers: ClassVar[Mapping[str, str]] = {"anthropic-version": VERSION}
-    droppable: ClassVar[frozenset[str]] = frozenset(
+    headers = {"anthropic-version": VERSION}
+    droppable = frozenset(
         {
             "temperature",
             "stop_sequences",

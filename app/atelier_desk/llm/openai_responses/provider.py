@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 from atelier_desk.domain.errors import ProviderError
 from atelier_desk.domain.model_messages import ChatRequest
@@ -35,7 +35,7 @@ class ResponsesProvider(OpenAICompatibleProvider):
 
     kind = "responses"
     chat_path = "/responses"
-    droppable: ClassVar[frozenset[str]] = frozenset(
+    droppable = frozenset(
         {
             "temperature",
             "reasoning",

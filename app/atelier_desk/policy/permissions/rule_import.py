@@ -111,8 +111,8 @@ def read(text: str) -> tuple[Line, ...]:
     else:
         raise UsageError(
             N_(
-                "No rules were found. The file needs “permissions”, as in .claude/settings.json, or “permission”, as"
-                " in opencode.json."
+                "No rules were found. The file must contain the key “permissions”, as in "
+                ".claude/settings.json, or “permission”, as in opencode.json."
             )
         )
     read_lines: list[Line] = []

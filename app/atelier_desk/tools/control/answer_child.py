@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -26,14 +25,14 @@ class AnswerChildInput(Input):
 class AnswerChildTool(ControlTool):
     """Answer a sub-agent and wait for its report."""
 
-    name: ClassVar[str] = "answer_child"
-    title: ClassVar[str] = N_("Answer to a sub-agent")
-    purpose: ClassVar[str] = N_("Answers a sub-agent that is waiting")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Answer the sub-agent: {message}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Answered the sub-agent: {message}")}
-    effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[object] = AnswerChildInput
-    what: ClassVar[str] = "Answer a sub-agent that waits for you; gives its report."
+    name = "answer_child"
+    title = N_("Answer to a sub-agent")
+    purpose = N_("Answers a sub-agent that is waiting")
+    summaries = {"": N_("Answer the sub-agent: {message}")}
+    done = {"": N_("Answered the sub-agent: {message}")}
+    effect = Effect.INTERACT
+    input = AnswerChildInput
+    what = "Answer a sub-agent that waits for you; gives its report."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.child_asks

@@ -40,11 +40,11 @@ class ControlTool(BuiltinTool):
         what: the sentences.
     """
 
-    category: ClassVar[ToolCategory] = ToolCategory.CONTROL
-    section: ClassVar[str] = ""
-    idempotent: ClassVar[bool] = True
-    awaits_external_response: ClassVar[bool] = True
-    icon: ClassVar[str] = "message-square"
+    category = ToolCategory.CONTROL
+    section = ""
+    idempotent = True
+    awaits_external_response = True
+    icon = "message-square"
     what: ClassVar[str]
 
     @property

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -32,15 +31,13 @@ class TaskAbandonInput(Input):
 class TaskComplete(ControlTool):
     """End the run as completed."""
 
-    name: ClassVar[str] = "task_complete"
-    title: ClassVar[str] = N_("Finish")
-    purpose: ClassVar[str] = N_("Ends the run with a result")
-    icon: ClassVar[str] = "check"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ends the run")}
-    input: ClassVar[object] = TaskCompleteInput
-    what: ClassVar[str] = (
-        "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
-    )
+    name = "task_complete"
+    title = N_("Finish")
+    purpose = N_("Ends the run with a result")
+    icon = "check"
+    summaries = {"": N_("Ends the run")}
+    input = TaskCompleteInput
+    what = "End the run: done. Your answer is summary, then result, in Markdown. Text without a call ends it too."
 
     async def run(self, input: TaskCompleteInput, context: ToolContext) -> ToolResult:
         data = {"success": True, "summary": input.summary, "result": input.result}
@@ -51,13 +48,13 @@ class TaskComplete(ControlTool):
 class TaskAbandon(ControlTool):
     """End the run as abandoned."""
 
-    name: ClassVar[str] = "task_abandon"
-    title: ClassVar[str] = N_("Give up")
-    purpose: ClassVar[str] = N_("Ends the run without a result")
-    icon: ClassVar[str] = "x"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Gave up: {reason}")}
-    input: ClassVar[object] = TaskAbandonInput
-    what: ClassVar[str] = "End the run: it cannot or must not be done."
+    name = "task_abandon"
+    title = N_("Give up")
+    purpose = N_("Ends the run without a result")
+    icon = "x"
+    summaries = {"": N_("Gave up: {reason}")}
+    input = TaskAbandonInput
+    what = "End the run: it cannot or must not be done."
 
     async def run(self, input: TaskAbandonInput, context: ToolContext) -> ToolResult:
         return ToolResult({"success": True, "reason": input.reason}, end="abandoned", end_summary=input.reason)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -30,14 +29,14 @@ class OutputInput(Input):
 class OutputTool(ControlTool):
     """Show content; a report is also stored."""
 
-    name: ClassVar[str] = "output"
-    title: ClassVar[str] = N_("Output")
-    purpose: ClassVar[str] = N_("Shows you text while the agent keeps working")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Show: {content}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Shown: {content}")}
-    effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[object] = OutputInput
-    what: ClassVar[str] = "Show text and go on. report: kept too. A sub-agent's result and report go to its parent."
+    name = "output"
+    title = N_("Output")
+    purpose = N_("Shows you text while the agent keeps working")
+    summaries = {"": N_("Show: {content}")}
+    done = {"": N_("Shown: {content}")}
+    effect = Effect.INTERACT
+    input = OutputInput
+    what = "Show text and go on. report: kept too. A sub-agent's result and report go to its parent."
 
     async def run(self, input: OutputInput, context: ToolContext) -> ToolResult:
         if input.type != "report" and len(input.content) > limits.MESSAGE:

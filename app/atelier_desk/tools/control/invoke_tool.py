@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -34,16 +34,16 @@ class InvokeToolInput(Input):
 class InvokeTool(ControlTool):
     """Run another tool. The engine resolves the call first, so that the journal names the tool that really runs."""
 
-    name: ClassVar[str] = "invoke_tool"
-    title: ClassVar[str] = N_("Call a tool")
-    purpose: ClassVar[str] = N_("Calls a tool by name from the agent's tool list")
-    icon: ClassVar[str] = "terminal"
-    effect: ClassVar[Effect] = Effect.EXECUTE
-    idempotent: ClassVar[bool] = False
-    timeout_s: ClassVar[float] = 0.0
-    hands_on: ClassVar[bool] = True
-    input: ClassVar[object] = InvokeToolInput
-    what: ClassVar[str] = "Call a tool of the list by its name."
+    name = "invoke_tool"
+    title = N_("Call a tool")
+    purpose = N_("Calls a tool by name from the agent's tool list")
+    icon = "terminal"
+    effect = Effect.EXECUTE
+    idempotent = False
+    timeout_s = 0.0
+    hands_on = True
+    input = InvokeToolInput
+    what = "Call a tool of the list by its name."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.mode is ToolMode.INVOKE

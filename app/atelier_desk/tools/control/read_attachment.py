@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from pydantic import Field
 
 from atelier_desk.domain import limits
@@ -28,20 +25,20 @@ class ReadAttachmentInput(Input):
 class ReadAttachmentTool(ControlTool):
     """Read further in an attached text. The person chose to show it, so reading it taints nothing."""
 
-    name: ClassVar[str] = "read_attachment"
-    title: ClassVar[str] = N_("Read an attachment")
-    purpose: ClassVar[str] = N_("Reads more of a file attached to a message")
-    icon: ClassVar[str] = "paperclip"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Continue reading {name}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Continued reading {name}")}
-    awaits_external_response: ClassVar[bool] = False
-    input: ClassVar[object] = ReadAttachmentInput
-    what: ClassVar[str] = (
+    name = "read_attachment"
+    title = N_("Read an attachment")
+    purpose = N_("Reads more of a file attached to a message")
+    icon = "paperclip"
+    summaries = {"": N_("Continue reading {name}")}
+    done = {"": N_("Continued reading {name}")}
+    awaits_external_response = False
+    input = ReadAttachmentInput
+    what = (
         "Read on in an attachment of which you were given an excerpt, by its name, from the character offset on; "
         "with search, "
         "from where that text comes next."
     )
-    rest_hint: ClassVar[str] = "Read on with next_offset."
+    rest_hint = "Read on with next_offset."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.attached

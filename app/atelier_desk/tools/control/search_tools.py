@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import Field
 
@@ -47,16 +47,16 @@ class SearchTools(ControlTool):
     definitions accompany the next request.
     """
 
-    name: ClassVar[str] = NAME
-    title: ClassVar[str] = N_("Search tools")
-    purpose: ClassVar[str] = N_("Finds tools when there are too many to list")
-    icon: ClassVar[str] = "search"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look for tools: {query}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for tools: {query}")}
-    awaits_external_response: ClassVar[bool] = False
-    state_of: ClassVar[str] = NAME
-    input: ClassVar[object] = SearchToolsInput
-    what: ClassVar[str] = (
+    name = NAME
+    title = N_("Search tools")
+    purpose = N_("Finds tools when there are too many to list")
+    icon = "search"
+    summaries = {"": N_("Look for tools: {query}")}
+    done = {"": N_("Looked for tools: {query}")}
+    awaits_external_response = False
+    state_of = NAME
+    input = SearchToolsInput
+    what = (
         "Find tools of yours that are not listed, by words of what they do or by name. What is found can be called "
         "from your next reply on."
     )

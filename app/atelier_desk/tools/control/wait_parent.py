@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -24,14 +23,14 @@ class WaitParentInput(Input):
 class WaitParent(ControlTool):
     """Ask the parent; a root run has none."""
 
-    name: ClassVar[str] = "wait_parent"
-    title: ClassVar[str] = N_("Question for the parent agent")
-    purpose: ClassVar[str] = N_("Asks the parent agent")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Ask the parent agent: {message}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Asked the parent agent: {message}")}
-    effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[object] = WaitParentInput
-    what: ClassVar[str] = "Ask the agent that started you and wait."
+    name = "wait_parent"
+    title = N_("Question for the parent agent")
+    purpose = N_("Asks the parent agent")
+    summaries = {"": N_("Ask the parent agent: {message}")}
+    done = {"": N_("Asked the parent agent: {message}")}
+    effect = Effect.INTERACT
+    input = WaitParentInput
+    what = "Ask the agent that started you and wait."
 
     def offered(self, offer: OfferedTool) -> bool:
         return offer.has_parent

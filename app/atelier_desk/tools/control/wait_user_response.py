@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import Field
 
@@ -31,15 +30,15 @@ class WaitUserResponseInput(Input):
 class WaitUserResponse(ControlTool):
     """Ask the user and wait."""
 
-    name: ClassVar[str] = "wait_user_response"
-    title: ClassVar[str] = N_("Question for you")
-    purpose: ClassVar[str] = N_("Asks you for information that the agent cannot find itself")
-    icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Question for you: {question}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Asked you: {question}")}
-    effect: ClassVar[Effect] = Effect.INTERACT
-    input: ClassVar[object] = WaitUserResponseInput
-    what: ClassVar[str] = "Ask the user what you cannot find out, and wait."
+    name = "wait_user_response"
+    title = N_("Question for you")
+    purpose = N_("Asks you for information that the agent cannot find itself")
+    icon = "circle-help"
+    summaries = {"": N_("Question for you: {question}")}
+    done = {"": N_("Asked you: {question}")}
+    effect = Effect.INTERACT
+    input = WaitUserResponseInput
+    what = "Ask the user what you cannot find out, and wait."
 
     async def run(self, input: WaitUserResponseInput, context: ToolContext) -> Outcome:
         options = _options(input.options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -96,17 +95,17 @@ CalculatorInput = Annotated[Evaluate | Unary | Binary | Constant, Field(discrimi
 class CalculatorTool(DescribedTool):
     """Evaluate arithmetic."""
 
-    name: ClassVar[str] = "CalculatorTool"
-    title: ClassVar[str] = N_("Calculator")
-    purpose: ClassVar[str] = N_("Calculates exactly instead of guessing")
-    icon: ClassVar[str] = "calculator"
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = CORE
-    effect: ClassVar[Effect] = Effect.READ
-    idempotent: ClassVar[bool] = True
-    timeout_s: ClassVar[float] = 5.0
-    input: ClassVar[object] = CalculatorInput
-    about: ClassVar[About] = About(
+    name = "CalculatorTool"
+    title = N_("Calculator")
+    purpose = N_("Gives exact results instead of estimates")
+    icon = "calculator"
+    category = ToolCategory.COMMON
+    section = CORE
+    effect = Effect.READ
+    idempotent = True
+    timeout_s = 5.0
+    input = CalculatorInput
+    about = About(
         what="Calculates exactly what you would otherwise have to work out in your head.",
         when="any result with numbers matters: sums, products, percentages, roots, trigonometry, conversions.",
         when_not="the text only mentions numbers and nothing has to be worked out.",
@@ -131,7 +130,7 @@ class CalculatorTool(DescribedTool):
             "a point for decimals, no thousands separators",
         ),
     )
-    abilities: ClassVar[Mapping[str, str]] = {"calculate": "eval"}
+    abilities = {"calculate": "eval"}
 
     def describe(self, input: CalculatorInput) -> Call:
         return replace(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -89,32 +88,32 @@ _MOVES = {
 class TodoTool(DescribedTool):
     """Create, follow and complete the workflow's tasks."""
 
-    name: ClassVar[str] = "TodoTool"
-    title: ClassVar[str] = N_("Tasks")
-    purpose: ClassVar[str] = N_("Plans the agent's work as tasks that you can see and change")
-    icon: ClassVar[str] = "list-todo"
-    summaries: ClassVar[Mapping[str, str]] = {
+    name = "TodoTool"
+    title = N_("Tasks")
+    purpose = N_("Plans the agent's work as tasks that you can see and change")
+    icon = "list-todo"
+    summaries = {
         "create": N_("Create the task: {name}"),
         "get": N_("Read a task"),
         "list": N_("List the tasks"),
         "complete": N_("Complete a task"),
         "delete": N_("Delete a task"),
     }
-    done: ClassVar[Mapping[str, str]] = {
+    done = {
         "create": N_("New task: {name}"),
         "get": N_("Looked at a task"),
         "list": N_("Looked at the tasks"),
         "complete": N_("Completed a task"),
         "delete": N_("Deleted a task"),
     }
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = CORE
-    effect: ClassVar[Effect] = Effect.WRITE
-    reading: ClassVar[frozenset[str]] = frozenset({"get", "list"})
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = TodoInput
-    rest_hint: ClassVar[str] = "Use list with status_filter or a lower limit, or get for one task."
-    about: ClassVar[About] = About(
+    category = ToolCategory.COMMON
+    section = CORE
+    effect = Effect.WRITE
+    reading = frozenset({"get", "list"})
+    idempotent = True
+    input = TodoInput
+    rest_hint = "Use list with status_filter or a lower limit, or get for one task."
+    about = About(
         what="Keeps the task list of this workflow; the user sees it live.",
         when="the work has three or more steps, or steps that depend on each other; start and complete each one here.",
         when_not="one short answer or one tool call does the job, or for facts to remember (MemoryTool).",
@@ -143,7 +142,7 @@ class TodoTool(DescribedTool):
             "a task cannot start or complete before its dependencies are completed; until then it shows as blocked",
         ),
     )
-    abilities: ClassVar[Mapping[str, str]] = {"add": "create", "list": "list", "done": "complete"}
+    abilities = {"add": "create", "list": "list", "done": "complete"}
 
     def describe(self, input: TodoInput) -> Call:
         call = super().describe(input)

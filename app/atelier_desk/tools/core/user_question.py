@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
@@ -58,19 +57,19 @@ class Ask(Input):
 class UserQuestionTool(DescribedTool):
     """Ask the user a question; the run continues when it is answered or skipped."""
 
-    name: ClassVar[str] = "UserQuestionTool"
-    title: ClassVar[str] = N_("Question for you")
-    purpose: ClassVar[str] = N_("Asks you when something essential is unclear")
-    icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"ask": N_("Question for you: {question}")}
-    done: ClassVar[Mapping[str, str]] = {"ask": N_("Asked you: {question}")}
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = CORE
-    effect: ClassVar[Effect] = Effect.INTERACT
-    idempotent: ClassVar[bool] = True
-    awaits_external_response: ClassVar[bool] = True
-    input: ClassVar[object] = Ask
-    about: ClassVar[About] = About(
+    name = "UserQuestionTool"
+    title = N_("Question for you")
+    purpose = N_("Asks you when something essential is unclear")
+    icon = "circle-help"
+    summaries = {"ask": N_("Question for you: {question}")}
+    done = {"ask": N_("Asked you: {question}")}
+    category = ToolCategory.COMMON
+    section = CORE
+    effect = Effect.INTERACT
+    idempotent = True
+    awaits_external_response = True
+    input = Ask
+    about = About(
         what="Asks the user one question in a dialog and gives you the answer.",
         when="a decision is the user's, or something only the user knows is missing and would change the result.",
         when_not=(
@@ -101,7 +100,7 @@ class UserQuestionTool(DescribedTool):
             f"{limits.QUESTION_PENDING} questions waiting at once",
         ),
     )
-    abilities: ClassVar[Mapping[str, str]] = {"ask": "ask"}
+    abilities = {"ask": "ask"}
 
     async def run(self, input: Ask, context: ToolContext) -> Outcome:
         spec = QuestionSpec(

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
@@ -14,7 +13,7 @@ from atelier_desk.domain.errors import ConflictError, NotFoundError, ToolError
 from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.domain.workflow import Report
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult, Topic
+from atelier_desk.tools.base import Call, Effect, Input, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.core.report_names import name_from_text, report_name
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
@@ -79,33 +78,33 @@ ReportInput = Annotated[Write | WriteDiff | Read | Glob | Delete, Field(discrimi
 class ReportTool(DescribedTool):
     """Write, change, read, find and delete the workflow's reports."""
 
-    name: ClassVar[str] = "ReportTool"
-    title: ClassVar[str] = N_("Reports")
-    purpose: ClassVar[str] = N_("Writes longer results as Markdown reports")
-    icon: ClassVar[str] = "file-text"
-    summaries: ClassVar[Mapping[str, str]] = {
+    name = "ReportTool"
+    title = N_("Reports")
+    purpose = N_("Writes longer results as Markdown reports")
+    icon = "file-text"
+    summaries = {
         "write": N_("Write the report “{name}”"),
         "write_diff": N_("Change the report “{name}”"),
         "read": N_("Read the report “{name}”"),
         "glob": N_("Find {pattern}"),
         "delete": N_("Delete the report “{name}”"),
     }
-    done: ClassVar[Mapping[str, str]] = {
+    done = {
         "write": N_("Wrote the report “{name}”"),
         "write_diff": N_("Changed the report “{name}”"),
         "read": N_("Opened the report “{name}”"),
         "glob": N_("Looked for {pattern}"),
         "delete": N_("Deleted the report “{name}”"),
     }
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = CORE
-    effect: ClassVar[Effect] = Effect.WRITE
-    reading: ClassVar[frozenset[str]] = frozenset({"read", "glob"})
-    idempotent: ClassVar[bool] = True
-    changes: ClassVar[Topic | None] = "report"
-    input: ClassVar[object] = ReportInput
-    rest_hint: ClassVar[str] = "Use read with offset to read on, or a narrower glob pattern."
-    about: ClassVar[About] = About(
+    category = ToolCategory.COMMON
+    section = CORE
+    effect = Effect.WRITE
+    reading = frozenset({"read", "glob"})
+    idempotent = True
+    changes = "report"
+    input = ReportInput
+    rest_hint = "Use read with offset to read on, or a narrower glob pattern."
+    about = About(
         what=(
             "Keeps Markdown reports of this workflow; the user reads them in the reports pane, other agents "
             "through this tool."

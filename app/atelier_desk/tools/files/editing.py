@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -15,7 +14,6 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import ChangingTool, author, changed, seen, warned
 from atelier_desk.tools.registry.builtin import builtin
@@ -120,16 +118,16 @@ class EditInput(Input):
 class EditFileTool(ChangingTool):
     """Change parts of files."""
 
-    name: ClassVar[str] = "edit_file"
-    title: ClassVar[str] = N_("Edit file")
-    purpose: ClassVar[str] = N_("Changes parts of files in the workspace")
-    icon: ClassVar[str] = "pencil"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Edit {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Edited {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[object] = EditInput
-    rest_hint: ClassVar[str] = "The whole change was made; read the file to see it."
-    about: ClassVar[About] = About(
+    name = "edit_file"
+    title = N_("Edit file")
+    purpose = N_("Changes parts of files in the workspace")
+    icon = "pencil"
+    summaries = {"": N_("Edit {path}")}
+    done = {"": N_("Edited {path}")}
+    subjects = {"path": "paths"}
+    input = EditInput
+    rest_hint = "The whole change was made; read the file to see it."
+    about = About(
         what=(
             "Changes parts of text files and gives back the diff. Nothing is guessed: give exactly what is to be "
             "replaced. Undoable."

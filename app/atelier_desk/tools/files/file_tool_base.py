@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -15,7 +15,7 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.policy.permissions.call_facts import Path as RulePath
 from atelier_desk.policy.permissions.call_facts import protected
 from atelier_desk.support.visible_and_shortened_text import is_storable_name, readable_name
-from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult, Topic
+from atelier_desk.tools.base import Call, Effect, Risk, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.calls.argument_validation import closest
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import DescribedTool
@@ -37,11 +37,11 @@ FilePath = Annotated[PathText, Field(min_length=1, description="Relative to the 
 class FileTool(DescribedTool):
     """A tool that reads or changes workspace files."""
 
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = FILES
-    needs_workspace: ClassVar[bool] = True
-    state_of: ClassVar[str] = SEEN
-    icon: ClassVar[str] = "file-text"
+    category = ToolCategory.COMMON
+    section = FILES
+    needs_workspace = True
+    state_of = SEEN
+    icon = "file-text"
 
     def files(self, context: ToolContext) -> WorkspaceFiles:
         files = self.services.files
@@ -96,9 +96,9 @@ class FileTool(DescribedTool):
 class ChangingTool(FileTool):
     """A tool that changes files: requires approval, and can be undone."""
 
-    effect: ClassVar[Effect] = Effect.WRITE
-    changes: ClassVar[Topic | None] = "file"
-    risk: ClassVar[Risk] = Risk.MEDIUM
+    effect = Effect.WRITE
+    changes = "file"
+    risk = Risk.MEDIUM
 
     def describe(self, input: Any) -> Call:
         """Describe the call; the risk is higher if a program or agent would obey the file."""

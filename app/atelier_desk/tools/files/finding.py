@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -14,7 +13,6 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import FilePath, FileTool
 from atelier_desk.tools.registry.builtin import builtin
@@ -43,17 +41,17 @@ class ListInput(Input):
 class ListDirectoryTool(FileTool):
     """What a folder holds."""
 
-    name: ClassVar[str] = "list_directory"
-    title: ClassVar[str] = N_("List folder")
-    purpose: ClassVar[str] = N_("Lists the contents of a folder")
-    icon: ClassVar[str] = "folder-open"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("List {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Listed {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = ListInput
-    rest_hint: ClassVar[str] = "List a folder further down, or use glob_files."
-    about: ClassVar[About] = About(
+    name = "list_directory"
+    title = N_("List folder")
+    purpose = N_("Lists the contents of a folder")
+    icon = "folder-open"
+    summaries = {"": N_("List {path}")}
+    done = {"": N_("Listed {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = ListInput
+    rest_hint = "List a folder further down, or use glob_files."
+    about = About(
         what=(
             "Lists the files and folders in a folder of the workspace; what .gitignore leaves out and hidden "
             "files only with show_hidden."
@@ -125,17 +123,17 @@ class GlobInput(Input):
 class GlobFilesTool(FileTool):
     """Find files by name."""
 
-    name: ClassVar[str] = "glob_files"
-    title: ClassVar[str] = N_("Find files")
-    purpose: ClassVar[str] = N_("Finds files by name")
-    icon: ClassVar[str] = "search"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Find {pattern}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for {pattern}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"cwd": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = GlobInput
-    rest_hint: ClassVar[str] = "Use a narrower pattern."
-    about: ClassVar[About] = About(
+    name = "glob_files"
+    title = N_("Find files")
+    purpose = N_("Finds files by name")
+    icon = "search"
+    summaries = {"": N_("Find {pattern}")}
+    done = {"": N_("Looked for {pattern}")}
+    subjects = {"cwd": "paths"}
+    idempotent = True
+    input = GlobInput
+    rest_hint = "Use a narrower pattern."
+    about = About(
         what=(
             "Finds files by a pattern of their paths, newest first: * and ? within a name, ** for any folders, "
             "{a,b} for choices."
@@ -207,17 +205,17 @@ class SearchInput(Input):
 class SearchFilesTool(FileTool):
     """Find what stands in files."""
 
-    name: ClassVar[str] = "search_files"
-    title: ClassVar[str] = N_("Search in files")
-    purpose: ClassVar[str] = N_("Searches the text of files")
-    icon: ClassVar[str] = "search"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search for {pattern}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Searched for {pattern}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = SearchInput
-    rest_hint: ClassVar[str] = "Use a narrower pattern, a glob, or a folder further down."
-    about: ClassVar[About] = About(
+    name = "search_files"
+    title = N_("Search in files")
+    purpose = N_("Searches the text of files")
+    icon = "search"
+    summaries = {"": N_("Search for {pattern}")}
+    done = {"": N_("Searched for {pattern}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = SearchInput
+    rest_hint = "Use a narrower pattern, a glob, or a folder further down."
+    about = About(
         what=(
             "Searches the lines of text files by a regular expression. Hidden, binary and ignored (.gitignore) "
             "files are left out."

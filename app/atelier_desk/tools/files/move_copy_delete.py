@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -15,7 +14,6 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import ChangingTool, FilePath, author, changed, seen
 from atelier_desk.tools.registry.builtin import builtin
@@ -37,16 +35,16 @@ class DeleteInput(Input):
 class DeletePathTool(ChangingTool):
     """Move a file or folder to the trash."""
 
-    name: ClassVar[str] = "delete_path"
-    title: ClassVar[str] = N_("Delete")
-    purpose: ClassVar[str] = N_("Moves files and folders to the trash")
-    icon: ClassVar[str] = "trash-2"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Delete {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Deleted {path}")}
-    risk: ClassVar[Risk] = Risk.HIGH
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[object] = DeleteInput
-    about: ClassVar[About] = About(
+    name = "delete_path"
+    title = N_("Delete")
+    purpose = N_("Moves files and folders to the trash")
+    icon = "trash-2"
+    summaries = {"": N_("Delete {path}")}
+    done = {"": N_("Deleted {path}")}
+    risk = Risk.HIGH
+    subjects = {"path": "paths"}
+    input = DeleteInput
+    about = About(
         what="Deletes a file, a link itself, or a folder. It goes to a trash from which the user can bring it back.",
         when="something is no longer needed and the task asks for it.",
         when_not="you only want another name or place (move_file).",
@@ -107,15 +105,15 @@ class MoveInput(Input):
 class MoveFileTool(ChangingTool):
     """Rename or move a file or folder."""
 
-    name: ClassVar[str] = "move_file"
-    title: ClassVar[str] = N_("Move or rename")
-    purpose: ClassVar[str] = N_("Moves and renames files and folders")
-    icon: ClassVar[str] = "folder"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Move {source} to {destination}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Moved {source} to {destination}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"source": "paths", "destination": "paths"}
-    input: ClassVar[object] = MoveInput
-    about: ClassVar[About] = About(
+    name = "move_file"
+    title = N_("Move or rename")
+    purpose = N_("Moves and renames files and folders")
+    icon = "folder"
+    summaries = {"": N_("Move {source} to {destination}")}
+    done = {"": N_("Moved {source} to {destination}")}
+    subjects = {"source": "paths", "destination": "paths"}
+    input = MoveInput
+    about = About(
         what="Moves or renames a file or folder; an existing folder as destination takes it in under its own name.",
         when="something belongs elsewhere or is to be called otherwise.",
         when_not="the original is to stay (copy_file).",
@@ -151,15 +149,15 @@ class MoveFileTool(ChangingTool):
 class CopyFileTool(ChangingTool):
     """Copy a file or folder."""
 
-    name: ClassVar[str] = "copy_file"
-    title: ClassVar[str] = N_("Copy")
-    purpose: ClassVar[str] = N_("Copies files and folders")
-    icon: ClassVar[str] = "copy"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Copy {source} to {destination}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Copied {source} to {destination}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"source": "paths", "destination": "paths"}
-    input: ClassVar[object] = MoveInput
-    about: ClassVar[About] = About(
+    name = "copy_file"
+    title = N_("Copy")
+    purpose = N_("Copies files and folders")
+    icon = "copy"
+    summaries = {"": N_("Copy {source} to {destination}")}
+    done = {"": N_("Copied {source} to {destination}")}
+    subjects = {"source": "paths", "destination": "paths"}
+    input = MoveInput
+    about = About(
         what=(
             "Copies a file or a folder with all it holds; an existing folder as destination takes it in under "
             "its own name."
@@ -199,16 +197,16 @@ class CreateInput(Input):
 class CreateDirectoryTool(ChangingTool):
     """Make a folder."""
 
-    name: ClassVar[str] = "create_directory"
-    title: ClassVar[str] = N_("New folder")
-    purpose: ClassVar[str] = N_("Creates folders")
-    icon: ClassVar[str] = "folder"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Create the folder {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Created the folder {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = CreateInput
-    about: ClassVar[About] = About(
+    name = "create_directory"
+    title = N_("New folder")
+    purpose = N_("Creates folders")
+    icon = "folder"
+    summaries = {"": N_("Create the folder {path}")}
+    done = {"": N_("Created the folder {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = CreateInput
+    about = About(
         what="Makes a folder, and those above it that are missing; one that exists is no error.",
         when="an empty folder is wanted.",
         when_not="you write a file into it anyway: write_file makes the folders it needs.",

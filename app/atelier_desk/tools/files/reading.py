@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import os
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -20,7 +20,6 @@ from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
 from atelier_desk.tools.calls.result_images import UNFIT, ready_picture
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.document_text import PAGES, document_text, pdf_pages
 from atelier_desk.tools.files.file_tool_base import FilePath, FileTool, near_names, seen
@@ -52,16 +51,16 @@ class ReadInput(Input):
 class ReadFileTool(FileTool):
     """Read a file of the workspace."""
 
-    name: ClassVar[str] = "read_file"
-    title: ClassVar[str] = N_("Read file")
-    purpose: ClassVar[str] = N_("Reads files in the workspace")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Viewed {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = ReadInput
-    rest_hint: ClassVar[str] = "Read on with offset, or search with search_files."
-    about: ClassVar[About] = About(
+    name = "read_file"
+    title = N_("Read file")
+    purpose = N_("Reads files in the workspace")
+    summaries = {"": N_("Read {path}")}
+    done = {"": N_("Viewed {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = ReadInput
+    rest_hint = "Read on with offset, or search with search_files."
+    about = About(
         what=(
             "Reads a file of the workspace: text with line numbers (a number, a tab, the line), PDF as text by page, "
             "office documents, "
@@ -227,16 +226,16 @@ class ExistsInput(Input):
 class FileExistsTool(FileTool):
     """Whether a file or folder exists."""
 
-    name: ClassVar[str] = "file_exists"
-    title: ClassVar[str] = N_("File exists")
-    purpose: ClassVar[str] = N_("Checks whether a file or folder exists")
-    icon: ClassVar[str] = "circle-help"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Check whether {path} exists")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Checked whether {path} exists")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = ExistsInput
-    about: ClassVar[About] = About(
+    name = "file_exists"
+    title = N_("File exists")
+    purpose = N_("Checks whether a file or folder exists")
+    icon = "circle-help"
+    summaries = {"": N_("Check whether {path} exists")}
+    done = {"": N_("Checked whether {path} exists")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = ExistsInput
+    about = About(
         what="Says whether a path of the workspace exists, and whether it is a file or a folder.",
         when="all you need to know is whether something is there.",
         when_not="you are going to read it anyway: read_file says so too, and names what is like it.",
@@ -265,16 +264,16 @@ class FileExistsTool(FileTool):
 class FileInfoTool(FileTool):
     """Return metadata of a file without reading it."""
 
-    name: ClassVar[str] = "get_file_info"
-    title: ClassVar[str] = N_("File details")
-    purpose: ClassVar[str] = N_("Shows the size, times and permissions of a file")
-    icon: ClassVar[str] = "info"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look at the details of {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked at the details of {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = ExistsInput
-    about: ClassVar[About] = About(
+    name = "get_file_info"
+    title = N_("File details")
+    purpose = N_("Shows the size, times and permissions of a file")
+    icon = "info"
+    summaries = {"": N_("Look at the details of {path}")}
+    done = {"": N_("Looked at the details of {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = ExistsInput
+    about = About(
         what=(
             "Gives type, size in bytes, time of the last change, permissions, and for text the encoding, line "
             "ends and number of lines."

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from pydantic import Field
 
 from atelier_desk.domain import limits
@@ -13,7 +10,6 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import ChangingTool, FilePath, author, changed, seen, warned
 from atelier_desk.tools.registry.builtin import builtin
@@ -33,16 +29,16 @@ class WriteInput(Input):
 class WriteFileTool(ChangingTool):
     """Write a whole file."""
 
-    name: ClassVar[str] = "write_file"
-    title: ClassVar[str] = N_("Write file")
-    purpose: ClassVar[str] = N_("Writes whole files in the workspace")
-    icon: ClassVar[str] = "save"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Write {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Wrote {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = WriteInput
-    about: ClassVar[About] = About(
+    name = "write_file"
+    title = N_("Write file")
+    purpose = N_("Writes whole files in the workspace")
+    icon = "save"
+    summaries = {"": N_("Write {path}")}
+    done = {"": N_("Wrote {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    input = WriteInput
+    about = About(
         what=(
             "Writes a whole text file, new or in place of the old content; folders above it are made. The user "
             "can undo it."

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import ClassVar
-
 from pydantic import Field
 
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.media.image_headers import kind_of
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import FilePath
 from atelier_desk.tools.media.media_tool_base import MediaTool
@@ -29,19 +25,19 @@ class DescribeInput(Input):
 class DescribeImage(MediaTool):
     """Asks a vision model."""
 
-    name: ClassVar[str] = "describe_image"
-    title: ClassVar[str] = N_("Describe an image")
-    purpose: ClassVar[str] = N_("Describes an image with a vision model")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Describe {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked at {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    effect: ClassVar[Effect] = Effect.NETWORK
-    risk: ClassVar[Risk] = Risk.LOW
-    idempotent: ClassVar[bool] = True
-    timeout_s: ClassVar[float] = 240.0
-    preset: ClassVar[bool] = True
-    input: ClassVar[object] = DescribeInput
-    about: ClassVar[About] = About(
+    name = "describe_image"
+    title = N_("Describe an image")
+    purpose = N_("Describes an image with a vision model")
+    summaries = {"": N_("Describe {path}")}
+    done = {"": N_("Looked at {path}")}
+    subjects = {"path": "paths"}
+    effect = Effect.NETWORK
+    risk = Risk.LOW
+    idempotent = True
+    timeout_s = 240.0
+    preset = True
+    input = DescribeInput
+    about = About(
         what="Has a vision model say what a picture in the workspace shows. The picture is sent to that model.",
         when="you cannot see pictures yourself and need to know what one shows.",
         when_not="you see pictures (read_file shows them), or only its text matters (read_image).",

@@ -6,9 +6,8 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -19,7 +18,6 @@ from atelier_desk.domain.usage import Paying
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import FilePath, seen
 from atelier_desk.tools.media.media_tool_base import PICTURE, MakingTool
@@ -37,8 +35,8 @@ _IMAGE_S = 260.0
 
 
 class _ByService(MakingTool):
-    effect: ClassVar[Effect] = Effect.NETWORK
-    risk: ClassVar[Risk] = Risk.MEDIUM
+    effect = Effect.NETWORK
+    risk = Risk.MEDIUM
 
     def risk_of(self, paths: Any) -> Risk:
         return max(self.risk, super().risk_of(paths), key=list(Risk).index)
@@ -129,15 +127,15 @@ class ImageInput(Input):
 class GenerateImage(_ByService):
     """Generates an image."""
 
-    name: ClassVar[str] = "generate_image"
-    title: ClassVar[str] = N_("Generate an image")
-    purpose: ClassVar[str] = N_("Generates images from text with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate the image {output_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Generated the image {output_path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
-    timeout_s: ClassVar[float] = _IMAGE_S + 120
-    input: ClassVar[object] = ImageInput
-    about: ClassVar[About] = About(
+    name = "generate_image"
+    title = N_("Generate an image")
+    purpose = N_("Generates images from text with the configured service")
+    summaries = {"": N_("Generate the image {output_path}")}
+    done = {"": N_("Generated the image {output_path}")}
+    subjects = {"output_path": "paths"}
+    timeout_s = _IMAGE_S + 120
+    input = ImageInput
+    about = About(
         what="Makes a picture from words and saves it. It is shown.",
         when="the user wants a new picture.",
         when_not="a diagram, a plot or an icon can be written as text (SVG, Mermaid) or by a script.",
@@ -176,15 +174,15 @@ class ViewsInput(Input):
 class GenerateMultiview(_ByService):
     """Generates four views of an object."""
 
-    name: ClassVar[str] = "generate_multiview_images"
-    title: ClassVar[str] = N_("Four views of an object")
-    purpose: ClassVar[str] = N_("Generates images of an object from four sides with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate four views of an object in {output_dir}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Generated four views of an object in {output_dir}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_dir": "paths"}
-    timeout_s: ClassVar[float] = 4 * _IMAGE_S
-    input: ClassVar[object] = ViewsInput
-    about: ClassVar[About] = About(
+    name = "generate_multiview_images"
+    title = N_("Four views of an object")
+    purpose = N_("Generates images of an object from four sides with the configured service")
+    summaries = {"": N_("Generate four views of an object in {output_dir}")}
+    done = {"": N_("Generated four views of an object in {output_dir}")}
+    subjects = {"output_dir": "paths"}
+    timeout_s = 4 * _IMAGE_S
+    input = ViewsInput
+    about = About(
         what="Makes four pictures of one thing, from the front, back, left and right, for a 3D model.",
         when="a 3D model is to be made from pictures that do not exist yet.",
         when_not="one picture is enough (generate_image).",
@@ -222,8 +220,8 @@ _CONTINUES = N_("Generating the 3D model. If you stop now, {service} still finis
 
 
 class _ModelTool(_ByService):
-    icon: ClassVar[str] = "layers"
-    timeout_s: ClassVar[float] = WAIT_S + 300
+    icon = "layers"
+    timeout_s = WAIT_S + 300
 
     def missing_setup(self) -> str:
         return self.services.maker.missing_for_models() if self.services.maker is not None else ""
@@ -259,14 +257,14 @@ class ModelFromTextInput(Input):
 class Generate3dFromText(_ModelTool):
     """Generates a model from text."""
 
-    name: ClassVar[str] = "generate_3d_from_text"
-    title: ClassVar[str] = N_("Generate a 3D model from text")
-    purpose: ClassVar[str] = N_("Generates 3D models from text with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate the 3D model {output_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Generated the 3D model {output_path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"output_path": "paths"}
-    input: ClassVar[object] = ModelFromTextInput
-    about: ClassVar[About] = About(
+    name = "generate_3d_from_text"
+    title = N_("Generate a 3D model from text")
+    purpose = N_("Generates 3D models from text with the configured service")
+    summaries = {"": N_("Generate the 3D model {output_path}")}
+    done = {"": N_("Generated the 3D model {output_path}")}
+    subjects = {"output_path": "paths"}
+    input = ModelFromTextInput
+    about = About(
         what="Makes a 3D model (GLB) from words. It takes minutes.",
         when="the user wants a new 3D model of a thing.",
         when_not="the shape is simple or exact: write it by a script.",
@@ -295,14 +293,14 @@ class ModelFromImageInput(Input):
 class Generate3dFromImage(_ModelTool):
     """Generates a model from images."""
 
-    name: ClassVar[str] = "generate_3d_from_image"
-    title: ClassVar[str] = N_("Generate a 3D model from images")
-    purpose: ClassVar[str] = N_("Generates 3D models from images with the configured service")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Generate the 3D model {output_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Generated the 3D model {output_path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"image_paths": "paths", "output_path": "paths"}
-    input: ClassVar[object] = ModelFromImageInput
-    about: ClassVar[About] = About(
+    name = "generate_3d_from_image"
+    title = N_("Generate a 3D model from images")
+    purpose = N_("Generates 3D models from images with the configured service")
+    summaries = {"": N_("Generate the 3D model {output_path}")}
+    done = {"": N_("Generated the 3D model {output_path}")}
+    subjects = {"image_paths": "paths", "output_path": "paths"}
+    input = ModelFromImageInput
+    about = About(
         what=(
             "Makes a 3D model (GLB) from one to four pictures of a thing. The pictures are sent to the service; "
             "it takes minutes."

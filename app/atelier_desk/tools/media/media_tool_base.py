@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import ToolContext
@@ -18,8 +16,8 @@ PICTURE = 40 * 1024 * 1024
 class MediaTool(FileTool):
     """Reads files of the workspace."""
 
-    section: ClassVar[str] = MEDIA
-    icon: ClassVar[str] = "image"
+    section = MEDIA
+    icon = "image"
 
     async def content(self, where: WorkspacePath, context: ToolContext, most: int) -> bytes:
         """Return the bytes of a file; raises ``ToolError`` if it is missing or larger than ``most``."""
@@ -44,5 +42,5 @@ class MediaTool(FileTool):
 class MakingTool(ChangingTool):
     """Writes files of the workspace."""
 
-    section: ClassVar[str] = MEDIA
-    icon: ClassVar[str] = "image"
+    section = MEDIA
+    icon = "image"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -18,7 +17,6 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import FilePath
 from atelier_desk.tools.media.media_tool_base import PICTURE, MediaTool
@@ -55,18 +53,18 @@ class ReadImageInput(Input):
 class ReadImage(MediaTool):
     """Recognises the text of an image offline."""
 
-    name: ClassVar[str] = "read_image"
-    title: ClassVar[str] = N_("Read text in an image")
-    purpose: ClassVar[str] = N_("Reads the text of images and scans, offline")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the text in {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Looked for text in {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    timeout_s: ClassVar[float] = OCR_S + 15
-    preset: ClassVar[bool] = True
-    input: ClassVar[object] = ReadImageInput
-    rest_hint: ClassVar[str] = "Read a part of the picture."
-    about: ClassVar[About] = About(
+    name = "read_image"
+    title = N_("Read text in an image")
+    purpose = N_("Reads the text of images and scans, offline")
+    summaries = {"": N_("Read the text in {path}")}
+    done = {"": N_("Looked for text in {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    timeout_s = OCR_S + 15
+    preset = True
+    input = ReadImageInput
+    rest_hint = "Read a part of the picture."
+    about = About(
         what="Reads the text of a picture of the workspace (OCR), French and English, on this machine.",
         when="a picture is a scan, a screenshot or a photograph of text.",
         when_not=(
@@ -112,17 +110,17 @@ class ListImagesInput(Input):
 class ListImages(MediaTool):
     """Lists images."""
 
-    name: ClassVar[str] = "list_images"
-    title: ClassVar[str] = N_("List images")
-    purpose: ClassVar[str] = N_("Finds the images in a folder, with their sizes")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("List the images in {path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Listed the images in {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    idempotent: ClassVar[bool] = True
-    preset: ClassVar[bool] = True
-    input: ClassVar[object] = ListImagesInput
-    rest_hint: ClassVar[str] = "Use a pattern, or a folder further down."
-    about: ClassVar[About] = About(
+    name = "list_images"
+    title = N_("List images")
+    purpose = N_("Finds the images in a folder, with their sizes")
+    summaries = {"": N_("List the images in {path}")}
+    done = {"": N_("Listed the images in {path}")}
+    subjects = {"path": "paths"}
+    idempotent = True
+    preset = True
+    input = ListImagesInput
+    rest_hint = "Use a pattern, or a folder further down."
+    about = About(
         what=(
             "Lists the pictures of a folder, the newest first, with size in bytes and, where it can be told, in pixels."
         ),

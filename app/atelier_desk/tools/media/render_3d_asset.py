@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -17,7 +16,6 @@ from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.support.worker.errors import Ended, Failed
 from atelier_desk.support.worker.parent import ask_once
 from atelier_desk.tools.base import Effect, Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import FilePath, author
 from atelier_desk.tools.media.media_tool_base import MakingTool
@@ -56,18 +54,18 @@ class RenderInput(Input):
 class Render3dAsset(MakingTool):
     """Renders a model of the workspace."""
 
-    name: ClassVar[str] = "render_3d_asset"
-    title: ClassVar[str] = N_("Render a 3D model")
-    purpose: ClassVar[str] = N_("Renders images of 3D models, without a graphics card")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Render the model {model_path}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Rendered the model {model_path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"model_path": "paths", "output_dir": "paths"}
-    effect: ClassVar[Effect] = Effect.WRITE
-    idempotent: ClassVar[bool] = True
-    timeout_s: ClassVar[float] = RENDER_S + 20
-    preset: ClassVar[bool] = True
-    input: ClassVar[object] = RenderInput
-    about: ClassVar[About] = About(
+    name = "render_3d_asset"
+    title = N_("Render a 3D model")
+    purpose = N_("Renders images of 3D models, without a graphics card")
+    summaries = {"": N_("Render the model {model_path}")}
+    done = {"": N_("Rendered the model {model_path}")}
+    subjects = {"model_path": "paths", "output_dir": "paths"}
+    effect = Effect.WRITE
+    idempotent = True
+    timeout_s = RENDER_S + 20
+    preset = True
+    input = RenderInput
+    about = About(
         what=(
             "Draws a 3D model of the workspace (OBJ, GLB, STL, PLY) from the sides named, and saves each as PNG. "
             "The pictures are shown."

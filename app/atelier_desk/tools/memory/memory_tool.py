@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from atelier_desk.domain import limits
 from atelier_desk.domain.errors import NotFoundError, ToolError
@@ -20,7 +19,7 @@ from atelier_desk.domain.memory import (
 )
 from atelier_desk.policy.permissions.taint_sources import merged
 from atelier_desk.support.i18n import N_
-from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult, Topic
+from atelier_desk.tools.base import Call, Effect, ToolCategory, ToolContext, ToolResult
 from atelier_desk.tools.calls.stable_record_ids import stable_id
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.memory import memory_tool_inputs
@@ -41,11 +40,11 @@ _SCOPING = frozenset({"activate_workflow", "activate_general"})
 class MemoryTool(DescribedTool):
     """Add, search, change and delete memories; choose the scope of the run."""
 
-    name: ClassVar[str] = "MemoryTool"
-    title: ClassVar[str] = N_("Memory")
-    purpose: ClassVar[str] = N_("Remembers information and finds it again")
-    icon: ClassVar[str] = "brain"
-    summaries: ClassVar[Mapping[str, str]] = {
+    name = "MemoryTool"
+    title = N_("Memory")
+    purpose = N_("Remembers information and finds it again")
+    icon = "brain"
+    summaries = {
         "add": N_("Remember: {content}"),
         "get": N_("Read a memory"),
         "list": N_("List memories"),
@@ -57,7 +56,7 @@ class MemoryTool(DescribedTool):
         "activate_workflow": N_("Use another workflow's memories"),
         "activate_general": N_("Use only the general memories"),
     }
-    done: ClassVar[Mapping[str, str]] = {
+    done = {
         "add": N_("Remembered: {content}"),
         "get": N_("Recalled a memory"),
         "list": N_("Listed memories"),
@@ -67,15 +66,15 @@ class MemoryTool(DescribedTool):
         "clear_by_type": N_("Deleted all memories of type {type}"),
         "describe": N_("Counted the memories"),
     }
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = CORE
-    effect: ClassVar[Effect] = Effect.WRITE
-    reading: ClassVar[frozenset[str]] = frozenset({"get", "list", "search", "describe", *_SCOPING})
-    idempotent: ClassVar[bool] = True
-    changes: ClassVar[Topic | None] = "memory"
-    input: ClassVar[object] = memory_tool_inputs.MemoryInput
-    rest_hint: ClassVar[str] = "Use get with offset for one long memory, list with mode compact, or a lower limit."
-    about: ClassVar[About] = About(
+    category = ToolCategory.COMMON
+    section = CORE
+    effect = Effect.WRITE
+    reading = frozenset({"get", "list", "search", "describe", *_SCOPING})
+    idempotent = True
+    changes = "memory"
+    input = memory_tool_inputs.MemoryInput
+    rest_hint = "Use get with offset for one long memory, list with mode compact, or a lower limit."
+    about = About(
         what="Remembers facts for later and finds them again by meaning and by words.",
         when=(
             "the user states a preference or a decision, a fact will be needed later, or before asking what they "
@@ -110,7 +109,7 @@ class MemoryTool(DescribedTool):
             f"context memories expire after {limits.MEMORY_CONTEXT_DAYS} days",
         ),
     )
-    abilities: ClassVar[Mapping[str, str]] = {"remember": "add", "recall": "search"}
+    abilities = {"remember": "add", "recall": "search"}
 
     def describe(self, input: memory_tool_inputs.MemoryInput) -> Call:
         # A scope change affects later calls, so none may run concurrently.

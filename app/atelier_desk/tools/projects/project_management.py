@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -19,7 +19,7 @@ from atelier_desk.domain.result_parts import FileChange
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.threads import in_tool_thread
 from atelier_desk.tools.base import Call, Effect, Input, Risk, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind, summary_of
+from atelier_desk.tools.definition.call_description import summary_of
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.files.file_tool_base import author
@@ -38,10 +38,10 @@ LISTED = 20
 
 
 class _Changing(ProjectTool):
-    effect: ClassVar[Effect] = Effect.WRITE
-    needs_workspace: ClassVar[bool] = True
-    idempotent: ClassVar[bool] = True
-    timeout_s: ClassVar[float] = INGEST_S
+    effect = Effect.WRITE
+    needs_workspace = True
+    idempotent = True
+    timeout_s = INGEST_S
 
     def out_of_reach(self, call: Call, roots: Sequence[Path]) -> ToolError | None:
         return first_outside(call.subjects.paths, roots)
@@ -145,13 +145,13 @@ class CreateInput(Input):
 
 @builtin(order=800)
 class CreateProject(_Changing):
-    name: ClassVar[str] = "create_project"
-    title: ClassVar[str] = N_("New project")
-    purpose: ClassVar[str] = N_("Creates a project for a folder, without indexing it yet")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Create the project {name} from {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[object] = CreateInput
-    about: ClassVar[About] = About(
+    name = "create_project"
+    title = N_("New project")
+    purpose = N_("Creates a project for a folder, without indexing it yet")
+    summaries = {"": N_("Create the project {name} from {path}")}
+    subjects = {"path": "paths"}
+    input = CreateInput
+    about = About(
         what=(
             "Makes a project of a folder of the workspace, to look things up in; with a template it makes the "
             "folder too."
@@ -218,13 +218,13 @@ class SetupInput(Input):
 
 @builtin(order=802)
 class SetupProject(_Changing):
-    name: ClassVar[str] = "setup_project"
-    title: ClassVar[str] = N_("Set up project")
-    purpose: ClassVar[str] = N_("Creates a project for a folder and indexes it")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Set up the project in {root}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"root": "paths"}
-    input: ClassVar[object] = SetupInput
-    about: ClassVar[About] = About(
+    name = "setup_project"
+    title = N_("Set up project")
+    purpose = N_("Creates a project for a folder and indexes it")
+    summaries = {"": N_("Set up the project in {root}")}
+    subjects = {"root": "paths"}
+    input = SetupInput
+    about = About(
         what=(
             "Makes a project of a folder of the workspace, if it is none yet, and reads its code and documents "
             "into a graph."
@@ -266,13 +266,13 @@ class ForgetInput(Input):
 
 @builtin(order=804)
 class LoadProject(_Changing):
-    name: ClassVar[str] = "load_project"
-    title: ClassVar[str] = N_("Load project")
-    purpose: ClassVar[str] = N_("Includes a folder's project in searches")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the project in {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[object] = LoadInput
-    about: ClassVar[About] = About(
+    name = "load_project"
+    title = N_("Load project")
+    purpose = N_("Includes a folder's project in searches")
+    summaries = {"": N_("Load the project in {path}")}
+    subjects = {"path": "paths"}
+    input = LoadInput
+    about = About(
         what="Brings a project back into brain_search, and makes it the current project of this run.",
         when="list_projects says loaded: false.",
         when_not=(
@@ -299,13 +299,13 @@ class Nothing(Input):
 
 @builtin(order=806)
 class ListProjects(ProjectTool):
-    name: ClassVar[str] = "list_projects"
-    title: ClassVar[str] = N_("List projects")
-    purpose: ClassVar[str] = N_("Lists the existing projects")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("List the projects")}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = Nothing
-    about: ClassVar[About] = About(
+    name = "list_projects"
+    title = N_("List projects")
+    purpose = N_("Lists the existing projects")
+    summaries = {"": N_("List the projects")}
+    idempotent = True
+    input = Nothing
+    about = About(
         what="Lists the projects that you may look things up in, with what each holds.",
         when="you want to know what can be looked up.",
         when_not="you know the project's name.",
@@ -340,13 +340,13 @@ class NameInput(Input):
 
 @builtin(order=808)
 class SwitchProject(ProjectTool):
-    name: ClassVar[str] = "switch_project"
-    title: ClassVar[str] = N_("Switch project")
-    purpose: ClassVar[str] = N_("Switches to another project")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Switch to the project {name}")}
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = NameInput
-    about: ClassVar[About] = About(
+    name = "switch_project"
+    title = N_("Switch project")
+    purpose = N_("Switches to another project")
+    summaries = {"": N_("Switch to the project {name}")}
+    idempotent = True
+    input = NameInput
+    about = About(
         what="Makes a project the current one for the rest of this run: the one that query_entities, semantic_search, "
         "explore_relationships and generate_embeddings look at.",
         when="there are several projects and another one is current.",
@@ -363,13 +363,13 @@ class SwitchProject(ProjectTool):
 
 @builtin(order=810)
 class UnloadProject(_Changing):
-    name: ClassVar[str] = "unload_project"
-    title: ClassVar[str] = N_("Unload project")
-    purpose: ClassVar[str] = N_("Excludes a project from searches; nothing is deleted")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Unload the project {name}")}
-    needs_workspace: ClassVar[bool] = False
-    input: ClassVar[object] = NameInput
-    about: ClassVar[About] = About(
+    name = "unload_project"
+    title = N_("Unload project")
+    purpose = N_("Excludes a project from searches; nothing is deleted")
+    summaries = {"": N_("Unload the project {name}")}
+    needs_workspace = False
+    input = NameInput
+    about = About(
         what="Leaves a project out of brain_search, in other runs too, until load_project. Nothing is deleted.",
         when="what it holds is in the way of what you look for in all projects.",
         when_not="you want another current project (switch_project), or files are gone (ingest_directory notices).",
@@ -391,12 +391,12 @@ class IngestCodeInput(Input):
 
 @builtin(order=812)
 class IngestCode(_Changing):
-    name: ClassVar[str] = "ingest_code"
-    title: ClassVar[str] = N_("Index code")
-    purpose: ClassVar[str] = N_("Indexes the code of a project")
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths", "files": "paths"}
-    input: ClassVar[object] = IngestCodeInput
-    about: ClassVar[About] = About(
+    name = "ingest_code"
+    title = N_("Index code")
+    purpose = N_("Indexes the code of a project")
+    subjects = {"path": "paths", "files": "paths"}
+    input = IngestCodeInput
+    about = About(
         what="Reads files of a project again: those that changed, or with incremental false all of them.",
         when=(
             "files changed by a command and are to be found as they are now. Watched projects notice changes by "
@@ -430,13 +430,13 @@ class IngestCode(_Changing):
 
 @builtin(order=814)
 class IngestDirectory(_Changing):
-    name: ClassVar[str] = "ingest_directory"
-    title: ClassVar[str] = N_("Index folder")
-    purpose: ClassVar[str] = N_("Indexes the code, text and documents in a folder of a project")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Index the folder {path}")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[object] = PathInput
-    about: ClassVar[About] = About(
+    name = "ingest_directory"
+    title = N_("Index folder")
+    purpose = N_("Indexes the code, text and documents in a folder of a project")
+    summaries = {"": N_("Index the folder {path}")}
+    subjects = {"path": "paths"}
+    input = PathInput
+    about = About(
         what=(
             "Reads all there is in a folder of a project: code, Markdown, PDF and other text. Only what changed "
             "is read."
@@ -458,12 +458,12 @@ class EmbeddingsInput(Input):
 
 @builtin(order=816)
 class GenerateEmbeddings(_Changing):
-    name: ClassVar[str] = "generate_embeddings"
-    title: ClassVar[str] = N_("Compute embeddings")
-    purpose: ClassVar[str] = N_("Computes the missing embeddings of a project")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Compute the missing embeddings")}
-    input: ClassVar[object] = EmbeddingsInput
-    about: ClassVar[About] = About(
+    name = "generate_embeddings"
+    title = N_("Compute embeddings")
+    purpose = N_("Computes the missing embeddings of a project")
+    summaries = {"": N_("Compute the missing embeddings")}
+    input = EmbeddingsInput
+    about = About(
         what=(
             "Makes the vectors that the project lacks, so that it is found by meaning too. The same text is "
             "never embedded twice."
@@ -487,13 +487,13 @@ class GenerateEmbeddings(_Changing):
 
 @builtin(order=818)
 class ForgetPath(_Changing):
-    name: ClassVar[str] = "forget_path"
-    title: ClassVar[str] = N_("Remove from index")
-    purpose: ClassVar[str] = N_("Removes a file or folder from the index of its project; the files are kept")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Remove {path} from the index")}
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"path": "paths"}
-    input: ClassVar[object] = ForgetInput
-    about: ClassVar[About] = About(
+    name = "forget_path"
+    title = N_("Remove from index")
+    purpose = N_("Removes a file or folder from the index of its project; the files are kept")
+    summaries = {"": N_("Remove {path} from the index")}
+    subjects = {"path": "paths"}
+    input = ForgetInput
+    about = About(
         what="Removes what was read of a file, folder or page from its project. The files themselves stay.",
         when="something should not be found for now.",
         when_not="files were deleted: reading the folder again notices that.",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -39,9 +39,9 @@ VALUES = 20
 
 
 class RagTool(ProjectTool):
-    section: ClassVar[str] = KNOWLEDGE
-    icon: ClassVar[str] = "search"
-    idempotent: ClassVar[bool] = True
+    section = KNOWLEDGE
+    icon = "search"
+    idempotent = True
 
     def missing_setup(self) -> str:
         projects = self.services.projects
@@ -104,12 +104,12 @@ class SchemaInput(Input):
 
 @builtin(order=900)
 class GetSchema(RagTool):
-    name: ClassVar[str] = "get_schema"
-    title: ClassVar[str] = N_("Read the graph schema")
-    purpose: ClassVar[str] = N_("Lists the entities, fields and relations")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Look up what can be queried")}
-    input: ClassVar[object] = SchemaInput
-    about: ClassVar[About] = About(
+    name = "get_schema"
+    title = N_("Read the graph schema")
+    purpose = N_("Lists the entities, fields and relations")
+    summaries = {"": N_("Look up what can be queried")}
+    input = SchemaInput
+    about = About(
         what=(
             "Says which entities, fields, operators and relations there are, and how many of each in the current "
             "project."
@@ -171,12 +171,12 @@ class QueryInput(Input):
 
 @builtin(order=902)
 class QueryEntities(RagTool):
-    name: ClassVar[str] = "query_entities"
-    title: ClassVar[str] = N_("Query entities")
-    purpose: ClassVar[str] = N_("Finds files, classes, functions, imports and more by their properties")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Query {entity}: {where}")}
-    input: ClassVar[object] = QueryInput
-    about: ClassVar[About] = About(
+    name = "query_entities"
+    title = N_("Query entities")
+    purpose = N_("Finds files, classes, functions, imports and more by their properties")
+    summaries = {"": N_("Query {entity}: {where}")}
+    input = QueryInput
+    about = About(
         what="Finds entities of the current project by their fields.",
         when="you know what you look for: all classes of a folder, the longest functions, who imports a package.",
         when_not="you look for something by what it does: semantic_search.",
@@ -232,12 +232,12 @@ class SearchInput(Input):
 
 @builtin(order=904)
 class SemanticSearch(RagTool):
-    name: ClassVar[str] = "semantic_search"
-    title: ClassVar[str] = N_("Search project")
-    purpose: ClassVar[str] = N_("Finds code and text by keywords and meaning")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the project for {query}")}
-    input: ClassVar[object] = SearchInput
-    about: ClassVar[About] = About(
+    name = "semantic_search"
+    title = N_("Search project")
+    purpose = N_("Finds code and text by keywords and meaning")
+    summaries = {"": N_("Search the project for {query}")}
+    input = SearchInput
+    about = About(
         what=(
             "Finds code, documents and pages of the current project by words and meaning, the best first, with "
             "ids and previews."
@@ -266,12 +266,12 @@ class ExploreInput(Input):
 
 @builtin(order=906)
 class ExploreRelationships(RagTool):
-    name: ClassVar[str] = "explore_relationships"
-    title: ClassVar[str] = N_("Explore relations")
-    purpose: ClassVar[str] = N_("Explores call, import, containment and inheritance relations")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Explore the relations of {entity_id}")}
-    input: ClassVar[object] = ExploreInput
-    about: ClassVar[About] = About(
+    name = "explore_relationships"
+    title = N_("Explore relations")
+    purpose = N_("Explores call, import, containment and inheritance relations")
+    summaries = {"": N_("Explore the relations of {entity_id}")}
+    input = ExploreInput
+    about = About(
         what="Gives what is around an entity: who calls it, what it imports, contains or inherits, to a depth.",
         when="you want to know what a change would touch, or how something is reached.",
         when_not="you need the text itself: read_file.",
@@ -356,12 +356,12 @@ class BrainInput(Input):
 
 @builtin(order=908)
 class BrainSearch(RagTool):
-    name: ClassVar[str] = "brain_search"
-    title: ClassVar[str] = N_("Search all projects")
-    purpose: ClassVar[str] = N_("Finds code, text and pages in all projects")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search all projects for {query}")}
-    input: ClassVar[object] = BrainInput
-    about: ClassVar[About] = About(
+    name = "brain_search"
+    title = N_("Search all projects")
+    purpose = N_("Finds code, text and pages in all projects")
+    summaries = {"": N_("Search all projects for {query}")}
+    input = BrainInput
+    about = About(
         what="Searches all loaded projects that you may read, by words and meaning.",
         when="you do not know in which project something is.",
         when_not="it is in the current project: semantic_search.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from atelier_desk.domain.errors import ToolError
 from atelier_desk.support.i18n import N_
 from atelier_desk.support.visible_and_shortened_text import is_storable_name, name_on_disk, readable_name
 from atelier_desk.tools.base import Input, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import Call, SubjectKind
+from atelier_desk.tools.definition.call_description import Call
 from atelier_desk.tools.definition.input_schema import PathText
 from atelier_desk.tools.definition.tool_description import About, DescribedTool
 from atelier_desk.tools.registry.builtin import builtin
@@ -124,7 +123,7 @@ class GitDiff(_Git):
     title = N_("Git diff")
     purpose = N_("Shows the changes in the repository")
     input = DiffInput
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"file": "paths"}
+    subjects = {"file": "paths"}
     summaries: ClassVar = {"": N_("Look at the changes in {file}")}
     done: ClassVar = {"": N_("Looked at the changes in {file}")}
     about = About(

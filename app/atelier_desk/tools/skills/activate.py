@@ -6,10 +6,9 @@ It only provides instructions: the allowed tools in a skill's header are ignored
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import Field
 
@@ -33,17 +32,17 @@ class ActivateSkillInput(Input):
 class ActivateSkillTool(DescribedTool):
     """Returns a skill's instructions."""
 
-    name: ClassVar[str] = "activate_skill"
-    title: ClassVar[str] = N_("Skill")
-    purpose: ClassVar[str] = N_("Loads a skill; available to every agent if there are skills")
-    icon: ClassVar[str] = "sparkles"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Load the skill {name}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Loaded the skill {name}")}
-    section: ClassVar[str] = CONTEXT
-    idempotent: ClassVar[bool] = True
-    input: ClassVar[object] = ActivateSkillInput
-    rest_hint: ClassVar[str] = "Read the rest in the skill's SKILL.md."
-    about: ClassVar[About] = About(
+    name = "activate_skill"
+    title = N_("Skill")
+    purpose = N_("Loads a skill; available to every agent if there are skills")
+    icon = "sparkles"
+    summaries = {"": N_("Load the skill {name}")}
+    done = {"": N_("Loaded the skill {name}")}
+    section = CONTEXT
+    idempotent = True
+    input = ActivateSkillInput
+    rest_hint = "Read the rest in the skill's SKILL.md."
+    about = About(
         what="Gives the instructions of a skill from the catalogue of skills, and the names of its files.",
         when="the task fits a skill's description, before you begin with it.",
         when_not="its instructions are in the run already, or no skill fits.",

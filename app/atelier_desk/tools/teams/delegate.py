@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -11,7 +10,6 @@ from atelier_desk.domain import limits
 from atelier_desk.domain.team import TeamCall
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Colleague, Input, Outcome, StartChildren, ToolContext, ToolResult
-from atelier_desk.tools.definition.call_description import SubjectKind
 from atelier_desk.tools.definition.tool_description import About
 from atelier_desk.tools.registry.builtin import builtin
 from atelier_desk.tools.teams.team_tool_base import AgentId, Prompt, TeamTool, job_for, preview, prompt_details, team_of
@@ -34,22 +32,22 @@ DelegateInput = Annotated[Delegate | ListAgents, Field(discriminator="operation"
 class DelegateTaskTool(TeamTool):
     """Let a permanent agent do a job with its own model, system prompt and tools."""
 
-    name: ClassVar[str] = "DelegateTaskTool"
-    title: ClassVar[str] = N_("Delegation")
-    purpose: ClassVar[str] = N_("Delegates work to another of your agents")
-    summaries: ClassVar[Mapping[str, str]] = {
+    name = "DelegateTaskTool"
+    title = N_("Delegation")
+    purpose = N_("Delegates work to another of your agents")
+    summaries = {
         "delegate": N_("Delegate work to {agent_id}"),
         "list_agents": N_("List the agents"),
     }
-    done: ClassVar[Mapping[str, str]] = {
+    done = {
         "delegate": N_("Delegated work to {agent_id}"),
         "list_agents": N_("Listed the agents"),
     }
-    subjects: ClassVar[Mapping[str, SubjectKind]] = {"agent_id": "agents"}
-    input: ClassVar[object] = DelegateInput
-    starting: ClassVar[tuple[str, ...]] = ("delegate",)
-    rest_hint: ClassVar[str] = "Ask the agent for a shorter report, or let it store a long one with ReportTool."
-    about: ClassVar[About] = About(
+    subjects = {"agent_id": "agents"}
+    input = DelegateInput
+    starting = ("delegate",)
+    rest_hint = "Ask the agent for a shorter report, or let it store a long one with ReportTool."
+    about = About(
         what="Gives a job to one of the user's permanent agents, which works in its own way and gives you its report.",
         when="list_agents shows an agent that is made for a part of the work.",
         when_not="no agent fits (SpawnAgentTool makes one), or several are to work at once (ParallelTasksTool).",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from atelier_desk.support.i18n import N_
 from atelier_desk.tools.base import Effect, Input, Risk, ToolContext, ToolResult
 from atelier_desk.tools.definition.tool_description import About
@@ -20,15 +18,15 @@ class ListToolSectionsInput(Input):
 class ListToolSections(TeamTool):
     """The sections of the tools an agent may use."""
 
-    name: ClassVar[str] = "list_tool_sections"
-    title: ClassVar[str] = N_("Tool sections")
-    purpose: ClassVar[str] = N_("Lists the available tools by section")
-    icon: ClassVar[str] = "list"
-    reaches_sections: ClassVar[bool] = True
-    effect: ClassVar[Effect] = Effect.READ
-    risk: ClassVar[Risk] = Risk.LOW
-    input: ClassVar[object] = ListToolSectionsInput
-    about: ClassVar[About] = About(
+    name = "list_tool_sections"
+    title = N_("Tool sections")
+    purpose = N_("Lists the available tools by section")
+    icon = "list"
+    reaches_sections = True
+    effect = Effect.READ
+    risk = Risk.LOW
+    input = ListToolSectionsInput
+    about = About(
         what="Lists the sections your tools are sorted in: id, name, what they are for, and the names of their tools.",
         when="you plan actions and do not know which sections or tools there are.",
         when_not="the sections named in your instructions are enough.",

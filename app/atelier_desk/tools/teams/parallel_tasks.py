@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -48,22 +47,22 @@ ParallelInput = Annotated[ExecuteBatch | Join, Field(discriminator="operation")]
 class ParallelTasksTool(TeamTool):
     """Run a batch of jobs in parallel."""
 
-    name: ClassVar[str] = "ParallelTasksTool"
-    title: ClassVar[str] = N_("Parallel agents")
-    purpose: ClassVar[str] = N_("Runs several of your agents in parallel")
-    summaries: ClassVar[Mapping[str, str]] = {
+    name = "ParallelTasksTool"
+    title = N_("Parallel agents")
+    purpose = N_("Runs several of your agents in parallel")
+    summaries = {
         "execute_batch": N_("Run agents in parallel"),
         "join": N_("Wait for the reports"),
     }
-    done: ClassVar[Mapping[str, str]] = {
+    done = {
         "execute_batch": N_("Ran agents in parallel"),
         "join": N_("Waited for the reports"),
     }
-    risk: ClassVar[Risk] = Risk.HIGH
-    input: ClassVar[object] = ParallelInput
-    starting: ClassVar[tuple[str, ...]] = ("execute_batch",)
-    rest_hint: ClassVar[str] = "Ask the agents for shorter reports, or let them store long ones with ReportTool."
-    about: ClassVar[About] = About(
+    risk = Risk.HIGH
+    input = ParallelInput
+    starting = ("execute_batch",)
+    rest_hint = "Ask the agents for shorter reports, or let them store long ones with ReportTool."
+    about = About(
         what=(
             "Gives jobs to permanent agents at the same time and gives you their results in order, with one "
             "report of all."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -132,14 +132,14 @@ class PlanActionsInput(Input):
 class PlanActions(TeamTool):
     """Execute a plan with only the sections it needs."""
 
-    name: ClassVar[str] = "plan_actions"
-    title: ClassVar[str] = N_("Action sequence")
-    purpose: ClassVar[str] = N_("Runs several actions with tools and agents, in sequence or in parallel")
-    icon: ClassVar[str] = "list-todo"
-    reaches_sections: ClassVar[bool] = True
-    input: ClassVar[object] = PlanActionsInput
-    rest_hint: ClassVar[str] = "Plan fewer actions at once, or let them store long results with ReportTool."
-    about: ClassVar[About] = About(
+    name = "plan_actions"
+    title = N_("Action sequence")
+    purpose = N_("Runs several actions with tools and agents, in sequence or in parallel")
+    icon = "list-todo"
+    reaches_sections = True
+    input = PlanActionsInput
+    rest_hint = "Plan fewer actions at once, or let them store long results with ReportTool."
+    about = About(
         what=(
             "Carries out a plan: a sub-agent with the sections' tools does each action, or it is one tool call; "
             "you get all results."

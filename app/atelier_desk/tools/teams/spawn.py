@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -90,25 +89,25 @@ SpawnInput = Annotated[Spawn | Join | ListChildren | Terminate, Field(discrimina
 class SpawnAgentTool(TeamTool):
     """Start a sub-agent with a prompt and get its report."""
 
-    name: ClassVar[str] = "SpawnAgentTool"
-    title: ClassVar[str] = N_("Sub-agent")
-    purpose: ClassVar[str] = N_("Starts sub-agents for parts of the work")
-    summaries: ClassVar[Mapping[str, str]] = {
+    name = "SpawnAgentTool"
+    title = N_("Sub-agent")
+    purpose = N_("Starts sub-agents for parts of the work")
+    summaries = {
         "spawn": N_("Start the agent {name}"),
         "join": N_("Wait for the reports"),
         "list_children": N_("List the sub-agents"),
         "terminate": N_("Stop a sub-agent"),
     }
-    done: ClassVar[Mapping[str, str]] = {
+    done = {
         "spawn": N_("Started the agent {name}"),
         "join": N_("Waited for the reports"),
         "list_children": N_("Listed the sub-agents"),
         "terminate": N_("Stopped a sub-agent"),
     }
-    input: ClassVar[object] = SpawnInput
-    starting: ClassVar[tuple[str, ...]] = ("spawn",)
-    rest_hint: ClassVar[str] = "Ask the sub-agent for a shorter report, or let it store a long one with ReportTool."
-    about: ClassVar[About] = About(
+    input = SpawnInput
+    starting = ("spawn",)
+    rest_hint = "Ask the sub-agent for a shorter report, or let it store a long one with ReportTool."
+    about = About(
         what=(
             "Starts a sub-agent for one job: it gets your prompt and nothing else, works with your tools or "
             "fewer, and reports to you."

@@ -81,13 +81,13 @@ class TeamTool(DescribedTool):
         starting: the operations that start sub-agents; others only look, wait or stop.
     """
 
-    category: ClassVar[ToolCategory] = ToolCategory.COMMON
-    section: ClassVar[str] = PLANNING
-    icon: ClassVar[str] = "users"
-    effect: ClassVar[Effect] = Effect.SPAWN
-    risk: ClassVar[Risk] = Risk.MEDIUM
-    idempotent: ClassVar[bool] = True
-    hands_on: ClassVar[bool] = True
+    category = ToolCategory.COMMON
+    section = PLANNING
+    icon = "users"
+    effect = Effect.SPAWN
+    risk = Risk.MEDIUM
+    idempotent = True
+    hands_on = True
     starting: ClassVar[tuple[str, ...]] = ()
 
     def describe(self, input: Any) -> Call:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -51,15 +50,15 @@ _WITH_BROWSER = N_(
 class FetchWebPage(WebTool):
     """Reads a web page, or some pages of a site."""
 
-    name: ClassVar[str] = "fetch_web_page"
-    title: ClassVar[str] = N_("Read web page")
-    purpose: ClassVar[str] = N_("Fetches web pages as text")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Read the page {url}")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Viewed the page {url}")}
-    preset: ClassVar[bool] = True
-    input: ClassVar[object] = FetchInput
-    rest_hint: ClassVar[str] = "Read on with offset."
-    about: ClassVar[About] = About(
+    name = "fetch_web_page"
+    title = N_("Read web page")
+    purpose = N_("Fetches web pages as text")
+    summaries = {"": N_("Read the page {url}")}
+    done = {"": N_("Viewed the page {url}")}
+    preset = True
+    input = FetchInput
+    rest_hint = "Read on with offset."
+    about = About(
         what="Fetches a web page and gives its text as Markdown with title, author and date; PDF as text.",
         when="you have an address and need what the page says. Name the addresses you used.",
         when_not="you have no address (search_web, if you have it), or the file is in the workspace.",

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -37,12 +35,12 @@ class IngestInput(Input):
 class IngestWebPage(WebTool):
     """Adds pages to a project."""
 
-    name: ClassVar[str] = "ingest_web_page"
-    title: ClassVar[str] = N_("Add a web page to a project")
-    purpose: ClassVar[str] = N_("Fetches web pages and indexes them for searches")
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Add the page {url} to a project")}
-    input: ClassVar[object] = IngestInput
-    about: ClassVar[About] = About(
+    name = "ingest_web_page"
+    title = N_("Add a web page to a project")
+    purpose = N_("Fetches web pages and indexes them for searches")
+    summaries = {"": N_("Add the page {url} to a project")}
+    input = IngestInput
+    about = About(
         what="Fetches a page of the web and keeps it in a project, where semantic_search and brain_search find it.",
         when="you or others will need what the page says again.",
         when_not="you only want to read it: use fetch_web_page.",

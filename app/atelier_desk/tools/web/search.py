@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
-from typing import ClassVar
 
 from pydantic import Field
 
@@ -27,15 +25,15 @@ class SearchInput(Input):
 class SearchWeb(WebTool):
     """Searches the web with the configured service."""
 
-    name: ClassVar[str] = "search_web"
-    title: ClassVar[str] = N_("Search the web")
-    purpose: ClassVar[str] = N_("Searches the web for pages")
-    icon: ClassVar[str] = "search"
-    summaries: ClassVar[Mapping[str, str]] = {"": N_("Search the web for “{query}”")}
-    done: ClassVar[Mapping[str, str]] = {"": N_("Searched the web for “{query}”")}
-    preset: ClassVar[bool] = True
-    input: ClassVar[object] = SearchInput
-    about: ClassVar[About] = About(
+    name = "search_web"
+    title = N_("Search the web")
+    purpose = N_("Searches the web for pages")
+    icon = "search"
+    summaries = {"": N_("Search the web for “{query}”")}
+    done = {"": N_("Searched the web for “{query}”")}
+    preset = True
+    input = SearchInput
+    about = About(
         what="Searches the web and gives title, address, excerpt and, where it is known, the date of each page.",
         when=(
             "the answer is newer than what you know, must be checked, or needs a source. Name the addresses you "

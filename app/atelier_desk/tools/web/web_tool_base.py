@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
@@ -33,11 +33,11 @@ PageUrl = Annotated[
 
 
 class WebTool(DescribedTool):
-    section: ClassVar[str] = WEB
-    icon: ClassVar[str] = "globe"
-    effect: ClassVar[Effect] = Effect.NETWORK
-    risk: ClassVar[Risk] = Risk.LOW
-    idempotent: ClassVar[bool] = True
+    section = WEB
+    icon = "globe"
+    effect = Effect.NETWORK
+    risk = Risk.LOW
+    idempotent = True
 
     @property
     def web(self) -> Web:

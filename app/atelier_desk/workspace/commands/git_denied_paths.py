@@ -14,7 +14,7 @@ from pathlib import Path
 from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.workspace.commands import git_safety
 from atelier_desk.workspace.commands.option_parsing import UnknownOptionError
-from atelier_desk.workspace.denied_files import real, slashed
+from atelier_desk.workspace.denied_file_search import real, slashed
 from atelier_desk.workspace.processes import command_environment, git_pointer_files
 
 EXCLUDES = frozenset({"diff", "log", "show", "status"})

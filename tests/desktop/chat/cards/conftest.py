@@ -26,5 +26,5 @@ def show(qtbot: QtBot, entry: Entry, host: TranscriptHost, width: int = 700) -> 
     widget.setGeometry(0, 0, width, widget.fit(width))
     frame.resize(width, 800)
     frame.show()
-    widget.frame = frame  # kept alive with the widget
+    vars(widget)["frame"] = frame  # kept alive with the widget
     return widget

@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.settings.language_switch import switch_language
+from tests.helpers.child_widgets import child
 
 Shown = Callable[..., LimitCard]
 RAISE, FINISH, STOP = "notice-raise", "notice-finish", "notice-stop"
@@ -33,7 +34,7 @@ def shown(qtbot: QtBot, host: TranscriptHost) -> Shown:
         card.setGeometry(0, 0, 700, card.fit(700))
         frame.resize(700, 400)
         frame.show()
-        card.frame = frame  # type: ignore[attr-defined]  # kept alive with the card
+        vars(card)["frame"] = frame  # kept alive with the card
         return card
 
     return show
@@ -58,7 +59,7 @@ def buttons(card: LimitCard) -> dict[str, QPushButton]:
 def test_each_limit_has_the_buttons_that_help(shown: Shown, kind: str, names: set[str], field: bool) -> None:
     card = shown(kind)
     assert set(buttons(card)) == names
-    assert card.findChild(RaiseField, "limit-amount").isVisible() is field
+    assert child(card, RaiseField, "limit-amount").isVisible() is field
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_the_stop_and_prices_buttons(shown: Shown, host: TranscriptHost) -> None
 
 def test_input_persists_while_the_run_waits_and_another_limit_starts_empty(shown: Shown) -> None:
     card = shown("tokens")
-    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    amount: RaiseField = child(card, RaiseField, "limit-amount")
     amount.setValue(500)
     card.show_limit("r", "Ada", "tokens", 43, 40, {})
     assert amount.value() == 500
@@ -100,7 +101,7 @@ def test_input_persists_while_the_run_waits_and_another_limit_starts_empty(shown
 
 def test_texts_and_numbers_follow_the_language(shown: Shown) -> None:
     card = shown("tokens", value=42_000, cap=40_000)
-    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    amount: RaiseField = child(card, RaiseField, "limit-amount")
     assert amount.text() == "+ 40,000 tokens"  # it is added
     switch_language("fr")
     assert [each.text() for each in buttons(card).values()] == ["Relever la limite", "Conclure maintenant", "Arrêter"]
@@ -110,5 +111,5 @@ def test_texts_and_numbers_follow_the_language(shown: Shown) -> None:
 def test_its_buttons_align_with_its_text_as_in_a_notice(shown: Shown) -> None:
     card = shown("month")
     text = next(each for each in card.findChildren(QLabel) if "used" in each.text())
-    amount: RaiseField = card.findChild(RaiseField, "limit-amount")
+    amount: RaiseField = child(card, RaiseField, "limit-amount")
     assert amount.mapTo(card, QPoint()).x() == text.mapTo(card, QPoint()).x()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QPoint
@@ -39,7 +40,7 @@ def test_its_button_is_not_clipped_after_a_change_of_theme(qtbot: QtBot) -> None
         assert row.height() >= retry.mapTo(row, QPoint(0, retry.height())).y()
         assert card.height() >= retry.mapTo(card, QPoint(0, retry.height())).y()
 
-    for change in (lambda: theme().set_scale(150), lambda: theme().set_scale(100), lambda: theme().set_mode("dark")):
+    for change in (partial(theme().set_scale, 150), partial(theme().set_scale, 100), partial(theme().set_mode, "dark")):
         change()
         qtbot.waitUntil(not_clipped, timeout=2000)
 
@@ -57,11 +58,13 @@ def test_narrowed_permissions_are_a_plain_line(qtbot: QtBot) -> None:
     ("details", "buttons"),
     [
         ({"code": "auth", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
+        ({"code": "disabled", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
+        ({"code": "held", "provider": "Mine"}, ["notice-provider", "notice-retry"]),
         ({"code": "auth"}, ["notice-retry"]),  # from an earlier version, without the provider
         ({"code": "overloaded", "provider": "Mine"}, ["notice-retry"]),
     ],
 )
-def test_a_refused_key_leads_to_the_settings_of_its_provider(
+def test_a_refused_key_or_a_disabled_provider_leads_to_its_settings(
     qtbot: QtBot, details: dict[str, str], buttons: list[str]
 ) -> None:
     host = TranscriptHost()

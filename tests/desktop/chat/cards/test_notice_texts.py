@@ -14,7 +14,7 @@ from atelier_desk.presentation.rows.transcript_entries import Entry
 from atelier_desk.presentation.run_notices import NOTICES, notice_kind
 from atelier_desk.support.i18n import spoken
 
-DETAILS = {
+DETAILS: dict[str, dict[str, object]] = {
     "misfit": {"problem": "count is missing"},
     "notice": {
         "icon": "archive",

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QDrag, QGuiApplication, QMouseEvent, QPixmap, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.picture_view import PictureDialog, PictureLabel, file_name
 from atelier_desk.desktop.chat.compose.attachment_chips import encoded
 from atelier_desk.domain.model_messages import ImagePart
+from tests.helpers.child_widgets import child
 
 
 @pytest.fixture
@@ -24,12 +26,12 @@ def label(qtbot: QtBot) -> PictureLabel:
     qtbot.addWidget(frame)
     image = ImagePart(media_type="image/png", data=base64.b64encode(encoded(picture.toImage())).decode())
     made = PictureLabel("out/box iso.png", image, picture, frame)
-    made.frame = frame  # type: ignore[attr-defined]
+    vars(made)["frame"] = frame  # kept alive with the picture
     return made
 
 
-def test_an_image_is_enlarged_and_copied_by_keyboard(label: PictureLabel, qtbot: QtBot) -> None:
-    qtbot.keyClick(label, Qt.Key.Key_Return)
+def test_an_image_is_enlarged_and_copied_by_keyboard(label: PictureLabel) -> None:
+    QTest.keyClick(label, Qt.Key.Key_Return)
     dialog = label.window().findChild(PictureDialog)
     assert isinstance(dialog, PictureDialog)
     assert max(each.pixmap().width() for each in dialog.findChildren(QLabel) if not each.pixmap().isNull()) == 120
@@ -38,23 +40,23 @@ def test_an_image_is_enlarged_and_copied_by_keyboard(label: PictureLabel, qtbot:
     assert QGuiApplication.clipboard().pixmap().width() == 120
 
 
-def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureLabel, qtbot: QtBot) -> None:
+def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureLabel) -> None:
     label.open_large()
     dialog = label.window().findChild(PictureDialog)
     assert isinstance(dialog, PictureDialog)
     shown, percent = dialog.findChild(QLabel, "picture-large"), dialog.findChild(QPushButton, "picture-zoom-whole")
-    larger, smaller = (dialog.findChild(QToolButton, f"picture-zoom-{each}") for each in ("in", "out"))
+    larger, smaller = (child(dialog, QToolButton, f"picture-zoom-{each}") for each in ("in", "out"))
     assert shown is not None
     assert percent is not None
     assert (shown.width(), percent.text()) == (120, "100%")
-    qtbot.mouseClick(larger, Qt.MouseButton.LeftButton)
-    qtbot.keyClick(dialog, Qt.Key.Key_Plus)
+    QTest.mouseClick(larger, Qt.MouseButton.LeftButton)
+    QTest.keyClick(dialog, Qt.Key.Key_Plus)
     assert (shown.width(), shown.height(), percent.text()) == (188, 125, "156%")
-    qtbot.mouseClick(smaller, Qt.MouseButton.LeftButton)
-    qtbot.keyClick(dialog, Qt.Key.Key_Minus)
-    qtbot.keyClick(dialog, Qt.Key.Key_Minus)
+    QTest.mouseClick(smaller, Qt.MouseButton.LeftButton)
+    QTest.keyClick(dialog, Qt.Key.Key_Minus)
+    QTest.keyClick(dialog, Qt.Key.Key_Minus)
     assert shown.width() == 96
-    qtbot.mouseClick(percent, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(percent, Qt.MouseButton.LeftButton)
     assert shown.width() == 120
     viewport = shown.parentWidget()
     for turn in (120, 120, 0, -120, -120):
@@ -63,6 +65,7 @@ def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureL
             Qt.KeyboardModifier.ControlModifier,
             Qt.ScrollPhase.NoScrollPhase, False,
         )  # fmt: skip
+        assert viewport is not None
         QGuiApplication.sendEvent(viewport, wheel)
     assert shown.width() == 120
     for factor, side in ((1e9, 960), (1e-9, 12)):
@@ -71,7 +74,7 @@ def test_a_large_picture_is_zoomed_by_buttons_keys_and_the_wheel(label: PictureL
 
 
 def test_a_click_enlarges_an_image_once_and_a_drag_does_not(
-    label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    label: PictureLabel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def opened() -> int:
         return len(label.window().findChildren(PictureDialog))
@@ -79,25 +82,25 @@ def test_a_click_enlarges_an_image_once_and_a_drag_does_not(
     dragged: list[QDrag] = []
     monkeypatch.setattr(QDrag, "exec", lambda self, _action: dragged.append(self))
     label.resize(120, 80)
-    qtbot.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
-    qtbot.mouseMove(label, QPoint(90, 60))
+    QTest.mousePress(label, Qt.MouseButton.LeftButton, pos=QPoint(5, 5))
+    QTest.mouseMove(label, QPoint(90, 60))
     moved = QMouseEvent(
         QEvent.Type.MouseMove, QPointF(90, 60), label.mapToGlobal(QPointF(90, 60)), Qt.MouseButton.NoButton,
         Qt.MouseButton.LeftButton,
         Qt.KeyboardModifier.NoModifier,
     )  # fmt: skip
     QGuiApplication.sendEvent(label, moved)
-    qtbot.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(90, 60))
+    QTest.mouseRelease(label, Qt.MouseButton.LeftButton, pos=QPoint(90, 60))
     assert (len(dragged), opened()) == (1, 0)
-    qtbot.mouseClick(label, Qt.MouseButton.RightButton)
+    QTest.mouseClick(label, Qt.MouseButton.RightButton)
     assert opened() == 0
-    qtbot.mouseClick(label, Qt.MouseButton.LeftButton)
-    qtbot.mouseDClick(label, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(label, Qt.MouseButton.LeftButton)
+    QTest.mouseDClick(label, Qt.MouseButton.LeftButton)
     assert opened() == 1
 
 
 def test_scrolling_between_press_and_release_is_a_click_not_a_drag(
-    label: PictureLabel, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+    label: PictureLabel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dragged: list[QDrag] = []
     monkeypatch.setattr(QDrag, "exec", lambda self, _action: dragged.append(self))

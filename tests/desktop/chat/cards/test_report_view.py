@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
@@ -13,6 +14,7 @@ from atelier_desk.desktop.chat.cards.report_view import LINES, SHOWN, ReportView
 from atelier_desk.desktop.chat.cards.tool_result_parts import ResultParts
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.domain.result_parts import ReportPart
+from tests.helpers.child_widgets import child
 
 
 def shown(qtbot: QtBot, part: ReportPart, bridge: Any) -> tuple[ResultParts, TranscriptHost]:
@@ -33,7 +35,7 @@ def test_title_and_first_lines_are_shown_and_a_click_opens_the_report(qtbot: QtB
     assert view.text.text().splitlines()[0] == "One finding."
     assert view.text.geometry().bottom() < view.height()
     with qtbot.waitSignal(host.report_requested) as opened:
-        qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(view.button, Qt.MouseButton.LeftButton)
     assert opened.args == ["audit"]
 
 
@@ -43,7 +45,7 @@ def test_without_a_heading_it_has_its_name_and_in_a_replay_it_does_not_open(qtbo
     assert (view.button.text(), view.text.text()) == ("audit", "One finding.")
     assert not view.button.isEnabled()
     empty, _host = shown(qtbot, ReportPart(name="empty"), None)
-    assert not empty.findChild(QWidget, "report-beginning").isVisible()
+    assert not child(empty, QWidget, "report-beginning").isVisible()
 
 
 @pytest.mark.parametrize("text", ["word " * 1_000, "# Title\n\n" + "line\n\n" * 100])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QProgressBar, QPushButton, QToolButton
 from pytestqt.qtbot import QtBot
 
@@ -11,11 +12,13 @@ from atelier_desk.desktop.chat.cards.limit_card import LimitCard, RaiseField
 from atelier_desk.desktop.chat.cards.team_card import AT_ONCE, TeamCard
 from atelier_desk.desktop.chat.cards.tool_card import ToolCard
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
+from atelier_desk.desktop.chat.transcript.message_widgets import AssistantMessage
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.agent import Budget
 from atelier_desk.domain.approval import Ancestor, ApprovalRequest, ApprovalStatus
 from tests.desktop.chat.conftest import Team
-from tests.desktop.team.sample_team_events import child, event, tree
+from tests.desktop.team.sample_team_events import event, sub_agent_event, tree
+from tests.helpers.child_widgets import child
 
 
 async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(team: Team) -> None:
@@ -29,13 +32,15 @@ async def test_a_batch_has_a_lane_for_each_sub_agent_and_shows_how_far_it_is(tea
     assert "0 of 1 sub-agents done" in bea._doing.text()
     assert cid._title.text() == "Write the tests"
     team.changes["cid"] = {"status": "completed"}
-    await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
+    await team.feed(sub_agent_event(20, "cid", what="sub_agent_complete", report="All **green**"))
     assert card.state_text() == ("1 of 2 done", "accent")
     assert card._head.accessibleName().endswith(", 1 of 2 done")
     assert card.bar.value() == 1
     card.fit(700)
     for lane in card.lanes:
-        lane.head.layout().activate()
+        layout = lane.head.layout()
+        assert layout is not None
+        layout.activate()
     assert cid.stop.isHidden()
     assert cid._figures.geometry().right() == bea._figures.geometry().right()
 
@@ -60,7 +65,7 @@ async def test_a_lane_keeps_its_height_while_agents_work(team: Team) -> None:
     lane: Lane = team.find(TeamCard, "team-card").lanes[0]
     before = lane.fit(600)
     await team.feed(
-        child(
+        sub_agent_event(
             20, "dot", what="sub_agent_progress", tokens_input=900, tokens_output=5, cost=0.1, current_tool="read_file"
         ),
         event(21, "tool_start", "bea", call_id="z", tool="a_tool_with_quite_a_long_name_that_does_not_fit"),
@@ -68,13 +73,13 @@ async def test_a_lane_keeps_its_height_while_agents_work(team: Team) -> None:
     assert lane.fit(600) == before
 
 
-async def test_a_report_expands_in_place(team: Team, qtbot: QtBot) -> None:
+async def test_a_report_expands_in_place(team: Team) -> None:
     team.changes["cid"] = {"status": "completed", "report": "# Result\n\nAll **green**"}
-    await team.feed(child(20, "cid", what="sub_agent_complete", report="# Result\n\nAll **green**"))
+    await team.feed(sub_agent_event(20, "cid", what="sub_agent_complete", report="# Result\n\nAll **green**"))
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
     folded = lane.fit(600)
     assert lane.stop.isHidden()
-    qtbot.mouseClick(lane.report, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(lane.report, Qt.MouseButton.LeftButton)
     assert lane.fit(600) > folded + 20
     assert lane.report.text() == "Hide report"
     lane.toggle_report()
@@ -84,7 +89,7 @@ async def test_a_report_expands_in_place(team: Team, qtbot: QtBot) -> None:
 
 async def test_stop_ends_one_sub_agent(team: Team) -> None:
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
-    lane.findChild(QToolButton, "lane-stop").click()
+    child(lane, QToolButton, "lane-stop").click()
     await team.settled()
     assert team.engine.calls("runs.cancel") == [(("cid",), {})]
 
@@ -117,6 +122,7 @@ async def test_an_approval_of_the_turn_is_below_its_call(team: Team) -> None:
     entry = team.panel.view.entries[-1]
     assert [(call.tool, call.status) for call in entry.calls][-1] == ("TodoTool", "asked")
     widget = team.panel.view.widget_of(entry)
+    assert isinstance(widget, AssistantMessage)
     assert len(widget._concerns["c9"]) == 1
     team.approvals.clear()
     await team.send_event(21, "validation_response", validation_id="v", call_id="c9", status="rejected")
@@ -133,17 +139,19 @@ async def test_a_decided_approval_disappears_and_the_composer_gets_the_focus(tea
         20, "validation_required", validation_id="v", call_id="c9", tool="TodoTool", arguments={"operation": "list"}
     )
     widget = team.panel.view.widget_of(team.panel.view.entries[-1])
+    assert widget is not None
     team.approvals[:] = [request.model_copy(update={"status": ApprovalStatus.APPROVED})]
-    qtbot.mouseClick(widget.findChild(QPushButton, "approval-approve"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(widget, QPushButton, "approval-approve"), Qt.MouseButton.LeftButton)
     await team.send_event(21, "validation_response", validation_id="v", call_id="c9", status="approved")
     qtbot.waitUntil(lambda: QApplication.focusWidget() is team.panel.composer.field)
     for card in [each for each in widget.findChildren(ToolCard) if each.isVisible()]:
         for spot in (card.rect().center(), QPoint(20, 12)):
             hit = widget.childAt(card.mapTo(widget, spot))
+            assert hit is not None
             assert hit is card or card.isAncestorOf(hit), f"{hit} lies over {card}"
 
 
-async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, qtbot: QtBot) -> None:
+async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team) -> None:
     stopped = {"status": "paused", "pause": "limit", "limit": "tokens", "budget": Budget(max_tokens=40)}
     team.changes["dot"] = stopped
     await team.feed(
@@ -154,13 +162,13 @@ async def test_a_sub_agent_at_its_limit_names_it_and_can_be_raised(team: Team, q
     assert card.state_text() == ("waiting for you", "warn")
     limit: LimitCard = team.find(LimitCard, "limit-card")
     assert limit.accessibleName().startswith("Dot: Token limit reached. 42 of 40 used")
-    amount: RaiseField = limit.findChild(RaiseField, "limit-amount")
+    amount: RaiseField = child(limit, RaiseField, "limit-amount")
     assert amount.value() == 40
     amount.setValue(500)
-    qtbot.mouseClick(limit.findChild(QPushButton, "notice-raise"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(limit, QPushButton, "notice-raise"), Qt.MouseButton.LeftButton)
     await team.settled()
-    limit.findChild(QPushButton, "notice-finish").click()
-    limit.findChild(QPushButton, "notice-stop").click()
+    child(limit, QPushButton, "notice-finish").click()
+    child(limit, QPushButton, "notice-stop").click()
     await team.settled()
     assert team.engine.calls("runs.steering.resume") == [
         (("dot",), {"raise_limits": {"tokens": 500.0}}),
@@ -196,14 +204,14 @@ async def test_stages_are_named_when_there_are_several(team: Team) -> None:
 
 
 async def test_a_lanes_bar_shows_its_own_progress(team: Team) -> None:
-    await team.feed(child(20, "cid", what="sub_agent_progress", progress=40))
+    await team.feed(sub_agent_event(20, "cid", what="sub_agent_progress", progress=40))
     bar = team.find(TeamCard, "team-card").lanes[1].findChild(QProgressBar, "lane-progress")
     assert (bar.isHidden(), bar.value(), bar.maximum()) == (False, 40, 100)
 
 
 async def test_an_expanded_report_follows_the_theme(team: Team) -> None:
     team.changes["cid"] = {"status": "completed", "report": "All **green**"}
-    await team.feed(child(20, "cid", what="sub_agent_complete", report="All **green**"))
+    await team.feed(sub_agent_event(20, "cid", what="sub_agent_complete", report="All **green**"))
     lane: Lane = team.find(TeamCard, "team-card").lanes[1]
     lane.toggle_report()
 
@@ -265,7 +273,9 @@ async def test_figures_that_do_not_fit_end_in_an_ellipsis(team: Team) -> None:
         theme().set_scale(scale)
         lane.fit(width)
         lane._figures.setText("9.3 s · 3.9 k tokens · $0.0066")
-        lane.head.layout().activate()
+        layout = lane.head.layout()
+        assert layout is not None
+        layout.activate()
         lane.grab()
         needed = lane._figures.fontMetrics().horizontalAdvance(lane._figures.text())
         assert (lane._figures.width() >= needed) is complete

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards import tool_card
@@ -25,6 +26,7 @@ from atelier_desk.presentation.rows.transcript_entries import Call, Entry, Quest
 from atelier_desk.support import i18n
 from atelier_desk.tools.registry.sections import SHELL
 from tests.desktop.chat.cards.conftest import show
+from tests.helpers.child_widgets import child
 
 
 def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -33,12 +35,12 @@ def test_tool_card_opens_in_place_and_stays_open(qtbot: QtBot, host: TranscriptH
     widget = show(qtbot, entry, host)
     card = widget.findChild(ToolCard, "tool-card")
     closed = card.fit(700)
-    qtbot.mouseClick(card._head, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(card._head, Qt.MouseButton.LeftButton)
     assert card.fit(700) > closed + 100
     assert [each.code for each in card._cards] == ['{\n  "expression": "12*7"\n}', '{\n  "result": 84\n}']
     again = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
     assert again.opened
-    qtbot.keyClick(again._head, Qt.Key.Key_Space)
+    QTest.keyClick(again._head, Qt.Key.Key_Space)
     assert again.fit(700) == closed
 
 
@@ -87,12 +89,18 @@ def test_an_open_card_is_measured_again_after_a_language_switch(
     view.resize(700, 800)
     view.show()
     view.set_entries([Entry("a", "assistant", run_id="r", calls=[call])])
-    card = view.findChild(ToolCard, "tool-card")
+    card = child(view, ToolCard, "tool-card")
     card.toggle()
     assert card.opened
     qtbot.waitUntil(lambda: not view._timer.isActive())
-    shown, fit = [], ToolCard.fit
-    monkeypatch.setattr(ToolCard, "fit", lambda self, width: shown.append(self._details) or fit(self, width))
+    shown: list[QWidget | None] = []
+    original = ToolCard.fit
+
+    def fit(card: ToolCard, width: int) -> int:
+        shown.append(card._details)
+        return original(card, width)
+
+    monkeypatch.setattr(ToolCard, "fit", fit)
     before = card._details
     switch_language("fr")
     assert card._details is not before
@@ -105,33 +113,34 @@ def test_a_command_that_runs_can_be_stopped_on_its_card(
     monkeypatch.setattr(tool_card, "STOP_AFTER_MS", 0)
     call = Call("c1", "t", {"command": "make"}, "running", section=SHELL)
     entry = Entry("a", "assistant", run_id="r", calls=[call])
-    card = show(qtbot, entry, host).findChild(ToolCard, "tool-card")
+    widget = show(qtbot, entry, host)
+    card = child(widget, ToolCard, "tool-card")
     assert card.stop is None, "a replay stops nothing"
     host.bridge = object()  # type: ignore[assignment]
     card.refresh()
-    assert card.stop.accessibleName().startswith("Stop ")
-    assert card.stop.text() == "Stop"
-    widget = card.parentWidget()
+    stop = child(card, QPushButton, "tool-stop")
+    assert stop.accessibleName().startswith("Stop: ")
+    assert stop.text() == "Stop"
     card.resize(700, card.fit(700))
-    before, height = card.stop.pos(), widget.fit(700)
+    before, height = stop.pos(), widget.fit(700)
     for lines in (1, 3, 40):
         call.progress_text = "\n".join(f"line {n}" for n in range(lines))
         card.refresh()
         assert widget.fit(700) == height, "nothing moves while its output grows"
-        assert card.stop.pos() == before
+        assert stop.pos() == before
     assert "line 39" in card._live.text()
     assert "make" in card.words()[1] + card._summary.text(), "what runs stays readable"
     asked: list[tuple[str, str]] = []
     host.stop_call_requested.connect(lambda *ids: asked.append(ids))
-    qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(card.stop, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
     assert asked == [("r", "c1")]
     assert not card.opened
     call.status = "error"
     card.refresh()
-    assert card.stop.isHidden()
+    assert stop.isHidden()
     other = Entry("b", "assistant", run_id="r", calls=[Call("c2", "CalculatorTool", {}, "running", section="core_ops")])
-    assert show(qtbot, other, host).findChild(ToolCard, "tool-card").stop is None
+    assert child(show(qtbot, other, host), ToolCard, "tool-card").stop is None
 
 
 @pytest.mark.parametrize(

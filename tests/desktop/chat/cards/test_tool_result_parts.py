@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QImage, QTextCursor, QTextDocument
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -29,19 +30,20 @@ from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.domain.result_parts import ArtefactPart, FileChange, HeldPart, PicturePart, ResultPart, TextPart
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
 def card_of(qtbot: QtBot, call: Call, asked: tuple[QuestionRow, ...] = ()) -> ToolCard:
     frame = QWidget()
     qtbot.addWidget(frame)
-    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=list(asked))
+    entry = Entry("a", "assistant", run_id="r", calls=[call], asked=asked)
     widget = make_widget(entry, TranscriptHost(), frame)
     widget.setGeometry(0, 0, 600, widget.fit(600))
     frame.show()
     card = widget.findChild(ToolCard)
     assert card is not None
-    card.frame = frame  # type: ignore[attr-defined]
+    vars(card)["frame"] = frame  # kept alive with the card
     return card
 
 
@@ -60,12 +62,12 @@ def picture(width: int) -> PicturePart:
 def test_a_picture_is_shown_inside_the_card_and_can_be_collapsed(qtbot: QtBot) -> None:
     card = card_of(qtbot, Call("c", "draw", status="ok", parts=(picture(2000),)))
     (view,) = views(card)
-    shown = view.findChild(QLabel, "result-picture")
+    shown = child(view, QLabel, "result-picture")
     assert 0 < shown.pixmap().deviceIndependentSize().width() <= 600
     opened = card.fit(600)
-    qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(view.button, Qt.MouseButton.LeftButton)
     assert card.fit(600) < opened
-    qtbot.keyClick(view.button, Qt.Key.Key_Space)
+    QTest.keyClick(view.button, Qt.Key.Key_Space)
     assert card.fit(600) == opened
 
 
@@ -102,7 +104,7 @@ def test_a_stored_file_is_saved_to_a_chosen_path(qtbot: QtBot) -> None:
 
     view._host.bridge = Bridge()  # type: ignore[assignment]
     refresh_texts()
-    qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(view.button, Qt.MouseButton.LeftButton)
     dialog = view.findChild(QFileDialog)
     assert dialog is not None
     dialog.close()
@@ -201,11 +203,11 @@ def test_live_output_of_a_call_is_in_its_card(qtbot: QtBot) -> None:
 def test_output_of_a_command_is_coloured(qtbot: QtBot) -> None:
     part = TextPart(title="Output", text="ok\n\x1b[1;31mFAILED\x1b[0m test_é😀 \x1b[32mdone\x1b[0m\n", language="ansi")
     (view,) = views(card_of(qtbot, Call("c", "run_command", status="ok", parts=(part,))))
-    qtbot.mouseClick(view.button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(view.button, Qt.MouseButton.LeftButton)
     body = view.body
     assert isinstance(body, CodeCard)
     assert body.code == "ok\nFAILED test_é😀 done\n", "what is copied has no sequences"
-    text = body.findChild(QPlainTextEdit)
+    text = child(body, QPlainTextEdit)
     qtbot.waitUntil(lambda: len(text.document().findBlockByNumber(1).layout().formats()) == 2)
     red, green = text.document().findBlockByNumber(1).layout().formats()
     tokens = theme().tokens
@@ -226,7 +228,7 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     engine.set("files", "held_diff", FileChange(action="created", path="a.md", diff="+Obey."))
     parts: tuple[ResultPart, ...] = tuple(HeldPart(id=each.id, path=each.path) for each in held_files)
     host = TranscriptHost()
-    host.bridge = bridge  # type: ignore[assignment]
+    host.bridge = bridge
     frame = QWidget()
     qtbot.addWidget(frame)
     made = ResultParts(shown(parts), host, frame)
@@ -236,11 +238,11 @@ async def test_a_held_file_is_kept_or_discarded_from_the_card(qtbot: QtBot) -> N
     first, second = made.findChildren(HeldView)
     closed = made.fit(500)
     assert first.row.name.text() == "Held for review: a.md"
-    qtbot.mouseClick(first.row.name, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(first.row.name, Qt.MouseButton.LeftButton)
     await settle()
     assert first.body is not None
     assert made.fit(500) > closed
-    qtbot.mouseClick(first.row.keep_button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(first.row.keep_button, Qt.MouseButton.LeftButton)
     await settle()
     assert engine.calls("files.accept_held") == [(("", "a"), {})]
     assert first.row.keep_button.isHidden()
@@ -263,7 +265,7 @@ async def test_a_long_path_leaves_room_for_keep_and_discard(qtbot: QtBot) -> Non
     path = "packages/a-very-long-name-of-a-package/and-another-one/.github/workflows/release-of-everything.yml"
     frame = QWidget()
     qtbot.addWidget(frame)
-    row = HeldRow(FakeBridge(engine), "w", "a", path, False, lambda _text: None, frame)  # type: ignore[arg-type]
+    row = HeldRow(FakeBridge(engine), "w", "a", path, False, lambda _text: None, frame)
     row.setGeometry(0, 0, 360, row.heightForWidth(360))
     frame.resize(360, row.height())
     frame.show()

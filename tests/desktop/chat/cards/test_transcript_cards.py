@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtGui import QEnterEvent, QGuiApplication
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -26,6 +27,7 @@ from atelier_desk.engine.services.workflow.transcript import Branch
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, QuestionRow
 from atelier_desk.support import i18n
 from tests.desktop.chat.cards.conftest import show
+from tests.helpers.child_widgets import child
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,7 @@ def test_notices_offer_possible_actions(
     entry = Entry("n", "notice", run_id="r", topic=topic, details=details, actionable=True)
     card = show(qtbot, entry, host)
     with qtbot.waitSignal(host.resume_requested) as signal:
-        qtbot.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
+        QTest.mouseClick(card.findChild(QPushButton, button), Qt.MouseButton.LeftButton)
     assert signal.args == ["r", changes]
 
 
@@ -157,7 +159,7 @@ def test_reasoning_is_collapsed_until_clicked(qtbot: QtBot, host: TranscriptHost
     fold = widget.findChild(QPushButton, "reasoning-fold")
     assert "2.3" in fold.text()
     before = widget.fit(700)
-    qtbot.mouseClick(fold, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(fold, Qt.MouseButton.LeftButton)
     assert widget.fit(700) > before
 
 
@@ -166,7 +168,7 @@ def test_pending_question_opens_its_dialog(qtbot: QtBot, host: TranscriptHost) -
     widget = show(qtbot, entry, host)
     button = widget.findChild(QPushButton, "question-card-answer")
     with qtbot.waitSignal(host.question_requested) as signal:
-        qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert signal.args == ["q1"]
     entry.asked = (QuestionRow("q1", "Which?", "answered", "Left"),)
     widget.refresh()
@@ -177,13 +179,13 @@ def test_user_message_is_edited_in_place_and_sent_again(qtbot: QtBot, host: Tran
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Helo"), host)
     assert isinstance(bubble, UserBubble)
     bubble.edit()
-    field = bubble.findChild(QPlainTextEdit, "edit-field")
+    field = child(bubble, QPlainTextEdit, "edit-field")
     assert field.toPlainText() == "Helo"
-    qtbot.keyClicks(field, "!")
+    QTest.keyClicks(field, "!")
     assert field.toPlainText() == "Helo!", "one writes on where it ends"
     field.setPlainText("Hello")
     with qtbot.waitSignal(host.resend_requested) as signal:
-        qtbot.keyClick(field, Qt.Key.Key_Return)
+        QTest.keyClick(field, Qt.Key.Key_Return)
     assert signal.args == ["r", "u", "Hello"]
 
 
@@ -192,7 +194,7 @@ def test_attachments_are_named_while_a_message_is_edited(qtbot: QtBot, host: Tra
     bubble = show(qtbot, Entry("u", "user", run_id="r", content="Look", attachments=tuple(files)), host)
     assert isinstance(bubble, UserBubble)
     bubble.edit()
-    assert bubble.findChild(QLabel, "edit-attached").text() == "Attachments: a.pdf, b.txt"
+    assert child(bubble, QLabel, "edit-attached").text() == "Attachments: a.pdf, b.txt"
 
 
 def test_the_time_beside_a_wide_message_is_omitted_instead_of_clipped(qtbot: QtBot, host: TranscriptHost) -> None:
@@ -207,7 +209,7 @@ def test_copy_copies_the_original_message_text(qtbot: QtBot, host: TranscriptHos
     message = show(qtbot, Entry("a", "assistant", run_id="r", content="**bold**"), host)
     assert isinstance(message, AssistantMessage)
     message.setFocus()
-    qtbot.keyClick(message, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(message, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
     assert QGuiApplication.clipboard().text() == "**bold**"
 
 
@@ -253,14 +255,14 @@ def test_a_sent_file_is_shown_by_name_and_opens(qtbot: QtBot, host: TranscriptHo
     ]
     closed = bubble.fit(600)
     with qtbot.waitSignal(bubble.height_changed):
-        qtbot.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
+        QTest.mouseClick(buttons[0], Qt.MouseButton.LeftButton)
     assert bubble.fit(600) > closed
     attached = buttons[0].parentWidget()
     text = attached.findChild(ProseBlock)
     assert (text.isHidden(), text.toPlainText()) == (False, "The sea is blue.")
-    qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
     assert text.toPlainText().endswith("… 10,000 more characters")
-    qtbot.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
+    QTest.mouseClick(buttons[1], Qt.MouseButton.LeftButton)
     assert (text.isHidden(), bubble.fit(600)) == (True, closed)
     switch_language("fr")
     QCoreApplication.sendPostedEvents()
@@ -283,7 +285,12 @@ def test_reasoning_costs_no_layout_while_collapsed_and_little_while_open(
     assert button.text() == "Thinking…"
     drawn: list[str] = []
     plain = ProseBlock.show_plain
-    monkeypatch.setattr(ProseBlock, "show_plain", lambda block, text: (drawn.append(text), plain(block, text)))
+
+    def show_plain(block: ProseBlock, text: str) -> None:
+        drawn.append(text)
+        plain(block, text)
+
+    monkeypatch.setattr(ProseBlock, "show_plain", show_plain)
     for _number in range(50):
         entry.reasoning += " more"
         widget.stream()

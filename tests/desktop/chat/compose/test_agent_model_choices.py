@@ -75,9 +75,13 @@ async def loaded(qtbot: QtBot, workflow: Workflow | None = None) -> tuple[FakeAt
 
 async def test_thinking_effort_can_be_chosen_if_the_model_can_think(qtbot: QtBot) -> None:
     engine, header, _choices = await loaded(qtbot, Workflow(id="w", name="W", agent_id="ada"))
-    assert header.more.efforts == ()
+
+    def efforts() -> list[str]:
+        return [each.key for each in header.more.efforts]
+
+    assert efforts() == []
     header.models.chosen.emit("p/t")
-    assert [each.key for each in header.more.efforts] == ["", "off", "low", "medium", "high"]
+    assert efforts() == ["", "off", "low", "medium", "high"]
     header.effort_chosen.emit("high")
     assert (header.models.full_text, header.more.effort) == ("t · High", "high")
     await settle()

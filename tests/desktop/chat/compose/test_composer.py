@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QMimeData, Qt, QUrl
 from PySide6.QtGui import QImage
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.attachment_chips import Item, opened
 from atelier_desk.desktop.chat.compose.composer import MAX_LENGTH, Composer
 from atelier_desk.desktop.chat.compose.message_field import LONG
 from atelier_desk.engine.attachments.reading import text_file
+from atelier_desk.presentation.permission_profiles import PROFILES
 from tests.helpers.sample_images import png
 
 
@@ -35,19 +38,19 @@ def picture(tmp_path: Path) -> Path:
     return path
 
 
-def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Composer) -> None:
+def test_enter_sends_and_shift_enter_breaks_the_line(composer: Composer) -> None:
     sent: list[Any] = []
     composer.sent.connect(lambda *args: sent.append(args))
-    qtbot.keyClicks(composer.field, "one")
-    qtbot.keyClick(composer.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.keyClicks(composer.field, "two")
+    QTest.keyClicks(composer.field, "one")
+    QTest.keyClick(composer.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(composer.field, "two")
     assert sent == []
-    qtbot.keyClick(composer.field, Qt.Key.Key_Return)
+    QTest.keyClick(composer.field, Qt.Key.Key_Return)
     assert sent == [("one\ntwo", [], "queue")]
     assert composer.field.toPlainText() == ""
 
 
-def test_an_empty_message_is_not_sent(qtbot: QtBot, composer: Composer) -> None:
+def test_an_empty_message_is_not_sent(composer: Composer) -> None:
     sent: list[Any] = []
     composer.sent.connect(lambda *args: sent.append(args))
     composer.field.setPlainText("   \n ")
@@ -79,7 +82,7 @@ def test_while_the_agent_works_stop_and_a_send_strategy_are_shown(qtbot: QtBot, 
     assert not composer.stop.isHidden()
     assert not composer.strategies.isHidden()
     with qtbot.waitSignal(composer.stopped):
-        qtbot.mouseClick(composer.stop, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(composer.stop, Qt.MouseButton.LeftButton)
     composer.strategies.chosen.emit("redirect")
     composer.field.setPlainText("wait")
     with qtbot.waitSignal(composer.sent) as signal:
@@ -90,6 +93,20 @@ def test_while_the_agent_works_stop_and_a_send_strategy_are_shown(qtbot: QtBot, 
     with qtbot.waitSignal(composer.sent) as signal:
         composer.submit()
     assert signal.args[2] == "queue"
+
+
+def test_stop_is_an_icon_where_the_texts_beside_it_would_be_cut(qtbot: QtBot, composer: Composer) -> None:
+    composer.profiles.show_profile(PROFILES[1])
+    composer.set_running(True)
+    parts = (composer.profiles, composer.strategies, composer.stop)
+
+    def shows(caption: str) -> bool:
+        return [each.text() for each in parts] == ["Ask ▾", "Queue ▾", caption]
+
+    for width, caption in ((600, " Stop"), (350, ""), (600, " Stop")):
+        composer.resize(width, 200)
+        qtbot.waitUntil(partial(shows, caption))
+        assert composer.stop.toolTip() == composer.stop.accessibleName() == "Stop the agent"
 
 
 def test_pasted_files_pictures_and_long_texts_are_attached_and_short_texts_inserted(
@@ -137,15 +154,15 @@ def test_attachment_chips_are_shown_removed_by_mouse_and_keyboard_and_sent(qtbot
     assert row.chips[0].facts.text() == "5 bytes"
     row.chips[0].remove.click()
     row.chips[1].setFocus()
-    qtbot.keyClick(row.chips[1], Qt.Key.Key_Left)
+    QTest.keyClick(row.chips[1], Qt.Key.Key_Left)
     assert row.chips[0].hasFocus()
     with qtbot.waitSignal(row.opened) as signal:
-        qtbot.keyClick(row.chips[0], Qt.Key.Key_Return)
+        QTest.keyClick(row.chips[0], Qt.Key.Key_Return)
     assert signal.args == [items[1]]
-    qtbot.keyClick(row.chips[0], Qt.Key.Key_Delete)
+    QTest.keyClick(row.chips[0], Qt.Key.Key_Delete)
     assert [chip.hasFocus() for chip in row.chips] == [True]
     with qtbot.waitSignal(composer.sent) as signal:
-        qtbot.mouseClick(composer.send, Qt.MouseButton.LeftButton)
+        QTest.mouseClick(composer.send, Qt.MouseButton.LeftButton)
     assert signal.args[0] == ""
     assert [item.name for item in signal.args[1]] == ["c.txt"]
     assert row.isHidden()

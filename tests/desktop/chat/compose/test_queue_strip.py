@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
@@ -69,56 +70,56 @@ def test_it_shows_whether_they_are_sent_automatically(bench: Bench) -> None:
     assert bench.strip.send.isVisible()
 
 
-async def test_every_button_performs_its_action(qtbot: QtBot, bench: Bench) -> None:
+async def test_every_button_performs_its_action(bench: Bench) -> None:
     bench.controller.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     first, second = bench.strip.rows
-    qtbot.mouseClick(second.up, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(first.now, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(second.up, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(first.now, Qt.MouseButton.LeftButton)
     first.edit.click()
     editor = first.findChild(QPlainTextEdit, "queued-editor")
     assert editor is not None
-    qtbot.keyClicks(editor, ", better")
-    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    QTest.keyClicks(editor, ", better")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
     await settle()
     assert bench.engine.calls("runs.waiting.move") == [(("w1", "b", 0), {})]
     assert bench.engine.calls("runs.send_queued") == [(("w1", "a"), {"mode": RunMode.AUTO})]
     assert bench.engine.calls("runs.waiting.edit") == [(("w1", "a", "first, better"), {})]
 
 
-async def test_a_withdrawn_message_is_appended_to_the_composer(qtbot: QtBot, bench: Bench) -> None:
+async def test_a_withdrawn_message_is_appended_to_the_composer(bench: Bench) -> None:
     bench.engine.set("runs.waiting", "withdraw", UserMessage(message_id="a", content="first"))
     bench.controller.set_workflow("w1")
     bench.strip.show_waiting(TWO)
     bench.composer.field.setPlainText("half written")
-    qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
     await settle()
     assert bench.composer.field.toPlainText() == "half written\n\nfirst"
 
 
-async def test_a_message_sent_at_that_moment_is_reported(qtbot: QtBot, bench: Bench) -> None:
+async def test_a_message_sent_at_that_moment_is_reported(bench: Bench) -> None:
     bench.engine.set(
         "runs.waiting", "withdraw", ConflictError("This message is no longer queued: it was sent or removed.")
     )
     bench.controller.set_workflow("w1")
     bench.strip.show_waiting(TWO)
-    qtbot.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(bench.strip.rows[0].back, Qt.MouseButton.LeftButton)
     await settle()
     assert bench.bridge.errors == ["This message is no longer queued: it was sent or removed."]
     assert bench.composer.field.toPlainText() == ""
 
 
-def test_an_edit_continues_when_the_list_changes_and_esc_cancels_it(qtbot: QtBot, bench: Bench) -> None:
+def test_an_edit_continues_when_the_list_changes_and_esc_cancels_it(bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
     bench.strip.rows[1].edit.click()
     editor = bench.strip.rows[1].findChild(QPlainTextEdit, "queued-editor")
     assert editor is not None
-    qtbot.keyClicks(editor, " x")
+    QTest.keyClicks(editor, " x")
     bench.strip.show_waiting(TWO[1:])
     assert bench.strip.rows[0].editing == "second x"
     editor = bench.strip.rows[0].findChild(QPlainTextEdit, "queued-editor")
     assert editor is not None
-    qtbot.keyClick(editor, Qt.Key.Key_Escape)
+    QTest.keyClick(editor, Qt.Key.Key_Escape)
     assert bench.strip.rows[0].editing is None
     assert bench.strip.rows[0].text.text().startswith("second")
 
@@ -128,29 +129,29 @@ def editor_of(bench: Bench, row: int) -> QPlainTextEdit:
     return bench.strip.rows[row].findChildren(QPlainTextEdit, "queued-editor")[-1]
 
 
-async def test_an_edit_is_not_lost_when_the_message_was_sent_meanwhile(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_the_message_was_sent_meanwhile(bench: Bench) -> None:
     bench.strip.show_waiting(TWO)
-    qtbot.keyClicks(editor_of(bench, 0), ", better")
+    QTest.keyClicks(editor_of(bench, 0), ", better")
     bench.composer.field.setPlainText("half written")
     bench.strip.show_waiting(TWO[1:])
     assert bench.composer.field.toPlainText() == "half written\n\nfirst, better"
     assert bench.bridge.errors == ["The message is no longer queued. Your text is in the field below."]
 
 
-async def test_an_edit_is_not_lost_when_the_engine_refuses_it(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_the_engine_refuses_it(bench: Bench) -> None:
     bench.engine.set("runs.waiting", "edit", ConflictError("This message is no longer queued: it was sent or removed."))
     bench.strip.show_waiting(TWO)
     editor = editor_of(bench, 0)
-    qtbot.keyClicks(editor, "!")
-    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    QTest.keyClicks(editor, "!")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
     await settle()
     assert bench.composer.field.toPlainText() == "first!"
 
 
-async def test_an_edit_is_not_lost_when_another_workflow_is_shown(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_not_lost_when_another_workflow_is_shown(bench: Bench) -> None:
     bench.controller.set_workflow("w1")
     await settle()
-    qtbot.keyClicks(editor_of(bench, 0), "!")
+    QTest.keyClicks(editor_of(bench, 0), "!")
     bench.controller.set_workflow("")
     assert bench.composer.field.toPlainText() == ""
     bench.controller.set_workflow("w1")
@@ -158,16 +159,16 @@ async def test_an_edit_is_not_lost_when_another_workflow_is_shown(qtbot: QtBot, 
     assert bench.strip.rows[0].editing == "first!"
 
 
-async def test_an_edit_is_saved_or_cancelled_by_mouse_and_blocks_other_actions(qtbot: QtBot, bench: Bench) -> None:
+async def test_an_edit_is_saved_or_cancelled_by_mouse_and_blocks_other_actions(bench: Bench) -> None:
     requested: list[str] = []
     bench.strip.edit_requested.connect(lambda _id, text: requested.append(text))
     bench.strip.show_waiting(TWO)
     row = bench.strip.rows[0]
-    qtbot.keyClicks(editor_of(bench, 0), "!")
+    QTest.keyClicks(editor_of(bench, 0), "!")
     assert [each.isHidden() for each in (row.back, row.now, row.save_button, row.leave)] == [True, True, False, False]
-    qtbot.mouseClick(row.leave, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(row.leave, Qt.MouseButton.LeftButton)
     assert requested == []
-    qtbot.keyClicks(editor_of(bench, 0), "?")
-    qtbot.mouseClick(row.save_button, Qt.MouseButton.LeftButton)
+    QTest.keyClicks(editor_of(bench, 0), "?")
+    QTest.mouseClick(row.save_button, Qt.MouseButton.LeftButton)
     assert requested == ["first?"]
     assert [each.isHidden() for each in (row.back, row.now, row.save_button, row.leave)] == [False, False, True, True]

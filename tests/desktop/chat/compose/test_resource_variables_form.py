@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -47,7 +48,7 @@ async def test_values_are_suggested_and_the_complete_address_is_attached(dialog:
     dialog.filled.connect(attached.append)
     press(dialog)
     assert "owner, path" in dialog._error.text(), "optional values are not asked for"
-    qtbot.keyClicks(field(dialog, 0), "ad")
+    QTest.keyClicks(field(dialog, 0), "ad")
     completer = field(dialog, 0).completer()
     for _round in range(400):
         if completer.model().rowCount():
@@ -57,7 +58,7 @@ async def test_values_are_suggested_and_the_complete_address_is_attached(dialog:
     assert [completer.model().index(row, 0).data() for row in range(2)] == ["ada", "adam"]
     (args, _fields) = dialog.atelier.calls("mcp.content.propose")[-1]
     assert args == ("git", "repo://{owner}/{path}{?rev}", "owner", "ad", {"owner": "ad", "path": "", "rev": ""})
-    qtbot.keyClicks(field(dialog, 1), "a.py")
+    QTest.keyClicks(field(dialog, 1), "a.py")
     dialog.atelier.set("mcp.content", "fill", UsageError("The address is longer than {most} characters.", most=2))
     press(dialog)
     await settle()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.compose.composer import Composer
@@ -62,7 +63,7 @@ class Bench:
         self.composer.resize(600, 200)
         self.composer.show()
         self.composer.set_enabled(True)
-        self.controller = SlashCommandController(FakeBridge(self.engine), self.composer, lambda: ("/work",))  # type: ignore[arg-type]
+        self.controller = SlashCommandController(FakeBridge(self.engine), self.composer, lambda: ("/work",))
         self.field.setFocus()
         qtbot.waitUntil(self.field.hasFocus)
 
@@ -71,7 +72,7 @@ class Bench:
         return self.composer.field
 
     async def write(self, text: str) -> None:
-        self.qtbot.keyClicks(self.field, text)
+        QTest.keyClicks(self.field, text)
         self.controller.popup.search()
         await settle()
 
@@ -80,7 +81,7 @@ class Bench:
         return titles(popup.list) if popup.isVisible() else []
 
     def press(self, key: Qt.Key) -> None:
-        self.qtbot.keyClick(self.field, key)
+        QTest.keyClick(self.field, key)
 
 
 @pytest.fixture
@@ -121,7 +122,7 @@ async def test_a_row_shows_its_name_and_the_list_aligns_with_the_composer(bench:
     assert popup.geometry().left() == bench.composer.mapTo(bench.composer.window(), bench.composer.rect().topLeft()).x()
 
 
-async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench: Bench, qtbot: QtBot) -> None:
+async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench: Bench) -> None:
     await bench.write("/fi")
     bench.press(Qt.Key.Key_Tab)
     dialog = bench.controller.dialog
@@ -129,9 +130,9 @@ async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench
     labels = [each.text() for each in dialog.findChildren(QLabel)]
     assert {"issue", "branch", "Fixes an issue."} <= set(labels)
     issue, branch = dialog.fields
-    qtbot.keyClicks(issue, "7")
-    qtbot.keyClicks(branch, "main line")
-    qtbot.keyClick(branch, Qt.Key.Key_Return)
+    QTest.keyClicks(issue, "7")
+    QTest.keyClicks(branch, "main line")
+    QTest.keyClick(branch, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == '/fix 7 "main line"'
     sent: list[str] = []
@@ -140,14 +141,16 @@ async def test_arguments_are_asked_for_by_name_and_inserted_in_the_message(bench
     assert sent == ['/fix 7 "main line"']
 
 
-async def test_unnamed_arguments_are_one_optional_text(bench: Bench, qtbot: QtBot) -> None:
+async def test_unnamed_arguments_are_one_optional_text(bench: Bench) -> None:
     await bench.write("/pre")
     bench.press(Qt.Key.Key_Down)
     bench.press(Qt.Key.Key_Return)
     dialog = bench.controller.dialog
     assert dialog is not None
-    assert dialog.fields[0].placeholderText() == "[what]"
-    qtbot.keyClicks(dialog.fields[0], "all 'of it")
+    (field,) = dialog.fields
+    assert isinstance(field, QLineEdit)
+    assert field.placeholderText() == "[what]"
+    QTest.keyClicks(field, "all 'of it")
     dialog.submit()
     assert bench.field.toPlainText() == "/prefix all 'of it"
     await settle()
@@ -176,7 +179,7 @@ async def test_a_failed_lookup_completes_nothing(bench: Bench) -> None:
     assert bench.shown() == []
 
 
-async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(bench: Bench, qtbot: QtBot) -> None:
+async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(bench: Bench) -> None:
     await bench.write("/po")
     assert bench.shown() == ["/made:poem"]
     assert "A poem — Writes one." in bench.controller.popup.list.rows.item(0).data(Qt.ItemDataRole.AccessibleTextRole)
@@ -186,12 +189,12 @@ async def test_a_servers_prompt_asks_for_its_arguments_before_it_is_inserted(ben
     labels = {each.text() for each in dialog.findChildren(QLabel)}
     assert {"topic", "style (optional)", "What it is about.", "A prompt from the MCP server made."} <= labels
     topic, style = dialog.fields
-    qtbot.keyClicks(style, "haiku")
-    qtbot.keyClick(style, Qt.Key.Key_Return)
+    QTest.keyClicks(style, "haiku")
+    QTest.keyClick(style, Qt.Key.Key_Return)
     assert bench.field.toPlainText() == "/made:poem "
     assert "Fill in the required fields: topic." in {each.text() for each in dialog.findChildren(QLabel)}
-    qtbot.keyClicks(topic, 'the "wide" sea')
-    qtbot.keyClick(topic, Qt.Key.Key_Return)
+    QTest.keyClicks(topic, 'the "wide" sea')
+    QTest.keyClick(topic, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == '/made:poem topic="the \\"wide\\" sea" style=haiku'
     assert bench.controller.dialog is None
@@ -204,7 +207,7 @@ async def test_a_prompt_without_arguments_is_inserted_at_once(bench: Bench) -> N
     assert bench.controller.dialog is None
 
 
-async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(bench: Bench, qtbot: QtBot) -> None:
+async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(bench: Bench) -> None:
     sent: list[str] = []
     bench.composer.sent.connect(lambda text, *_rest: sent.append(text))
     await bench.write("/gr")
@@ -215,14 +218,14 @@ async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(be
     who, language = (field.editor for field in form.fields)
     assert (who.accessibleName(), language.toPlainText()) == ("who", "French")
     assert form.preview.toPlainText() == "Greet {{who}} in French.\nThen {{who}} goes."
-    qtbot.keyClick(who, Qt.Key.Key_Return)
+    QTest.keyClick(who, Qt.Key.Key_Return)
     assert "Fill in: who" in {each.text() for each in form.findChildren(QLabel)}
-    qtbot.keyClicks(who, "Ann")
-    qtbot.keyClick(who, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-    qtbot.keyClicks(who, "Lee {{language}}")
+    QTest.keyClicks(who, "Ann")
+    QTest.keyClick(who, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(who, "Lee {{language}}")
     language.clear()
     assert form.preview.toPlainText().startswith("Greet Ann\nLee {{language}} in .")
-    qtbot.keyClick(language, Qt.Key.Key_Return)
+    QTest.keyClick(language, Qt.Key.Key_Return)
     await settle()
     assert bench.field.toPlainText() == "Greet Ann\nLee {{language}} in .\nThen Ann\nLee {{language}} goes."
     assert bench.controller.dialog is None
@@ -231,13 +234,13 @@ async def test_a_stored_prompt_is_filled_in_and_its_text_shown_before_sending(be
     assert bench.field.toPlainText() == "/gr"
 
 
-async def test_escape_in_the_form_restores_the_typed_text(bench: Bench, qtbot: QtBot) -> None:
+async def test_escape_in_the_form_restores_the_typed_text(bench: Bench) -> None:
     await bench.write("/gr")
     bench.press(Qt.Key.Key_Return)
     form = bench.controller.dialog
     assert isinstance(form, PromptForm)
-    qtbot.keyClicks(form.fields[0].editor, "Ann")
-    qtbot.keyClick(form.fields[0].editor, Qt.Key.Key_Escape)
+    QTest.keyClicks(form.fields[0].editor, "Ann")
+    QTest.keyClick(form.fields[0].editor, Qt.Key.Key_Escape)
     await settle()
     assert bench.field.toPlainText() == "/gr"
     assert bench.controller.dialog is None

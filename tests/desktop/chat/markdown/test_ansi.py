@@ -68,7 +68,12 @@ def test_an_escape_sequence_selects_a_style(numbers: str, style: Style) -> None:
 )
 def test_only_the_first_of_very_many_colour_changes_are_parsed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     parsed: list[str] = []
-    monkeypatch.setattr(ansi, "_chosen", lambda style, numbers: parsed.append(numbers) or Style(colour=1))
+
+    def chosen(_style: Style, numbers: str) -> Style:
+        parsed.append(numbers)
+        return Style(colour=1)
+
+    monkeypatch.setattr(ansi, "_chosen", chosen)
     plain, spans = read(text + "end\x1b[7m.")
     assert plain == text.replace("\x1b[31m", "").replace("\x1b[32m", "").replace("\x1b[0m", "") + "end."
     assert len(parsed) <= ansi.MOST_SEQUENCES

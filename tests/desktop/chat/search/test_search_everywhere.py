@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from PySide6.QtCore import QCoreApplication, QModelIndex, Qt
 from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -16,11 +17,13 @@ from atelier_desk.desktop.chat.search.search_everywhere import SearchEverywhere
 from atelier_desk.desktop.chat.search.search_everywhere_rows import who
 from atelier_desk.desktop.settings.language_switch import switch_language
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.manager import Mode
 from atelier_desk.domain.call_presentation_and_subjects import CallText, Presentation
 from atelier_desk.domain.errors import StorageError
 from atelier_desk.storage.repositories import SearchHit
 from atelier_desk.storage.search_terms import word_places
 from tests.desktop.chat.panel_harness import PanelHarness
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import DelayedResult, FakeAtelier, FakeBridge, settle
 from tests.helpers.pixel_colours import colours
 
@@ -96,21 +99,21 @@ async def test_results_are_grouped_by_workflow_in_plain_text(search: SearchEvery
     assert headings == [0, 3, 5]
 
 
-async def test_the_arrows_skip_headings_and_enter_opens(qtbot: QtBot, search: SearchEverywhere) -> None:
+async def test_the_arrows_skip_headings_and_enter_opens(search: SearchEverywhere) -> None:
     opened: list[tuple[str, ...]] = []
     search.chosen.connect(lambda *target: opened.append(target))
     await find(search)
     assert search.list.currentIndex().row() == 1
     for key, row in (("Up", 6), ("Down", 1), ("Down", 2), ("Down", 4), ("PageDown", 6), ("Up", 4)):
-        qtbot.keyClick(search.field, Qt.Key[f"Key_{key}"])
+        QTest.keyClick(search.field, Qt.Key[f"Key_{key}"])
         assert search.list.currentIndex().row() == row
-    qtbot.keyClick(search.field, Qt.Key.Key_Return)
+    QTest.keyClick(search.field, Qt.Key.Key_Return)
     assert opened == [("w2", "tool_execution", "r2:c", "m2")]
     assert search.isHidden()
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])
-async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: str) -> None:
+async def test_the_searched_words_are_marked(search: SearchEverywhere, mode: Mode) -> None:
     theme().set_mode(mode)
     await find(search)
     index: QModelIndex = search.list.model().index(2, 0)
@@ -145,7 +148,7 @@ def test_messages_to_a_sub_agent_show_their_author() -> None:
 
 async def test_the_result_count_follows_the_language(search: SearchEverywhere) -> None:
     await find(search)
-    count = search.findChild(QLabel, "search-everywhere-count")
+    count = child(search, QLabel, "search-everywhere-count")
     assert count.text() == "4 results"
     switch_language("fr")
     QCoreApplication.sendPostedEvents()

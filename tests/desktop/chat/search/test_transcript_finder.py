@@ -26,17 +26,20 @@ def long_conversation(qtbot: QtBot) -> PanelHarness:
     """A question, a reply with reasoning and a call, and long replies around it; the needle occurs six times."""
     harness = PanelHarness(qtbot)
 
-    def row(key: str, seq: int, role: MessageRole, content: str, **fields: object) -> Message:
-        return Message(id=key, workflow_id="w1", run_id="r1", seq=seq, role=role, content=content, **fields)
+    def row(
+        key: str, seq: int, role: MessageRole, content: str, reasoning: str = "", call_ids: tuple[str, ...] = ()
+    ) -> Message:
+        return Message(
+            id=key, workflow_id="w1", run_id="r1", seq=seq, role=role, content=content,
+            reasoning=reasoning, call_ids=call_ids,
+        )  # fmt: skip
 
     filler = "word " * 3000
     call = ToolExecution(
         id="r1:c", workflow_id="w1", run_id="r1", call_id="c", tool="ReadTool", status="ok",
         arguments={"path": "a/needle.txt"}, result=f"{LINES}\nthe Needle itself",
     )  # fmt: skip
-    said = row(
-        "a1", 3, MessageRole.ASSISTANT, "I read a **need**le.", reasoning="Where is the needle?", call_ids=("c",)
-    )
+    said = row("a1", 3, MessageRole.ASSISTANT, "I read a **need**le.", "Where is the needle?", ("c",))
     rows = [
         TranscriptEntry(row("u1", 1, MessageRole.USER, "Find the needle")),
         TranscriptEntry(row("a0", 2, MessageRole.ASSISTANT, filler)),

@@ -48,7 +48,7 @@ class Reads:
             teams={"transcript": self._read_agent},
         )
         self.bridge = FakeBridge(self.engine)
-        self.pages = TranscriptPages(self.bridge, TeamModel(self.bridge))  # type: ignore[arg-type]
+        self.pages = TranscriptPages(self.bridge, TeamModel(self.bridge))
 
     async def _read_workflow(self, key: str, **_options: Any) -> list[TranscriptEntry]:
         rows = [stored(1, "one"), stored(2, "two")] if key == "w1" else []

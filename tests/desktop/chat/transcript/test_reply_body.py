@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 import shiboken6
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QImage, QTextDocument
+from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.chat.cards.code_card import CodeCard
@@ -47,6 +49,13 @@ def shape(body: ReplyBody) -> list[tuple[str, str]]:
         return part.toPlainText() if isinstance(part, ProseBlock) else str(getattr(part, "code", ""))
 
     return [(type(part).__name__, text(part)) for part in body.parts]
+
+
+def prose(body: ReplyBody) -> ProseBlock:
+    """The first part of a reply that begins with text."""
+    first = body.parts[0]
+    assert isinstance(first, ProseBlock)
+    return first
 
 
 @pytest.mark.parametrize("step", [1, 7, 40])
@@ -99,7 +108,7 @@ def test_the_next_flush_waits_four_times_the_cost_of_the_last(qtbot: QtBot) -> N
     body.flush()
     body.last_cost = 100.0
     body.stream_to("a and much more")
-    assert body.parts[0].toPlainText() == "a"  # type: ignore[union-attr]
+    assert prose(body).toPlainText() == "a"
 
 
 def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
@@ -110,9 +119,12 @@ def test_a_backlog_is_drawn_in_pieces(qtbot: QtBot) -> None:
     text = "Begun.\n\n" + "One line of a long paragraph.\n\n" * 400
     body.stream_to(text)
     body.flush()
-    drawn = [len(body.parts[0].toPlainText())]  # type: ignore[union-attr]
+    drawn = [len(prose(body).toPlainText())]
     assert drawn[0] < 2 * MOST
-    shown = lambda: sum(part.toPlainText().count("One line") for part in body.parts if isinstance(part, ProseBlock))  # noqa: E731
+
+    def shown() -> int:
+        return sum(part.toPlainText().count("One line") for part in body.parts if isinstance(part, ProseBlock))
+
     qtbot.waitUntil(lambda: shown() == 400, timeout=30_000)
 
 
@@ -128,7 +140,7 @@ def test_listings_share_one_slice(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch)
     begun = [card for card in cards if card._highlighter.busy]
     assert len(begun) == 6
     clock = iter(range(10_000))
-    monkeypatch.setattr(syntax_highlighter.time, "perf_counter", lambda: next(clock) * syntax_highlighter.SLICE_S * 0.6)
+    monkeypatch.setattr(time, "perf_counter", lambda: next(clock) * syntax_highlighter.SLICE_S * 0.6)
     syntax_highlighter._turns()._step()
     coloured = [card for card in cards if card._text.document().begin().layout().formats()]
     assert len(coloured) <= 1
@@ -162,7 +174,9 @@ def test_pictures_are_loaded_only_from_the_workspace(tmp_path: Path, qtbot: QtBo
     block = ProseBlock(image=gate)
     qtbot.addWidget(block)
     kind = QTextDocument.ResourceType.ImageResource.value
-    assert not block.loadResource(kind, QUrl(str(inside / "ok.png"))).isNull()
+    loaded = block.loadResource(kind, QUrl(str(inside / "ok.png")))
+    assert isinstance(loaded, QImage)
+    assert not loaded.isNull()
     assert block.loadResource(kind, QUrl("http://x.y/ok.png")) is None
     assert block.loadResource(kind, QUrl.fromLocalFile(str(outside))) is None
     assert block.loadResource(QTextDocument.ResourceType.HtmlResource.value, QUrl(str(inside / "ok.png"))) is None
@@ -177,7 +191,7 @@ def test_code_is_coloured_once_it_is_final_and_copied(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: not card._highlighter.busy)
     colours = {form.format.foreground().color().name().upper() for form in document.firstBlock().layout().formats()}
     assert theme().tokens.keyword in colours
-    qtbot.mouseClick(card._copy, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(card._copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == card.code
 
 
@@ -202,9 +216,9 @@ def test_find_marks_words(qtbot: QtBot) -> None:
     qtbot.addWidget(body)
     body.set_text("one two\n\ntwo\n\n```\ntwo\n```\n\n| two |\n|---|\n| x |")
     assert body.highlight("TWO") == 4
-    assert len(body.parts[0].extraSelections()) == 2  # type: ignore[union-attr]
+    assert len(prose(body).extraSelections()) == 2
     assert body.highlight("") == 0
-    assert body.parts[0].extraSelections() == []  # type: ignore[union-attr]
+    assert prose(body).extraSelections() == []
 
 
 def test_wide_tables_have_their_own_scroll_bar(qtbot: QtBot) -> None:

@@ -7,11 +7,13 @@ import os
 import re
 import signal
 import stat
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QColor, QDesktopServices, QGuiApplication, QTextCursor, QWheelEvent
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPlainTextEdit, QPushButton, QToolButton, QToolTip
 from pytestqt.qtbot import QtBot
 
@@ -27,11 +29,13 @@ from atelier_desk.desktop.chat.transcript.allowed_images import ImageGate
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock, TableBlock, _formula_places
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.theme import theme
+from atelier_desk.desktop.theme.manager import Mode
 from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.markdown.parser import parse
 from atelier_desk.support import i18n
 from atelier_desk.support.worker.errors import Ended
 from atelier_desk.support.worker.parent import ask_once
+from tests.helpers.child_widgets import child
 
 MERMAID = "graph TD; A[Start] --> B[End]"
 
@@ -84,7 +88,7 @@ def test_a_broken_formula_stays_as_it_was_written(qtbot: QtBot) -> None:
     assert draw("formula", "$" + "x+" * 2000 + "$") is None
 
 
-def test_formulas_have_the_themes_colour_and_sit_on_the_baseline(qtbot: QtBot) -> None:
+def test_formulas_have_the_themes_colour_and_sit_on_the_baseline() -> None:
     drawing = drawing_of(draw("formula", "$y$") or "")
     assert drawing is not None
     assert 0 < drawing.depth < drawing.height, "the tail of the y is below the line"
@@ -144,19 +148,18 @@ def test_a_diagram_is_a_picture_and_a_button_shows_its_source(qtbot: QtBot) -> N
     field = card.findChild(QPlainTextEdit)
     assert source is not None
     assert field is not None
-    qtbot.waitUntil(lambda: picture_of(card) is not None and picture_of(card).isVisible(), timeout=20_000)  # type: ignore[union-attr]
-    picture = picture_of(card)
-    assert picture is not None
+    qtbot.waitUntil(lambda: (shown := picture_of(card)) is not None and shown.isVisible(), timeout=20_000)
+    picture = child(card, DiagramPicture)
     assert field.isHidden()
     assert picture.accessibleName() == "Diagram"
     body.resize(300, body.fit(300))
     assert picture.pixmap().deviceIndependentSize().width() <= 300, "no wider than its card"
-    qtbot.mouseClick(source, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(source, Qt.MouseButton.LeftButton)
     assert (field.isHidden(), picture.isHidden(), field.toPlainText()) == (False, True, MERMAID)
     copy = card.findChild(QPushButton, "code-copy")
     assert copy is not None
-    qtbot.mouseClick(source, Qt.MouseButton.LeftButton)
-    qtbot.mouseClick(copy, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(source, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == MERMAID, "what is copied is always the source"
     card.highlight("start")
     assert not field.isHidden(), "the searched text is visible in the source"
@@ -171,9 +174,10 @@ def test_a_diagram_follows_the_theme(qtbot: QtBot) -> None:
         picture = picture_of(card)
         return picture.pixmap().toImage().pixelColor(0, 0).name() if picture is not None and picture.isVisible() else ""
 
-    for mode, ground in (("light", "#ffffff"), ("dark", "#1e1f24"), ("light", "#ffffff")):
-        theme().set_mode(mode)  # type: ignore[arg-type]
-        qtbot.waitUntil(lambda ground=ground: paper() == ground, timeout=20_000)  # type: ignore[misc]
+    modes: list[tuple[Mode, str]] = [("light", "#ffffff"), ("dark", "#1e1f24"), ("light", "#ffffff")]
+    for mode, ground in modes:
+        theme().set_mode(mode)
+        qtbot.waitUntil(partial(lambda expected: paper() == expected, ground), timeout=20_000)
 
 
 def test_a_drawn_diagram_is_shown_at_once_when_its_card_is_recreated(qtbot: QtBot) -> None:
@@ -205,7 +209,12 @@ def test_open_in_the_browser_gives_a_private_page_without_scripts_or_network(
     qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[QUrl] = []
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: bool(opened.append(url)) or True)
+
+    def open_url(url: QUrl) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
     code = (
         '<link rel="dns-prefetch" href="//spy.example">\n<h1 class="a">Hi & '
         '"you"</h1><script>fetch("http://x")</script>'
@@ -215,14 +224,16 @@ def test_open_in_the_browser_gives_a_private_page_without_scripts_or_network(
     assert button is not None
     assert not button.isHidden()
     assert button.accessibleName() == "Open in the browser"
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     path = Path(opened[0].toLocalFile())
     text = path.read_text("utf-8")
     assert "default-src 'none'" in text
     assert 'sandbox=""' in text, "no script, no form, no other window"
     assert "script-src" not in text
     assert text.index("Content-Security-Policy") < text.index("<iframe")
-    inside = html.unescape(re.search(r'srcdoc="([^"]*)"', text)[1])  # type: ignore[index]
+    source = re.search(r'srcdoc="([^"]*)"', text)
+    assert source is not None
+    inside = html.unescape(source[1])
     assert '<h1 class="a">Hi & "you"</h1>' in inside
     assert "spy.example" not in inside, "not even its name is resolved"
     if os.name == "posix":
@@ -236,7 +247,7 @@ def test_a_missing_browser_is_reported_at_once(qtbot: QtBot, monkeypatch: pytest
     monkeypatch.setattr(QToolTip, "showText", lambda _at, text, _on: messages.append(text))
     button = card_of(body_of(qtbot, "```html\n<p>Hi</p>\n```\n")).findChild(QToolButton, "code-browser")
     assert button is not None
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert messages == ["Could not open a browser"]
     assert button.accessibleName() == "Open in the browser", "it still does that"
 
@@ -315,7 +326,7 @@ def test_a_table_is_copied_as_cells_and_as_a_table(qtbot: QtBot) -> None:
     button = table.findChild(QToolButton, "table-copy")
     assert button is not None
     assert button.accessibleName() == "Copy table"
-    qtbot.mouseClick(button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     data = QGuiApplication.clipboard().mimeData()
     assert data.text() == "a\tb\none\t2"
     assert "<table" in data.html()

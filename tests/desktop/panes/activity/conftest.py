@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator
 
 import pytest
-from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.pane import ActivityPane
 from atelier_desk.domain.stream.event import StreamEvent
 from atelier_desk.domain.workflow import Workflow
 from tests.desktop.panes.activity.sample_run_events import one_run
+from tests.desktop.panes.conftest import Show
 from tests.desktop.team.sample_team_events import started, tree
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
-
-Show = Callable[[QWidget], Any]
 
 
 @pytest.fixture
 async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> AsyncIterator[ActivityPane]:
     atelier.set("teams", "replay", ("r1", one_run()[:5]))
-    made = shown(ActivityPane(bridge))  # type: ignore[arg-type]
+    made = shown(ActivityPane(bridge))
     made.set_workflow("w")
     await settle()
     yield made

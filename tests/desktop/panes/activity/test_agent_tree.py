@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QSplitter
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QSplitter
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.activity.agent_tree import ALWAYS
@@ -14,8 +15,9 @@ from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from tests.desktop.panes.activity.conftest import live, quiet, titles
 from tests.desktop.panes.activity.sample_run_events import event
-from tests.desktop.team.sample_team_events import START, child
+from tests.desktop.team.sample_team_events import START, sub_agent_event
 from tests.desktop.team.sample_team_events import event as team_event
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, settle
 from tests.helpers.mouse_pointer import aim, leave
 
@@ -74,18 +76,19 @@ async def test_an_agents_lines_stay_apart_at_every_size_of_text(pane: ActivityPa
 async def test_the_tree_has_its_full_height_before_the_list_exceeds_its_minimum(
     team: ActivityPane, qtbot: QtBot
 ) -> None:
-    parts = team.findChild(QSplitter, "activity-parts")
+    below = child(team, QSplitter, "activity-parts").widget(1)
+    assert below is not None
 
     def is_complete() -> None:
         assert team.tree.height() == team.tree.wanted
         assert not team.tree.verticalScrollBar().isVisible()
         assert team.list.visibleRegion().boundingRect().height() >= LEAST_LOG
-        assert team.tree.geometry().bottom() < parts.widget(1).y()
+        assert team.tree.geometry().bottom() < below.y()
 
     def scrolled() -> None:
         assert team.tree.height() < team.tree.wanted
         assert team.list.visibleRegion().boundingRect().height() == LEAST_LOG
-        assert team.tree.geometry().bottom() < parts.widget(1).y()
+        assert team.tree.geometry().bottom() < below.y()
 
     for height in (600, 320, 300):
         team.window().resize(300, height)
@@ -117,7 +120,11 @@ async def test_a_height_set_by_the_user_is_preserved(team: ActivityPane, qtbot: 
 async def test_the_tree_shows_every_agent_at_any_depth(team: ActivityPane, qtbot: QtBot) -> None:
     assert [row.name for row in team.tree._rows.values()] == ["Ada", "Bea", "Dot", "Cid"]
     dot = team.tree._items["dot"]
-    assert dot.parent().parent().parent() is None
+    bea = dot.parent()
+    assert bea is not None
+    ada = bea.parent()
+    assert ada is not None
+    assert ada.parent() is None
     assert team.tree.accessibleName() == "4 agents"
     assert "CalculatorTool" in team.tree._rows["dot"].accessibleName()
     assert team.team.state.total("ada", START).tokens == 220
@@ -128,26 +135,27 @@ async def test_figures_follow_events_without_a_query_per_event(
 ) -> None:
     before = len(atelier.calls("teams.tree"))
     for number in range(200):
-        team.on_stream(child(30, "dot", what="sub_agent_progress", tokens_input=1_000 + number))
+        team.on_stream(sub_agent_event(30, "dot", what="sub_agent_progress", tokens_input=1_000 + number))
         team.on_stream(team_event(30, "token", "dot", content="x"))
     await quiet(team, qtbot)
     assert len(atelier.calls("teams.tree")) == before
     assert "1.2\u202fk tokens" in team.tree._rows["dot"].accessibleName()
 
 
-async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_an_agent_is_written_to_from_its_row(team: ActivityPane, atelier: FakeAtelier) -> None:
     row = team.tree._rows["dot"]
     low = row.height()
     row.message.click()
     await settle()
     assert row.height() > low
-    row.field.setText("Look at events.py too")
-    qtbot.keyClick(row.field, Qt.Key.Key_Return)
+    field = child(row, QLineEdit)
+    field.setText("Look at events.py too")
+    QTest.keyClick(field, Qt.Key.Key_Return)
     await settle()
     assert asked(atelier) == [("Look at events.py too", "dot")]
     assert row.field is None
     row.message.click()
-    qtbot.keyClick(row.field, Qt.Key.Key_Escape)
+    QTest.keyClick(child(row, QLineEdit), Qt.Key.Key_Escape)
     assert row.field is None
 
 
@@ -155,7 +163,7 @@ async def test_choosing_an_agent_shows_only_its_activity(team: ActivityPane, qtb
     everything = len(titles(team))
     team.tree.choose("dot")
     assert titles(team) == ["CalculatorTool"]
-    chip = team.findChild(QPushButton, "activity-agent-filter")
+    chip = child(team, QPushButton, "activity-agent-filter")
     assert chip.isVisible()
     chip.click()
     assert len(titles(team)) == everything
@@ -168,7 +176,7 @@ async def test_an_agent_is_opened_by_its_button_and_with_enter(team: ActivityPan
     assert signal.args == ["bea"]
     team.tree.choose("dot")
     with qtbot.waitSignal(team.agent_opened) as signal:
-        qtbot.keyClick(team.tree, Qt.Key.Key_Return)
+        QTest.keyClick(team.tree, Qt.Key.Key_Return)
     assert signal.args == ["dot"]
     assert team.tree._rows["ada"].opener.isHidden()
 

@@ -5,7 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_summary, entry_time, entry_title
+from atelier_desk.desktop.panes.activity.list import (
+    ActivityListView,
+    entry_icon,
+    entry_summary,
+    entry_time,
+    entry_title,
+)
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.presentation.rows.activity_log import ActivityLog
 from atelier_desk.support.i18n import spoken
@@ -14,13 +20,17 @@ from tests.desktop.panes.activity.sample_run_events import event, feed
 
 def test_a_row_names_the_server_of_a_call_once() -> None:
     log = ActivityLog()
-    named = {
-        "tool": "mcp__files__read",
-        "server": "files",
-        "arguments": {},
-        "presentation": {"title": "files: Read a file"},
-    }
-    log.feed(event(1, ChunkType.TOOL_START, call_id="c1", **named))
+    log.feed(
+        event(
+            1,
+            ChunkType.TOOL_START,
+            call_id="c1",
+            tool="mcp__files__read",
+            server="files",
+            arguments={},
+            presentation={"title": "files: Read a file"},
+        )
+    )
     assert entry_title(log.entries[0]) == "files · Read a file"
 
 
@@ -76,6 +86,14 @@ def test_a_command_that_its_person_stopped_is_no_failure() -> None:
     assert log.entries[-1].status == "cancelled"
     assert entry_time(log.entries[-1]) == "stopped"
     assert not log.entries[-1].matches("", "errors")
+
+
+def test_a_sub_agent_that_its_person_stopped_is_not_red() -> None:
+    log = ActivityLog()
+    for number, status in enumerate(("cancelled", "error"), 1):
+        ended = {"sub_agent_id": f"cid{number}", "sub_agent_name": "Cid", "status": status}
+        log.feed(event(number, ChunkType.SUB_AGENT_ERROR, **ended))
+    assert [entry_icon(entry) for entry in log.entries] == [("users", "muted"), ("users", "err")]
 
 
 def test_a_reply_with_only_calls_has_no_row() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog
 from pytestqt.qtbot import QtBot
 
@@ -80,13 +81,12 @@ async def test_errors_are_shown_in_words_and_not_in_codes(pane: ActivityPane, qt
         "summary": {"text": "{question}", "params": {"question": "Which colour?"}},
     }
     error = "Invalid arguments for UserQuestionTool: options.0: Input should be an object"
-    again = {"reason": "server_error", "details": {"attempt": 2, "delay_s": 2.5}}
     await live(
         pane,
         qtbot,
         event(50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation=presentation),
         event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", success=False, error=error, duration_ms=9),
-        event(52, ChunkType.RETRY, **again),
+        event(52, ChunkType.RETRY, reason="server_error", details={"attempt": 2, "delay_s": 2.5}),
         event(53, ChunkType.LIMIT_REACHED, reason="tokens", details={}),
         event(54, ChunkType.CONTEXT_COMPACTED, reason="digest", details={}),
         event(55, ChunkType.CONTEXT_CHANGED, reason="unpinned", origin="r:2"),
@@ -140,14 +140,22 @@ async def test_a_skipped_question_is_no_failure(pane: ActivityPane, qtbot: QtBot
 
 async def test_a_call_that_was_stopped_with_its_run_is_no_failure(pane: ActivityPane, qtbot: QtBot) -> None:
     result = {"success": False, "error": "Stopped by the user"}
-    end = {"status": "cancelled", "result": result, "error": result["error"], "duration_ms": 9}
     await live(
         pane,
         qtbot,
         event(
             50, ChunkType.TOOL_START, call_id="c9", tool="UserQuestionTool", presentation={"title": "Question for you"}
         ),
-        event(51, ChunkType.TOOL_END, call_id="c9", tool="UserQuestionTool", **end),
+        event(
+            51,
+            ChunkType.TOOL_END,
+            call_id="c9",
+            tool="UserQuestionTool",
+            status="cancelled",
+            result=result,
+            error=result["error"],
+            duration_ms=9,
+        ),
     )
     row = pane.list.model().index(2, 0)
     assert row.data(Qt.ItemDataRole.AccessibleTextRole).startswith("Question for you, stopped")
@@ -278,7 +286,7 @@ async def test_focusing_the_list_opens_no_details_until_a_row_is_selected(team: 
     team.list.setFocus(Qt.FocusReason.TabFocusReason)
     assert team.list.hasFocus()
     assert team._details.isHidden()
-    qtbot.keyClick(team.list, Qt.Key.Key_Down)
+    QTest.keyClick(team.list, Qt.Key.Key_Down)
     assert team._details.isVisible()
     team._close.click()
     assert team._details.isHidden()

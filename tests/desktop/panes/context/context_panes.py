@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QListWidget, QWidget
+from PySide6.QtWidgets import QListWidget
 
 from atelier_desk.desktop.panes.context.pane import ContextPane
+from tests.desktop.panes.conftest import Show
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
@@ -19,8 +19,8 @@ def atelier() -> FakeAtelier:
 
 
 @pytest.fixture
-async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> ContextPane:
-    made: ContextPane = shown(ContextPane(bridge))  # type: ignore[arg-type]
+async def pane(bridge: FakeBridge, shown: Show) -> ContextPane:
+    made: ContextPane = shown(ContextPane(bridge))
     made.set_workflow("w1")
     await settle()
     return made

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -17,9 +16,10 @@ from atelier_desk.desktop.panes.context.pane import ContextPane
 from atelier_desk.desktop.panes.context.request_size_bar import PartsBar
 from atelier_desk.desktop.theme import theme
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
-from atelier_desk.engine.services.request.sent_request_data import PartSize
+from atelier_desk.engine.services.request.sent_request_data import PartKind, PartSize
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
+from tests.desktop.panes.conftest import Show
 from tests.desktop.panes.context.context_panes import atelier, named, pane, texts
 from tests.helpers import sample_team_history
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
@@ -140,10 +140,10 @@ async def test_a_wide_pane_has_a_horizontal_layout(pane: ContextPane) -> None:
 
 
 async def test_an_empty_pane_shows_a_hint_and_a_hidden_one_loads_nothing(
-    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show
 ) -> None:
     atelier.set("inspector", "requests", [])
-    pane = ContextPane(bridge)  # type: ignore[arg-type]
+    pane = ContextPane(bridge)
     pane.set_workflow("w1")
     await settle()
     assert atelier.calls("inspector.requests") == []
@@ -223,7 +223,7 @@ async def test_a_short_pane_shows_request_rows_and_text_side_by_side(pane: Conte
 
 async def test_a_short_legend_shows_the_largest_parts_and_the_total(pane: ContextPane) -> None:
     parts = pane.parts
-    sizes = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
+    sizes: dict[PartKind, int] = {"system": 10, "tools": 900, "memory": 20, "history": 400, "results": 30}
     parts.show_parts([PartSize(kind, tokens, tokens, 0.1) for kind, tokens in sizes.items()], "400 tokens")
     parts.limit(None)
     full_height = parts.heightForWidth(200)

@@ -56,7 +56,12 @@ def test_it_follows_the_language(picker: TurnPicker) -> None:
 
 def test_only_visible_turns_of_thousands_are_formatted(picker: TurnPicker, monkeypatch: pytest.MonkeyPatch) -> None:
     formatted: list[datetime] = []
-    monkeypatch.setattr(module, "clock_time", lambda when: formatted.append(when) or clock_time(when))
+
+    def counted(when: datetime) -> str:
+        formatted.append(when)
+        return clock_time(when)
+
+    monkeypatch.setattr(module, "clock_time", counted)
     picker.set_turns(turns(5_000))
     picker.sizeHint()
     picker.want("r17")

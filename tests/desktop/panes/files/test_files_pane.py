@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMessageBox, QPushButton, QTreeWidgetItem, QWidget
 from pytestqt.qtbot import QtBot
 
@@ -24,9 +24,10 @@ from atelier_desk.domain.workflow import Workflow
 from atelier_desk.engine.services.file_changes_and_trust import UndoneChange
 from atelier_desk.workspace.checkpoints.orphaned_undo_data import Leftover
 from atelier_desk.workspace.checkpoints.tainted_file_marks import ALL_CONTENTS, TaintMark
+from tests.desktop.panes.conftest import Show
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
-Show = Callable[[QWidget], Any]
 WHEN = datetime(2026, 11, 22, tzinfo=UTC)
 
 
@@ -56,7 +57,7 @@ async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> FilesPa
     atelier.set("files", "diff", diff)
     atelier.set("files", "undo", lambda w, ids, force=False: [UndoneChange(change(id, "a.py")) for id in ids])
     atelier.set("files", "marked", [])
-    made = shown(FilesPane(bridge))  # type: ignore[arg-type]
+    made = shown(FilesPane(bridge))
     made.set_workflow("w")
     await settle()
     return made
@@ -85,7 +86,7 @@ async def test_the_first_focus_of_the_keyboard_is_the_list_once_it_is_read(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Show, pane: FilesPane
 ) -> None:
     """And never a button that detaches the pane or revokes a folder, which Space would press."""
-    made = shown(FilesPane(bridge))  # type: ignore[arg-type]
+    made = shown(FilesPane(bridge))
     made.window().activateWindow()
     await settle()
     entrance(made).setFocus()
@@ -147,14 +148,14 @@ async def test_a_change_opens_as_a_diff_in_line_or_side_by_side_and_is_undone(
     pane.window().resize(1000, 600)
     pane.list.setCurrentItem(row(pane, "a.py"))
     pane.list.setFocus()
-    qtbot.keyClick(pane.list, Qt.Key.Key_Return)
+    QTest.keyClick(pane.list, Qt.Key.Key_Return)
     await settle()
     assert pane.diff.isVisible()
     assert "x = 2" in pane.diff.text
-    assert not pane.diff.side_by_side
-    qtbot.mouseClick(pane.findChild(QWidget, "diff-side"), Qt.MouseButton.LeftButton)
-    qtbot.waitUntil(lambda: pane.diff.side_by_side)
-    qtbot.mouseClick(button(pane, "file-undo"), Qt.MouseButton.LeftButton)
+    assert not pane.diff.left.isVisible()
+    QTest.mouseClick(child(pane, QWidget, "diff-side"), Qt.MouseButton.LeftButton)
+    qtbot.waitUntil(lambda: pane.diff.left.isVisible())
+    QTest.mouseClick(button(pane, "file-undo"), Qt.MouseButton.LeftButton)
     await settle()
     assert atelier.calls("files.undo") == [(("w", ("1",)), {"force": False})]
     pane.close_change()
@@ -190,9 +191,7 @@ async def test_undo_all_omits_changes_already_undone(pane: FilesPane, atelier: F
     assert atelier.calls("files.undo") == [(("w", ("2", "1")), {"force": False})]
 
 
-async def test_conflicting_changes_are_named_and_both_choices_offered(
-    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_conflicting_changes_are_named_and_both_choices_offered(pane: FilesPane, atelier: FakeAtelier) -> None:
     message = (
         "{path} has been changed again in the meantime. Undoing would lose that change. Leave the file as "
         "it is, or undo anyway."
@@ -215,12 +214,12 @@ async def test_conflicting_changes_are_named_and_both_choices_offered(
     assert "de nouveau" in pane._problem.text(), "it follows the language"
     switch_language("en")
     await settle()
-    qtbot.mouseClick(button(pane, "files-undo-leave"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(pane, "files-undo-leave"), Qt.MouseButton.LeftButton)
     assert not pane._problem.isVisible()
     assert len(atelier.calls("files.undo")) == 1, "left as it is"
     pane.undo_open()
     await settle()
-    qtbot.mouseClick(button(pane, "files-undo-anyway"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(pane, "files-undo-anyway"), Qt.MouseButton.LeftButton)
     await settle()
     assert atelier.calls("files.undo")[-1] == (("w", ("1",)), {"force": True})
     assert not pane._problem.isVisible()
@@ -259,9 +258,7 @@ async def test_a_missing_folder_is_marked_in_the_pane(pane: FilesPane, atelier: 
     assert "no longer exists" in button(pane, "folder-trust").accessibleName()
 
 
-async def test_folders_are_listed_with_their_trust_and_can_be_revoked(
-    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_folders_are_listed_with_their_trust_and_can_be_revoked(pane: FilesPane, atelier: FakeAtelier) -> None:
     atelier.set("workflows", "set_workspace", lambda w, folders: Workflow(id="w", name="W", workspace=folders))
     assert not button(pane, "folder-trust").isVisibleTo(pane), "it has nothing to trust"
     atelier.set("files", "instruction_files", ["AGENTS.md"])
@@ -269,7 +266,7 @@ async def test_folders_are_listed_with_their_trust_and_can_be_revoked(
     await settle()
     assert button(pane, "folder-trust").isVisibleTo(pane)
     assert button(pane, "folder-trust").text() == "Not trusted"
-    qtbot.mouseClick(pane.findChild(QWidget, "files-ungrant"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(pane, QWidget, "files-ungrant"), Qt.MouseButton.LeftButton)
     await settle()
     assert atelier.calls("workflows.set_workspace") == [(("w", ()), {})]
 
@@ -297,7 +294,7 @@ async def test_a_folder_granted_while_the_workflow_loads_is_added_to_its_folders
     assert granted == [("v", ("/kept", "/new"))]
 
 
-async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtelier) -> None:
     held_file = HeldFile(id="h1", workflow_id="w", at=WHEN, root="/p", path="AGENTS.md", replaces="aa")
     diff = FileChange(
         action="changed", path="AGENTS.md", diff="--- a/x\n+++ b/x\n@@ -1 +1 @@\n-kind\n+evil", added=1, removed=1
@@ -309,21 +306,21 @@ async def test_held_files_wait_above_the_list(pane: FilesPane, atelier: FakeAtel
     await settle()
     (row,) = pane.findChildren(HeldRow)
     assert row.name.text() == "New version held for review: AGENTS.md"
-    qtbot.mouseClick(row.name, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(row.name, Qt.MouseButton.LeftButton)
     await settle()
     assert "evil" in pane.diff.text
     assert button(pane, "file-undo").isHidden(), "Keep and Discard are above"
     pane.reload()
     await settle()
     assert pane.diff.isVisible(), "it stays open"
-    qtbot.mouseClick(row.keep_button, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(row.keep_button, Qt.MouseButton.LeftButton)
     await settle()
     assert row.waits
     atelier.set("files", "discard", held_file)
     atelier.set("files", "held", [])
-    qtbot.mouseClick(row.discard, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(row.discard, Qt.MouseButton.LeftButton)
     await settle()
-    assert not pane.findChild(QWidget, "files-held").isVisible()
+    assert not child(pane, QWidget, "files-held").isVisible()
     assert not pane.diff.isVisible()
     assert atelier.calls("files.discard") == [(("w", "h1"), {})]
 
@@ -371,7 +368,7 @@ async def test_files_written_after_reading_untrusted_content_are_shown_and_marke
     assert button(pane, "files-mark-read").text() == "Mark all as read"
     button(pane, "files-mark-read").click()
     await settle()
-    box = pane.window().findChild(QMessageBox)
+    box = child(pane.window(), QMessageBox)
     assert (box.text(), len(atelier.calls("files.mark_read"))) == ("Mark all 3 files as read?", 2)
     assert box.informativeText().startswith("This includes 1 folder")
     button(box, "confirm-yes").click()
@@ -387,7 +384,7 @@ LEFT = [
 
 
 async def test_undo_data_without_a_workflow_is_listed_with_its_size_and_deleted(
-    pane: FilesPane, atelier: FakeAtelier, qtbot: QtBot
+    pane: FilesPane, atelier: FakeAtelier
 ) -> None:
     assert pane.leftovers.isHidden()
     atelier.set("files.cleaning", "leftovers", LEFT)
@@ -404,17 +401,17 @@ async def test_undo_data_without_a_workflow_is_listed_with_its_size_and_deleted(
     assert rows[0].data(RowRole).facts == "5\u202fMB · Input/output error · kept until you delete it"
     assert rows[1].data(RowRole).facts == "2\u202fMB · kept until 2026-11-22"
     rows[0].setSelected(True)
-    qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
     question = pane.window().findChild(QMessageBox, "files-leftovers-question")
     assert question is not None
     assert "5\u202fMB" in question.text()
     question.reject()
     await settle()
     assert atelier.calls("files.cleaning.delete") == []
-    qtbot.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(pane, "files-leftovers-delete"), Qt.MouseButton.LeftButton)
     atelier.set("files.cleaning", "leftovers", LEFT[1:])
     boxes = [each for each in pane.window().findChildren(QMessageBox, "files-leftovers-question") if each.isVisible()]
-    boxes[-1].findChild(QPushButton, "confirm-yes").click()
+    child(boxes[-1], QPushButton, "confirm-yes").click()
     await settle()
     assert atelier.calls("files.cleaning.delete") == [((("changes/w/1.json",),), {})]
     assert view.count() == 1

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QLabel, QPlainTextEdit, QPushButton, QWidget
 
 from atelier_desk.desktop.panes import time_format
 from atelier_desk.desktop.panes.inbox.ended_workflow_cards import news_of
@@ -22,20 +21,20 @@ from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.domain.workflow import Workflow, WorkflowStatus
 from atelier_desk.engine.services.team.display_data import AgentNode
 from atelier_desk.support import i18n
+from tests.desktop.panes.conftest import Show
 from tests.desktop.questions.approval_fixtures import LINEAGE, ApprovalEngine, asks, emit_event
 from tests.desktop.questions.conftest import START, ask
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.helpers.mouse_pointer import aim, leave
 
 
-async def test_it_counts_lists_opens_and_skips(
-    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
-) -> None:
+async def test_it_counts_lists_opens_and_skips(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
     atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
     atelier.set("workflows", "list", [Workflow(id="w1", name="One"), Workflow(id="w2", name="Two")])
     window = QWidget()
-    presenter = QuestionPresenter(bridge, window)  # type: ignore[arg-type]
-    pane = shown(InboxPane(bridge, presenter))  # type: ignore[arg-type]
+    presenter = QuestionPresenter(bridge, window)
+    pane = shown(InboxPane(bridge, presenter))
     assert pane.objectName() == "question-inbox"
     assert pane.count.text() == "0"
     assert pane.empty.isVisible()
@@ -43,17 +42,17 @@ async def test_it_counts_lists_opens_and_skips(
     pane.waiting.connect(counts.append)
     presenter.start()
     await settle()
-    assert pane.findChild(QWidget, "pending-count").text() == "2"
+    assert child(pane, QLabel, "pending-count").text() == "2"
     assert counts[-1] == 2
-    card = pane.findChild(QWidget, "inbox-q2")
+    card = child(pane, QWidget, "inbox-q2")
     assert card.accessibleName() == "Which way?"
     assert any("Two" in label.accessibleName() for label in card.findChildren(QWidget))
     opened: list[str] = []
     presenter.workflow_requested.connect(opened.append)
-    pane.findChild(QPushButton, "inbox-open-q2").click()
+    child(pane, QPushButton, "inbox-open-q2").click()
     assert opened == ["w2"]
     atelier.set("questions", "pending", [ask("q2", workflow="w2")])
-    pane.findChild(QPushButton, "inbox-skip-q1").click()
+    child(pane, QPushButton, "inbox-skip-q1").click()
     await settle()
     assert atelier.calls("questions.skip") == [(("q1",), {})]
     assert pane.count.text() == "1"
@@ -61,13 +60,13 @@ async def test_it_counts_lists_opens_and_skips(
 
 
 async def test_a_question_is_shown_in_its_dialog_or_in_the_inbox_never_in_both(
-    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
+    bridge: FakeBridge, atelier: FakeAtelier, shown: Show
 ) -> None:
     atelier.set("questions", "pending", [ask("q1"), ask("q2", workflow="w2")])
     window = QWidget()
     view = QWidget(window)
-    presenter = QuestionPresenter(bridge, window)  # type: ignore[arg-type]
-    pane = shown(InboxPane(bridge, presenter))  # type: ignore[arg-type]
+    presenter = QuestionPresenter(bridge, window)
+    pane = shown(InboxPane(bridge, presenter))
     presenter.set_view("w1", view)
     presenter.start()
     await settle()
@@ -92,7 +91,7 @@ WORKFLOWS = [Workflow(id="w1", name="One", status=WorkflowStatus.WAITING), Workf
 class Inbox:
     """The pane over an engine with a question, approvals and a sub-agent that asks its parent."""
 
-    def __init__(self, shown: Callable[[QWidget], Any]) -> None:
+    def __init__(self, shown: Show) -> None:
         child = AgentNode(
             run_id="r9",
             name="Tester",
@@ -113,8 +112,8 @@ class Inbox:
         )
         self.bridge = FakeBridge(self.engine)
         self.window = QWidget()
-        self.presenter = QuestionPresenter(self.bridge, self.window)  # type: ignore[arg-type]
-        self.pane = shown(InboxPane(self.bridge, self.presenter))  # type: ignore[arg-type]
+        self.presenter = QuestionPresenter(self.bridge, self.window)
+        self.pane = shown(InboxPane(self.bridge, self.presenter))
 
     async def begin(self) -> None:
         self.presenter.start()
@@ -129,7 +128,7 @@ class Inbox:
         return found
 
 
-async def test_all_pending_items_are_one_list_in_order_of_arrival(shown: Callable[[QWidget], Any]) -> None:
+async def test_all_pending_items_are_one_list_in_order_of_arrival(shown: Show) -> None:
     inbox = Inbox(shown)
     totals: list[int] = []
     inbox.presenter.pending_changed.connect(totals.append)
@@ -140,33 +139,33 @@ async def test_all_pending_items_are_one_list_in_order_of_arrival(shown: Callabl
     assert inbox.find("inbox-lineage-q4").text() == "Architect → Reviewer → Architect"
     opened: list[str] = []
     inbox.presenter.workflow_requested.connect(opened.append)
-    inbox.pane._cards["approval:v3"].findChild(QWidget, "approval-show").click()
+    child(inbox.pane._cards["approval:v3"], QAbstractButton, "approval-show").click()
     assert opened == ["w2"]
     inbox.window.deleteLater()
 
 
-async def test_text_typed_in_a_card_survives_new_items(shown: Callable[[QWidget], Any]) -> None:
+async def test_text_typed_in_a_card_survives_new_items(shown: Show) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     card = inbox.pane._cards["approval:v1"]
     inbox.find("parent-answer-r9").setPlainText("Only the")
-    card.findChild(QPushButton, "approval-reject").click()
-    card.findChild(QWidget, "approval-reason").setPlainText("because")
+    child(card, QPushButton, "approval-reject").click()
+    child(card, QPlainTextEdit, "approval-reason").setPlainText("because")
     inbox.engine.stored["v0"] = asks("v0")
     await emit_event(inbox.bridge, inbox.engine.stored["v0"])
     await settle(30)
     assert inbox.order()[:2] == ["approval:v0", "approval:v1"]
     assert inbox.pane._cards["approval:v1"] is card
-    assert card.findChild(QWidget, "approval-reason").toPlainText() == "because"
+    assert child(card, QPlainTextEdit, "approval-reason").toPlainText() == "because"
     assert inbox.find("parent-answer-r9").toPlainText() == "Only the"
-    card.findChild(QPushButton, "approval-reject").click()  # the reason is entered, so this sends it
+    child(card, QPushButton, "approval-reject").click()  # the reason is entered, so this sends it
     await settle(30)
     assert inbox.engine.stored["v1"].status is ApprovalStatus.REJECTED
     assert "approval:v1" not in inbox.pane._cards
     inbox.window.deleteLater()
 
 
-async def test_a_person_answers_instead_of_the_parent(shown: Callable[[QWidget], Any]) -> None:
+async def test_a_person_answers_instead_of_the_parent(shown: Show) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     field, send = inbox.find("parent-answer-r9"), inbox.find("parent-answer-send-r9")
@@ -187,7 +186,7 @@ async def test_a_person_answers_instead_of_the_parent(shown: Callable[[QWidget],
     inbox.window.deleteLater()
 
 
-async def test_an_approval_is_no_taller_than_the_pane(shown: Callable[[QWidget], Any]) -> None:
+async def test_an_approval_is_no_taller_than_the_pane(shown: Show) -> None:
     inbox = Inbox(shown)
     inbox.engine.stored["v1"] = asks("v1", arguments={"content": "word " * 4000})
     await inbox.begin()
@@ -199,7 +198,7 @@ async def test_an_approval_is_no_taller_than_the_pane(shown: Callable[[QWidget],
     inbox.window.deleteLater()
 
 
-async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable[[QWidget], Any]) -> None:
+async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Show) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     button = inbox.find("inbox-open-q4")
@@ -213,7 +212,7 @@ async def test_the_focus_stays_on_a_question_while_others_arrive(shown: Callable
     inbox.window.deleteLater()
 
 
-async def test_cards_show_how_long_they_wait(shown: Callable[[QWidget], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_cards_show_how_long_they_wait(shown: Show, monkeypatch: pytest.MonkeyPatch) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     asked = inbox.presenter.queue.pending()[0].created_at
@@ -226,7 +225,7 @@ async def test_cards_show_how_long_they_wait(shown: Callable[[QWidget], Any], mo
     inbox.window.deleteLater()
 
 
-async def test_question_cards_follow_the_language(shown: Callable[[QWidget], Any]) -> None:
+async def test_question_cards_follow_the_language(shown: Show) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     button = inbox.find("inbox-skip-q4")
@@ -262,7 +261,7 @@ def test_runs_that_ended_unseen_are_listed_and_interrupted_ones_stay_listed() ->
     assert [each.id for each in done] == ["done2", "done1"]
 
 
-async def test_waiting_failed_and_finished_runs_are_one_list(shown: Callable[[QWidget], Any]) -> None:
+async def test_waiting_failed_and_finished_runs_are_one_list(shown: Show) -> None:
     inbox = Inbox(shown)
     inbox.engine.set("workflows", "list", [*WORKFLOWS, *NEWS])
     inbox.pane.set_workflow("w1")
@@ -303,7 +302,7 @@ async def test_waiting_failed_and_finished_runs_are_one_list(shown: Callable[[QW
     inbox.window.deleteLater()
 
 
-async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Callable[[QWidget], Any]) -> None:
+async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Show) -> None:
     inbox = Inbox(shown)
     await inbox.begin()
     before = inbox.order()
@@ -322,7 +321,7 @@ async def test_no_card_is_inserted_above_the_one_under_the_pointer(shown: Callab
     assert list(inbox.pane._ended) == ["w9"]
 
 
-async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Callable[[QWidget], Any]) -> None:
+async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Show) -> None:
     inbox = Inbox(shown)
     stopped = AgentNode(run_id="r5", name="Chief", status="paused", pause="limit", limit="unpriced")
     inbox.engine.set("teams", "at_work", {"w2": stopped})
@@ -333,9 +332,9 @@ async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Cal
     assert inbox.find("pending-count").text() == "4"
     with_price: list[str] = []
     inbox.presenter.provider_requested.connect(with_price.append)
-    card.findChild(QPushButton, "notice-enter-price").click()
+    child(card, QPushButton, "notice-enter-price").click()
     assert with_price == [""]
-    card.findChild(QPushButton, "notice-allow-unpriced").click()
+    child(card, QPushButton, "notice-allow-unpriced").click()
     await settle()
     assert inbox.engine.calls("runs.steering.resume") == [(("r5",), {"raise_limits": {"unpriced": 1.0}})]
     event = StreamEvent(workflow_id="w2", run_id="r5", chunk_type=ChunkType.RUN_STATUS, data={"status": "processing"})
@@ -347,7 +346,7 @@ async def test_a_run_whose_models_price_is_unknown_waits_in_the_inbox(shown: Cal
 
 
 async def test_a_long_workflow_name_is_elided_and_the_buttons_of_a_limit_stay_in_view(
-    shown: Callable[[QWidget], Any],
+    shown: Show,
 ) -> None:
     inbox = Inbox(shown)
     long = "The annual accounts of Martin & Sons, with every invoice of the last twelve months and a summary"
@@ -372,7 +371,7 @@ async def test_a_long_workflow_name_is_elided_and_the_buttons_of_a_limit_stay_in
     inbox.window.deleteLater()
 
 
-async def test_a_memory_that_waits_for_a_yes_is_kept_from_the_inbox(shown: Callable[[QWidget], Any]) -> None:
+async def test_a_memory_that_waits_for_a_yes_is_kept_from_the_inbox(shown: Show) -> None:
     inbox = Inbox(shown)
     stored = [
         Memory(id=id, type=MemoryType.USER_PREF, content=text, workflow_id="w2", proposed=True)
@@ -391,7 +390,7 @@ async def test_a_memory_that_waits_for_a_yes_is_kept_from_the_inbox(shown: Calla
         inbox.bridge.changed.emit("memory", id)
 
     inbox.engine.set("memories", "accept", accept)
-    card.findChild(QPushButton, "memory-keep").click()
+    child(card, QPushButton, "memory-keep").click()
     await settle()
     inbox.pane._reload_timer.timeout.emit()
     await settle()

@@ -13,9 +13,11 @@ from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 from atelier_desk.desktop.panes.memory.list import MemoryRow, facts
 from atelier_desk.desktop.panes.memory.pane import MemoryPane
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.domain.base_model import utc_now
 from atelier_desk.domain.memory import Memory, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 OLD = Memory(id="old", type=MemoryType.KNOWLEDGE, content="The port is 8443", source="user")
@@ -26,7 +28,7 @@ NEW = Memory(id="new", type=MemoryType.KNOWLEDGE, content="The port is 9000", so
 @pytest.fixture
 async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Any) -> MemoryPane:
     atelier.set("memories", "list", [OLD, NEW])
-    made: MemoryPane = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made: MemoryPane = shown(MemoryPane(bridge))
     made.set_workflow("w")
     await settle()
     return made
@@ -49,7 +51,7 @@ async def tidy(pane: MemoryPane, bridge: FakeBridge, atelier: FakeAtelier, qtbot
     atelier.set("memories", "merge", NEW)
     atelier.set("memories", "undo_delete", OLD)
     atelier.set("memories", "keep_both", None)
-    dialog = TidyDialog(bridge, "w", pane)  # type: ignore[arg-type]
+    dialog = TidyDialog(bridge, "w", pane)
     dialog.show()
     await settle()
     assert len(dialog.cards) == 2
@@ -68,8 +70,8 @@ async def test_the_correct_memory_is_kept_and_the_other_can_be_restored(
     assert [args for args, _ in atelier.calls("memories.merge")] == [("new", "old")]
     assert tidy.status.text() == "No duplicates or contradictions found."
     tidy.accept()  # the window's undo is accessible now
-    pane.window().toasts.undo.undo()
-    pane.window().toasts.undo.undo()
+    toasts_of(pane).undo.undo()
+    toasts_of(pane).undo.undo()
     await settle()
     assert [args for args, _ in atelier.calls("memories.keep_both")][1:] == [("old", "same", False)]
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
@@ -85,21 +87,21 @@ async def test_a_decision_stays_in_place_and_is_undone_there(
     await settle()
     assert tidy.cards == [first, second]
     assert (first.status.text(), first.status.isVisible()) == ("Memories merged", True)
-    assert not first.findChild(QPushButton, "tidy-first").isVisible()
+    assert not child(first, QPushButton, "tidy-first").isVisible()
     atelier.set("memories", "pairs", [first.pair, second.pair])
     press(first, "tidy-undo")
     await settle()
     assert [args for args, _ in atelier.calls("memories.undo_delete")] == [("old",)]
     assert tidy.cards == [first, second]
-    assert (first.findChild(QPushButton, "tidy-first").isVisible(), first.status.isVisible()) == (True, False)
+    assert (child(first, QPushButton, "tidy-first").isVisible(), first.status.isVisible()) == (True, False)
     tidy.accept()
     assert not hasattr(pane.window(), "toasts"), "an undone decision is not offered for undo again"
 
 
 async def test_tab_visits_the_pairs_before_close(tidy: TidyDialog) -> None:
-    names = []
+    names: list[str] = []
     widget = tidy._area.nextInFocusChain()
-    while widget is not tidy._area and len(names) < 200:
+    while widget is not None and widget is not tidy._area and len(names) < 200:
         names.append(widget.objectName())
         widget = widget.nextInFocusChain()
     answers = [name for name in names if name.startswith("tidy-") and name != "tidy-said"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QMenu, QPushButton, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog, provenance, split_tags
@@ -17,10 +17,10 @@ from atelier_desk.desktop.panes.memory.duplicate_memories import TidyDialog
 from atelier_desk.desktop.panes.memory.pane import PAGE, MemoryPane
 from atelier_desk.domain.memory import Memory, MemoryHit, MemoryScope, MemoryType
 from atelier_desk.engine.services.common.memory_maintenance import MemoryPair
+from tests.desktop.panes.conftest import Show
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.helpers.mouse_pointer import aim, leave
-
-Show = Callable[[QWidget], Any]
 
 
 def memory(number: int, **fields: Any) -> Memory:
@@ -34,7 +34,7 @@ EVERY = [memory(number) for number in range(250)]
 async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> MemoryPane:
     atelier.set("memories", "list", lambda **kw: EVERY[kw["offset"] : kw["offset"] + kw["limit"]])
     atelier.set("memories", "describe", {"tags": {"python": 2, "style": 1}})
-    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made = shown(MemoryPane(bridge))
     made.set_workflow("w")
     await settle()
     return made
@@ -60,7 +60,7 @@ async def test_searching_waits_for_the_end_of_typing_and_shows_the_parts_of_the_
         memory=EVERY[3], score=0.81, relevance=0.9, lexical=0.5, cosine=0.7, certainty=0.4, importance=0.6, recency=1
     )
     atelier.set("memories", "search", SimpleNamespace(hits=[hit], search_type="hybrid"))
-    qtbot.keyClicks(pane.search, "fact")
+    QTest.keyClicks(pane.search, "fact")
     assert atelier.calls("memories.search") == []
     qtbot.waitUntil(lambda: not pane._typing.isActive())
     await settle()
@@ -83,7 +83,7 @@ async def test_filters_are_sent_to_the_engine(pane: MemoryPane, atelier: FakeAte
     }  # fmt: skip
 
 
-async def test_selected_filters_are_shown_and_cleared(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_selected_filters_are_shown_and_cleared(pane: MemoryPane, atelier: FakeAtelier) -> None:
     assert not pane.filters.isVisible()
     pane.filters.choose("type", MemoryType.DECISION)
     pane.filters.choose("tag", "style")
@@ -93,7 +93,7 @@ async def test_selected_filters_are_shown_and_cleared(pane: MemoryPane, atelier:
     assert [action.data() for action in pane.filters.menus["type"].actions() if action.isChecked()] == [
         MemoryType.DECISION
     ]
-    qtbot.mouseClick(pane.filters.findChild(QWidget, "memory-filter-clear"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(child(pane.filters, QWidget, "memory-filter-clear"), Qt.MouseButton.LeftButton)
     await settle()
     assert not pane.filters.isVisible()
     assert atelier.calls("memories.list")[-1][1]["tags"] == ()
@@ -118,13 +118,13 @@ async def test_the_forms_have_titles_of_their_own(pane: MemoryPane) -> None:
 
 async def test_a_new_memory_has_the_defaults_of_its_type(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.add()
-    dialog = pane.window().findChild(MemoryDialog)
+    dialog = child(pane.window(), MemoryDialog)
     dialog.type.setCurrentIndex(dialog.type.findData(MemoryType.CONTEXT))
     assert dialog.scope.currentData() == MemoryScope.WORKFLOW
     assert dialog.importance.value() == 0.3
     dialog.content.setPlainText("Réunion lundi")
     dialog.tags.setText("#work, work, monday ")
-    dialog.findChild(QPushButton, "form-submit").click()
+    child(dialog, QPushButton, "form-submit").click()
     await settle()
     fields = {"content": "Réunion lundi", "tags": ("work", "monday"), "importance": 0.3}
     expected = {"workflow_id": "w", "type": MemoryType.CONTEXT, "scope": MemoryScope.WORKFLOW} | fields
@@ -133,28 +133,28 @@ async def test_a_new_memory_has_the_defaults_of_its_type(pane: MemoryPane, ateli
 
 async def test_a_memory_is_edited_and_invalid_values_are_refused(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.edit("m1")
-    dialog = pane.window().findChild(MemoryDialog)
+    dialog = child(pane.window(), MemoryDialog)
     assert dialog.content.textCursor().atEnd(), "what is typed is added"
     dialog.tags.setText("x" * 65)
-    dialog.findChild(QPushButton, "form-submit").click()
+    child(dialog, QPushButton, "form-submit").click()
     await settle()
-    assert dialog.findChild(QWidget, "form-error").text() == "A tag can have at most 64 characters."
+    assert child(dialog, QLabel, "form-error").text() == "A tag can have at most 64 characters."
     assert not dialog.type.isVisible()
     dialog.tags.setText("ok")
-    dialog.findChild(QPushButton, "form-submit").click()
+    child(dialog, QPushButton, "form-submit").click()
     await settle()
     assert atelier.calls("memories.update") == [
         (("m1",), {"content": "Fact number 1", "tags": ("ok",), "importance": 0.5})
     ]
 
 
-async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_delete_can_be_undone(pane: MemoryPane, atelier: FakeAtelier) -> None:
     pane.list.setCurrentIndex(pane.list.model().index(2, 0))
-    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    QTest.keyClick(pane.list, Qt.Key.Key_Delete)
     await settle()
     assert atelier.calls("memories.delete") == [(("m2",), {})]
     assert pane.list.memories.row_of("m2") == -1
-    pane.window().findChild(QPushButton, "toast-action").click()
+    child(pane.window(), QPushButton, "toast-action").click()
     await settle()
     assert atelier.calls("memories.undo_delete") == [(("m2",), {})]
     assert pane.list.memories.row_of("m2") == 2
@@ -194,7 +194,7 @@ async def test_the_menu_key_opens_the_menu_of_the_current_memory(pane: MemoryPan
     middle = pane.list.viewport().rect().center()
     ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
     QApplication.sendEvent(pane.list.viewport(), ask)
-    menu = pane.findChild(QMenu, "memory-menu")
+    menu = child(pane, QMenu, "memory-menu")
     assert menu.isVisible()
     row = pane.list.current_row()
     assert row is not None
@@ -211,7 +211,7 @@ async def test_a_new_workflow_shows_the_memories_of_all_workflows(
         "list",
         lambda **kw: general if kw["workflow_id"] is None and kw["scope"] is MemoryScope.GENERAL else [],
     )
-    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made = shown(MemoryPane(bridge))
     made.set_workflow("")
     await settle()
     assert [row.memory.id for row in made.list.memories.rows] == ["m1"]
@@ -225,7 +225,7 @@ async def test_a_new_workflow_shows_the_memories_of_all_workflows(
     await settle()
     assert made.list.memories.rowCount() == 2
     made.add()
-    dialog = made.window().findChild(MemoryDialog)
+    dialog = child(made.window(), MemoryDialog)
     assert [dialog.scope.itemData(row) for row in range(dialog.scope.count())] == [MemoryScope.GENERAL]
 
 
@@ -242,7 +242,7 @@ async def test_the_scope_is_remembered_over_a_new_workflow(pane: MemoryPane, ate
 async def test_nothing_is_shown_of_memories_before_they_are_loaded(
     bridge: FakeBridge, atelier: FakeAtelier, shown: Show
 ) -> None:
-    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made = shown(MemoryPane(bridge))
     assert made.empty.isVisible()
     assert made.empty.title == "Opening…", "the engine is still opening: it is not known whether there are any"
     made.set_workflow("w")
@@ -266,9 +266,10 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
     pane: MemoryPane, atelier: FakeAtelier, bridge: FakeBridge
 ) -> None:
     assert not pane.against.isVisible()
+    kinds: tuple[Literal["same", "against"], ...] = ("against", "against", "same")
     pairs = [
-        MemoryPair(kind=kind, first=EVERY[scroll_position], second=EVERY[scroll_position + 1], similarity=0.9)
-        for scroll_position, kind in enumerate(("against", "against", "same"))
+        MemoryPair(kind=kind, first=EVERY[number], second=EVERY[number + 1], similarity=0.9)
+        for number, kind in enumerate(kinds)
     ]
     atelier.set("memories", "pairs", pairs)
     bridge.changed.emit("memory", "m1")
@@ -279,7 +280,7 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
     assert pane.against.isVisible()
     pane.against.click()
     await settle()
-    tidy = pane.window().findChild(TidyDialog)
+    tidy = child(pane.window(), TidyDialog)
     assert len(tidy.cards) == 3
     tidy.reject()
     atelier.set("memories", "pairs", [])
@@ -290,7 +291,7 @@ async def test_pending_pairs_are_shown_in_the_pane_with_a_link(
 
 
 async def test_without_memories_nothing_is_compared(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
-    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made = shown(MemoryPane(bridge))
     made.set_workflow("w")
     await settle()
     made._compare.timeout.emit()

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu
 
 from atelier_desk.desktop.panes.memory.list import facts
 from atelier_desk.desktop.panes.memory.pane import MemoryPane
+from atelier_desk.desktop.panes.pane_base import toasts_of
 from atelier_desk.domain.memory import Memory, MemoryType
+from tests.desktop.panes.conftest import Show
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
-Show = Callable[[QWidget], Any]
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 
@@ -38,7 +38,7 @@ ALL = [
 async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> MemoryPane:
     atelier.set("memories", "list", lambda **kw: ALL[kw["offset"] : kw["offset"] + kw["limit"]])
     atelier.set("memories", "describe", {"tags": {}})
-    made = shown(MemoryPane(bridge))  # type: ignore[arg-type]
+    made = shown(MemoryPane(bridge))
     made.set_workflow("w")
     await settle()
     return made
@@ -76,7 +76,7 @@ async def test_a_proposed_memory_is_accepted_and_its_source_opened(pane: MemoryP
     workflow_actions["Keep for all workflows"].trigger()
     await settle()
     assert [args for args, _ in atelier.calls("memories.accept")] == [("new",)]
-    pane.window().toasts.undo.undo()
+    toasts_of(pane).undo.undo()
     await settle()
     assert [args for args, _ in atelier.calls("memories.propose_again")] == [("new", "w")]
     seen: list[tuple[str, str]] = []

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.tasks.dialog import TaskDialog
@@ -16,10 +14,10 @@ from atelier_desk.desktop.panes.tasks.list import TaskRole
 from atelier_desk.desktop.panes.tasks.pane import TaskPane
 from atelier_desk.domain.errors import UsageError
 from atelier_desk.domain.task import Task, TaskStatus
+from tests.desktop.panes.conftest import Show
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 from tests.helpers.mouse_pointer import aim, leave
-
-Show = Callable[[QWidget], Any]
 
 
 def task(key: str, *after: str, status: TaskStatus = TaskStatus.PENDING) -> Task:
@@ -34,7 +32,7 @@ PLAN = [task("a", status=TaskStatus.COMPLETED), task("b"), task("c", "b"), task(
 @pytest.fixture
 async def pane(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> TaskPane:
     atelier.set("tasks", "list", list(PLAN))
-    made = shown(TaskPane(bridge))  # type: ignore[arg-type]
+    made = shown(TaskPane(bridge))
     made.set_workflow("w")
     await settle()
     return made
@@ -78,20 +76,20 @@ async def test_another_branch_shows_its_own_tasks(pane: TaskPane, atelier: FakeA
     assert names(pane) == ["Task z"]
 
 
-async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_keys_set_the_status_and_move(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.list.select("b")
-    qtbot.keyClick(pane.list, Qt.Key.Key_Space)
+    QTest.keyClick(pane.list, Qt.Key.Key_Space)
     await settle()
     assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
     pane.list.select("a")
-    qtbot.keyClick(pane.list, Qt.Key.Key_Space)
+    QTest.keyClick(pane.list, Qt.Key.Key_Space)
     await settle()
     assert atelier.calls("tasks.set_status")[1:] == [(("w", "a", TaskStatus.PENDING), {})]
     pane.list.select("b")
-    qtbot.keyClick(pane.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClick(pane.list, Qt.Key.Key_Up, Qt.KeyboardModifier.AltModifier)
     await settle()
     pane.list.select("b")
-    qtbot.keyClick(pane.list, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+    QTest.keyClick(pane.list, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
     await settle()
     assert atelier.calls("tasks.move") == [(("w", "b", ""), {}), (("w", "b", "c"), {})]
 
@@ -105,33 +103,33 @@ async def test_dragging_a_row_requests_its_new_position(pane: TaskPane, atelier:
     assert atelier.calls("tasks.move") == [(("w", "d", "a"), {})]
 
 
-async def test_a_click_on_the_icon_sets_the_status(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_a_click_on_the_icon_sets_the_status(pane: TaskPane, atelier: FakeAtelier) -> None:
     area = pane.list.visualRect(pane.list.model().index(1, 0))
-    qtbot.mouseClick(
+    QTest.mouseClick(
         pane.list.viewport(), Qt.MouseButton.LeftButton, pos=area.topLeft() + QPoint(16, area.height() // 2)
     )
     await settle()
     assert atelier.calls("tasks.set_status") == [(("w", "b", TaskStatus.COMPLETED), {})]
 
 
-async def test_renaming_in_place(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_renaming_in_place(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.list.select("d")
-    qtbot.keyClick(pane.list, Qt.Key.Key_F2)
+    QTest.keyClick(pane.list, Qt.Key.Key_F2)
     editor = pane.list.viewport().findChild(QLineEdit)
     assert editor is not None
     assert editor.text() == "Task d"
     editor.setText("Écrire les tests")
-    qtbot.keyClick(editor, Qt.Key.Key_Return)
+    QTest.keyClick(editor, Qt.Key.Key_Return)
     await settle()
     assert atelier.calls("tasks.update") == [(("w", "d"), {"name": "Écrire les tests"})]
 
 
-async def test_delete_can_be_undone(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
+async def test_delete_can_be_undone(pane: TaskPane, atelier: FakeAtelier) -> None:
     deleted = PLAN[3]
     atelier.set("tasks", "delete", deleted)
     pane.list.select("d")
     atelier.set("tasks", "list", PLAN[:3])
-    qtbot.keyClick(pane.list, Qt.Key.Key_Delete)
+    QTest.keyClick(pane.list, Qt.Key.Key_Delete)
     await settle()
     assert atelier.calls("tasks.delete") == [(("w", "d"), {})]
     assert names(pane) == ["Task a", "Task b", "Task c"]
@@ -144,19 +142,18 @@ async def test_delete_can_be_undone(pane: TaskPane, atelier: FakeAtelier, qtbot:
 
 async def test_a_new_task_is_checked_before_it_is_sent(pane: TaskPane, atelier: FakeAtelier, qtbot: QtBot) -> None:
     pane.add()
-    dialog = pane.window().findChild(TaskDialog)
-    assert dialog is not None
-    send = dialog.findChild(QPushButton, "form-submit")
+    dialog = child(pane.window(), TaskDialog)
+    send = child(dialog, QPushButton, "form-submit")
     send.click()
     await settle()
     assert atelier.calls("tasks.create") == []
-    assert dialog.findChild(QWidget, "form-error").text() == "Enter a name for the task."
+    assert child(dialog, QLabel, "form-error").text() == "Enter a name for the task."
     dialog.name.setText("New one")
     dialog.dependencies.item(1).setCheckState(Qt.CheckState.Checked)
     atelier.set("tasks", "create", UsageError("No more than 100 tasks."))
     send.click()
     await settle()
-    assert dialog.findChild(QWidget, "form-error").text() == "No more than 100 tasks."
+    assert child(dialog, QLabel, "form-error").text() == "No more than 100 tasks."
     atelier.set("tasks", "create", task("n"))
     send.click()
     await settle()
@@ -167,12 +164,12 @@ async def test_a_new_task_is_checked_before_it_is_sent(pane: TaskPane, atelier: 
 async def test_the_form_offers_what_can_be_changed(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
     atelier.set("tasks", "edit", PLAN[1])
-    dialog = pane.window().findChild(TaskDialog)
+    dialog = child(pane.window(), TaskDialog)
     offered = [dialog.dependencies.item(row).text() for row in range(dialog.dependencies.count())]
     assert offered == ["Task a", "Task d"]
     dialog.priority.setCurrentIndex(0)
     dialog.status.setCurrentIndex(1)
-    dialog.findChild(QPushButton, "form-submit").click()
+    child(dialog, QPushButton, "form-submit").click()
     await settle()
     (((task,), fields),) = atelier.calls("tasks.edit")
     assert task.id == "b"
@@ -182,12 +179,12 @@ async def test_the_form_offers_what_can_be_changed(pane: TaskPane, atelier: Fake
 async def test_a_person_enters_how_long_a_completed_task_took(pane: TaskPane, atelier: FakeAtelier) -> None:
     pane.edit("b")
     atelier.set("tasks", "edit", PLAN[1])
-    dialog = pane.window().findChild(TaskDialog)
+    dialog = child(pane.window(), TaskDialog)
     assert not dialog.duration.isEnabled()
     assert dialog.duration.text() == "measured from the start of the task"
     dialog.status.setCurrentIndex(list(TaskStatus).index(TaskStatus.COMPLETED))
     dialog.duration.setValue(90)
-    dialog.findChild(QPushButton, "form-submit").click()
+    child(dialog, QPushButton, "form-submit").click()
     await settle()
     ((_task, fields),) = atelier.calls("tasks.edit")
     assert (fields["status"], fields["duration_ms"]) == (TaskStatus.COMPLETED, 5_400_000)
@@ -198,7 +195,7 @@ async def test_a_refused_change_is_reported_and_the_list_reloaded(pane: TaskPane
     before = len(atelier.calls("tasks.list"))
     pane.set_status("c", TaskStatus.COMPLETED)
     await settle()
-    assert pane.window().findChild(QWidget, "toast").accessibleName() == "Finish Task b first."
+    assert child(pane.window(), QWidget, "toast").accessibleName() == "Finish Task b first."
     assert len(atelier.calls("tasks.list")) == before + 1
 
 
@@ -215,7 +212,7 @@ async def test_the_menu_key_opens_the_menu_of_the_current_task(pane: TaskPane) -
     middle = pane.list.visualRect(pane.list.model().index(1, 0)).center()
     ask = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, middle, pane.list.viewport().mapToGlobal(middle))
     QApplication.sendEvent(pane.list.viewport(), ask)
-    menu = pane.findChild(QMenu, "task-menu")
+    menu = child(pane, QMenu, "task-menu")
     assert menu.isVisible()
     row = pane.list.current_row()
     assert row is not None

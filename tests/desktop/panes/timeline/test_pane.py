@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QToolButton
 from pytestqt.qtbot import QtBot
 
 from atelier_desk.desktop.panes.timeline.list import TimelineList
@@ -22,8 +21,10 @@ from atelier_desk.desktop.widgets.language_theme_bindings import refresh_texts
 from atelier_desk.domain.stream.event import ChunkType, StreamEvent
 from atelier_desk.engine.services.team.display_data import TimelineMark
 from atelier_desk.support import i18n
+from tests.desktop.panes.conftest import Show
 from tests.desktop.team.sample_team_events import START
 from tests.helpers import sample_team_history
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, FakeBridge, settle
 
 
@@ -33,8 +34,8 @@ def atelier() -> FakeAtelier:
 
 
 @pytest.fixture
-async def pane(bridge: FakeBridge, shown: Callable[[QWidget], Any]) -> TimelinePane:
-    made: TimelinePane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
+async def pane(bridge: FakeBridge, shown: Show) -> TimelinePane:
+    made: TimelinePane = shown(TimelinePane(bridge))
     made.window().resize(900, 320)
     made.set_workflow("w1")
     await settle()
@@ -67,7 +68,7 @@ async def test_each_agent_has_a_lane_and_each_span_a_bar(pane: TimelinePane) -> 
 async def test_a_click_selects_a_span_and_describes_it(pane: TimelinePane, qtbot: QtBot) -> None:
     view = view_of(pane)
     with qtbot.waitSignal(view.span_chosen) as received:
-        qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
+        QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
     assert received.args[0].label == "read_file"
     assert "Helper" in pane.status.text()
     assert "read_file" in pane.status.text()
@@ -107,10 +108,10 @@ async def test_the_root_agent_is_the_conversation_itself(pane: TimelinePane) -> 
     assert not menu.actions()[0].isEnabled()
 
 
-async def test_the_list_has_the_same_spans_and_selection(pane: TimelinePane, qtbot: QtBot) -> None:
+async def test_the_list_has_the_same_spans_and_selection(pane: TimelinePane) -> None:
     view = view_of(pane)
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
-    pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 5))
+    child(pane, QAbstractButton, "timeline-as-list").click()
     rows = pane.findChild(TimelineList, "timeline-list")
     assert isinstance(rows, TimelineList)
     assert rows.isVisible()
@@ -124,7 +125,7 @@ async def test_the_list_grows_with_the_run(pane: TimelinePane, atelier: FakeAtel
     timeline = sample_team_history.timeline(over=False)
     first = replace(timeline, runs=(replace(timeline.runs[0], spans=timeline.runs[0].spans[:2]), timeline.runs[1]))
     atelier.set("teams", "timeline", first)
-    pane.findChild(QWidget, "timeline-as-list").click()  # type: ignore[attr-defined]
+    child(pane, QAbstractButton, "timeline-as-list").click()
     pane.reload()
     await settle()
     rows = pane.findChild(TimelineList, "timeline-list")
@@ -166,11 +167,9 @@ async def test_many_events_cause_one_load_and_streamed_text_none(pane: TimelineP
     assert len(atelier.calls("teams.timeline")) == asked + 1
 
 
-async def test_selection_and_zoom_stay_while_the_run_continues(
-    pane: TimelinePane, atelier: FakeAtelier, qtbot: QtBot
-) -> None:
+async def test_selection_and_zoom_stay_while_the_run_continues(pane: TimelinePane, atelier: FakeAtelier) -> None:
     view = view_of(pane)
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 4))
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place_of(view, 4))
     view.zoom_by(2)
     atelier.set("teams", "timeline", sample_team_history.timeline(over=False))
     pane.reload()
@@ -180,11 +179,9 @@ async def test_selection_and_zoom_stay_while_the_run_continues(
     assert view.chosen.span.run_id == "child"
 
 
-async def test_a_workflow_without_runs_shows_a_hint(
-    bridge: FakeBridge, atelier: FakeAtelier, shown: Callable[[QWidget], Any]
-) -> None:
+async def test_a_workflow_without_runs_shows_a_hint(bridge: FakeBridge, atelier: FakeAtelier, shown: Show) -> None:
     atelier.set("teams", "turns", [])
-    pane = shown(TimelinePane(bridge))  # type: ignore[arg-type]
+    pane = shown(TimelinePane(bridge))
     pane.set_workflow("w1")
     await settle()
     assert pane.stack.currentWidget() is pane.empty
@@ -212,7 +209,7 @@ async def test_unfinished_spans_grow_while_visible(pane: TimelinePane, atelier: 
 
 
 async def test_list_and_description_follow_the_language(pane: TimelinePane) -> None:
-    pane.findChild(QToolButton, "timeline-as-list").click()  # type: ignore[union-attr]
+    child(pane, QToolButton, "timeline-as-list").click()
     rows = pane.findChild(TimelineList, "timeline-list")
     assert isinstance(rows, TimelineList)
     rows.setCurrentRow(0)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath
 from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from pytestqt.qtbot import QtBot
+from PySide6.QtTest import QTest
 
 from atelier_desk.desktop.projects.code import page as code_page
 from atelier_desk.desktop.projects.window import ProjectsWindow
 from atelier_desk.desktop.widgets.list_rows import RowRole
 from atelier_desk.domain.errors import NotFoundError, UsageError
+from tests.helpers.child_widgets import child
 from tests.helpers.fake_bridge import FakeAtelier, settle
 from tests.helpers.sample_project import ENTITIES, STORE, TEXTS, Projects
 
@@ -31,8 +33,9 @@ async def test_the_source_opens_at_the_line_with_outline_and_calls(window: Proje
     assert (code.text.first, code.text.last, code.text.line) == (9, 11, 9)
     assert code.text.accessibleDescription() == "Store.save, method, store.py:9"
     outline = code.outline
-    assert [outline.topLevelItem(0).text(0), outline.topLevelItem(0).child(0).text(0)] == ["Store", "save"]
-    assert outline.currentItem().text(0) == "save"
+    top = outline.model().index(0, 0)
+    assert [top.data(), outline.model().index(0, 0, top).data()] == ["Store", "save"]
+    assert outline.currentIndex().data() == "save"
     assert code.callers.list.item(0).text() == "main"
     assert code.callers.list.item(0).data(RowRole).facts == "app.py:4 · uncertain"
     assert code.callees.list.item(0).text() == "Store._write"
@@ -58,7 +61,7 @@ async def test_the_cursor_chooses_the_part_it_is_in(window: ProjectsWindow) -> N
     cursor.setPosition(code.text.document().findBlockByNumber(13).position())
     code.text.setTextCursor(cursor)
     await code.jobs.settled()
-    assert code.outline.currentItem().text(0) == "_write"
+    assert code.outline.currentIndex().data() == "_write"
     assert code.place.text() == "store.py:13"
     assert code.callers.list.item(0).text() == "Store.save"
 
@@ -67,11 +70,16 @@ async def test_the_editor_gets_the_file_and_the_clipboard_its_line(
     window: ProjectsWindow, monkeypatch: pytest.MonkeyPatch, projects: Projects
 ) -> None:
     urls: list[str] = []
-    monkeypatch.setattr(code_page, "open_text", lambda path: urls.append(path.as_posix()) or True)
+
+    def open_text(path: PurePath) -> bool:
+        urls.append(path.as_posix())
+        return True
+
+    monkeypatch.setattr(code_page, "open_text", open_text)
     await opened(window)
     window.code.editor.click()
     assert urls == ["/home/me/notes/store.py"]
-    window.findChild(type(window.code.back), "code-copy-place").click()  # type: ignore[union-attr]
+    child(window, type(window.code.back), "code-copy-place").click()
     assert QGuiApplication.clipboard().text() == "store.py:9"
 
 
@@ -85,20 +93,20 @@ async def test_documents_without_a_text_file_show_their_extracted_text(
     assert window.code.text.first == 0
 
 
-async def test_find_works_in_the_source(window: ProjectsWindow, qtbot: QtBot) -> None:
+async def test_find_works_in_the_source(window: ProjectsWindow) -> None:
     await opened(window)
     code, find = window.code, window.code.finder
     window.find_here()
     assert find.isVisible()
     find.field.setText("NOTE")
     assert (find.count.text(), len(code.text.found)) == ("1 / 6", 6)
-    qtbot.keyClick(find.field, Qt.Key.Key_Return)
+    QTest.keyClick(find.field, Qt.Key.Key_Return)
     assert (find.count.text(), code.text.line) == ("2 / 6", 7)
-    qtbot.keyClick(find.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(find.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
     find.up.click()
     assert find.count.text() == "6 / 6"
     assert code.text.line == code.text.found[5].blockNumber() + 1
-    assert code.outline.currentItem().text(0) == "save", "finding does not choose"
+    assert code.outline.currentIndex().data() == "save", "finding does not choose"
     marked = [each for each in code.text.extraSelections() if each.cursor.selectedText().casefold() == "note"]
     assert len(marked) == 6
     find.field.setText("nowhere")
@@ -125,7 +133,7 @@ async def test_the_source_follows_changes_of_the_file(
     assert (code.text.toPlainText(), code.text.first, code.text.last) == (text, 10, 12)
     assert (len(code.text.found), code.finder.count.text(), code.text._found_at) == (1, "1 / 1", 0)
     assert code.place.text() == "store.py:10"
-    assert code.outline.currentItem().text(0) == "save"
+    assert code.outline.currentIndex().data() == "save"
     line = code.text.line
     await window.load()
     await code.jobs.settled()

@@ -14,7 +14,7 @@ from tests.helpers.sample_project import ENTITIES, RELATIONS
 def filled() -> GraphModel:
     model = GraphModel()
     assert model.add(ENTITIES, RELATIONS) == len(ENTITIES)
-    model.place(np.arange(2.0 * len(ENTITIES)).reshape(-1, 2))
+    model.place(np.arange(2 * len(ENTITIES), dtype=np.float64).reshape(-1, 2))
     return model
 
 

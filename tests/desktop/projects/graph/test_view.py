@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QContextMenuEvent, QImage, QPainter, QStaticText, QWheelEvent
+from PySide6.QtGui import QContextMenuEvent, QImage, QPainter, QPainterPath, QStaticText, QWheelEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 from atelier_desk.desktop.projects.graph.model import GraphModel
 from atelier_desk.desktop.projects.graph.view import GraphView
 from atelier_desk.desktop.theme import theme
+from tests.helpers.child_widgets import child
 from tests.helpers.sample_project import ENTITIES, RELATIONS
 
 PLACES = {
@@ -76,8 +77,7 @@ def test_a_click_chooses_and_a_double_click_expands(view: GraphView, qtbot: QtBo
 
 
 def test_the_wheel_zooms_at_the_pointer_only_with_focus_or_ctrl(view: GraphView) -> None:
-    other = view.parentWidget().findChild(QLineEdit)
-    assert other is not None
+    other = child(view.window(), QLineEdit)
     other.setFocus()
     before = view.scale
     wheel(view)
@@ -169,7 +169,10 @@ def test_no_name_is_clipped_at_the_border(view: GraphView, x: int, y: int) -> No
     drawn: dict[str, QRectF] = {}
 
     class Watched(QPainter):
-        def drawStaticText(self, position_of: QPointF, text: QStaticText) -> None:
+        def drawStaticText(self, *given: QPoint | QPointF | QPainterPath.Element | QStaticText | int) -> None:
+            position_of, text = given
+            assert isinstance(position_of, QPointF)
+            assert isinstance(text, QStaticText)
             drawn[text.text()] = QRectF(position_of, text.size())
             super().drawStaticText(position_of, text)
 

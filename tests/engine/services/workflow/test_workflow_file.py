@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from atelier_desk.engine.services.workflow.importing import parse
 from atelier_desk.engine.services.workflow.transcript import TranscriptEntry
 from atelier_desk.engine.services.workflow.workflow_file import WorkflowFile, to_json, to_markdown
 from atelier_desk.presentation.unreadable_values import unreadable
+from atelier_desk.support.i18n import set_language
 from tests.helpers.malformed_messages import NOTICES, POISON
 
 
@@ -96,3 +98,18 @@ def test_a_file_with_a_thousand_problems_names_three() -> None:
     with pytest.raises(UsageError) as refused:
         parse(json.dumps({str(number): 0 for number in range(1000)}))
     assert len(str(refused.value)) < 500
+
+
+def test_times_are_local_and_in_the_form_of_the_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Europe/Paris")
+    time.tzset()
+    message = Message(
+        workflow_id="w", run_id="r", seq=1, role=MessageRole.USER, content="Hello", created_at="2026-03-02T23:30:00Z"
+    )
+    try:
+        set_language("fr")
+        assert "## Vous · 03/03/2026 à 00:30\n" in exported([TranscriptEntry(message)])
+    finally:
+        set_language("en")
+        monkeypatch.undo()
+        time.tzset()

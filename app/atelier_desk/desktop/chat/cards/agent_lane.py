@@ -5,14 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.chat.cards.pending_requests import PendingRequests
 from atelier_desk.desktop.chat.transcript.reply_body import ReplyBody
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.team.agent_state_labels import doing, figures, spoken, state_icon, state_text, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, show_pixmap
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    hbox,
+    label,
+    show_pixmap,
+    vbox,
+)
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.presentation.rows.team_state import Member
 from atelier_desk.support.i18n import _, ngettext
@@ -33,7 +43,7 @@ class Lane(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, run_id: str, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, run_id: str, host: TranscriptHost, parent: QWidget | None) -> None:
         super().__init__(parent)
         self.setObjectName("agent-lane")
         self.run_id, self._host = run_id, host
@@ -74,9 +84,9 @@ class Lane(QWidget):
         lower.addSpacing(8)
         lower.addWidget(self.bar)
         lower.addWidget(self.report)
-        lines = fill(QVBoxLayout(), upper, lower, spacing=0)
-        fill(
-            QHBoxLayout(self.head),
+        lines = vbox(None, upper, lower, spacing=0)
+        hbox(
+            self.head,
             (self._icon, 0, Qt.AlignmentFlag.AlignVCenter),
             (lines, 1),
             self.stop,

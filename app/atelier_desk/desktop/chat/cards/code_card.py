@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QGuiApplication, QTextCursor, QTextLayout, QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QToolTip, QWidget
 
 from atelier_desk.desktop.chat.cards.diagram import Diagram, DiagramPicture
 from atelier_desk.desktop.chat.cards.open_in_browser import open_page
@@ -15,7 +15,7 @@ from atelier_desk.desktop.chat.markdown.ansi import Span
 from atelier_desk.desktop.chat.markdown.syntax_highlighter import Highlighter
 from atelier_desk.desktop.chat.search.match_highlights import places
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import IconButton, Pill, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, Pill, bind, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.code_text import CodeText
 from atelier_desk.desktop.widgets.line_wrapping import LONG_RUN
 from atelier_desk.support.i18n import N_, _
@@ -86,8 +86,8 @@ class CodeCard(QFrame):
         bind_text(
             self._text, name=lambda: _("Code: {language}", language=self.language) if self.language else _("Code")
         )
-        head = fill(
-            QHBoxLayout(),
+        head = hbox(
+            None,
             (self._label, 1),
             self._hidden,
             self._source,
@@ -97,7 +97,7 @@ class CodeCard(QFrame):
             margins=(14, 6, 8, 2),
             spacing=4,
         )
-        self._column = fill(QVBoxLayout(self), head, self._text, margins=(1, 1, 1, 1), spacing=0)
+        self._column = vbox(self, head, self._text, margins=(1, 1, 1, 1), spacing=0)
         self._highlighter = Highlighter(self._text.document())
         bind(self._on_theme, on="look")
         self._wrap.setChecked(wrap)

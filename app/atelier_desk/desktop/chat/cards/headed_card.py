@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from atelier_desk.desktop.theme import theme
 from atelier_desk.desktop.theme.manager import Role
-from atelier_desk.desktop.widgets import Card, fill, label
+from atelier_desk.desktop.widgets import Card, hbox, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 
 
@@ -23,8 +23,8 @@ class HeadedCard(Card):
         self._icon = PlainLabel(parent=self)
         self.title = label("", "strong", self, wrap=True)
         self.text = label("", "muted", self, wrap=True)
-        self.words = words = fill(QVBoxLayout(), self.title, self.text, spacing=4)
-        self.head = fill(QHBoxLayout(), (self._icon, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=10)
+        self.words = words = vbox(None, self.title, self.text, spacing=4)
+        self.head = hbox(None, (self._icon, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=10)
         self.body.addLayout(self.head)
 
     def show_head(self, icon: str, role: Role, title: str, text: str) -> None:

@@ -110,7 +110,7 @@ class NoticeCard(EntryWidget):
 
         if self.entry.topic == "error":
             provider = str(self.entry.details.get("provider") or "")
-            if self.entry.details.get("code") != "auth" or not provider:
+            if self.entry.details.get("code") not in _IN_PROVIDER_SETTINGS or not provider:
                 return [(_("Retry"), "primary", "notice-retry", resume())]
             open_ = partial(self._host.provider_requested.emit, provider)
             return [
@@ -131,6 +131,8 @@ class NoticeCard(EntryWidget):
         return height + theme().px(INSIDE)
 
 
+_IN_PROVIDER_SETTINGS = {"auth", "disabled", "held"}
+"""Codes of errors that last until something is entered, enabled or confirmed at the provider."""
 _OWN = {"internal_error", "storage", "query", "io", "damaged", "damaged_row", "taken", "disk_full", "read_only"}
 """Codes of errors caused by Atelier or its database, not by a model or server."""
 _ENDED = {

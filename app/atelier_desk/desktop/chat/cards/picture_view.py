@@ -22,17 +22,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QApplication,
     QDialog,
-    QHBoxLayout,
     QMenu,
     QPushButton,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_save
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, control, fill
+from atelier_desk.desktop.widgets import IconButton, control, hbox, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.model_messages import ImagePart
 from atelier_desk.support.i18n import N_, _
@@ -191,8 +189,8 @@ class PictureDialog(QDialog):
         save = control(QPushButton(self), "picture-save", N_("Save…"), on=label.save)
         copy = control(QPushButton(self), "picture-copy", N_("Copy image"), on=label.copy)
         close = control(QPushButton(self), "picture-close", N_("Close"), look="primary", on=self.close)
-        row = fill(QHBoxLayout(), smaller, self._percent, larger, 1, save, copy, close, spacing=8)
-        fill(QVBoxLayout(self), (self._area, 1), row, margins=(12, 12, 12, 12), spacing=12)
+        row = hbox(None, smaller, self._percent, larger, 1, save, copy, close, spacing=8)
+        vbox(self, (self._area, 1), row, margins=(12, 12, 12, 12), spacing=12)
         screen = self.screen().availableSize()
         room = theme().px(32)
         self.zoom(1.0)

@@ -17,7 +17,16 @@ from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS, MemoryRow
 from atelier_desk.desktop.panes.pane_base import offer_undo
-from atelier_desk.desktop.widgets import ElidedButton, FlowLayout, IconButton, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import (
+    ElidedButton,
+    FlowLayout,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    label,
+    vbox,
+)
 from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -71,7 +80,7 @@ class RememberedRow(QWidget):
         self.setAccessibleName(words[:SHOWN])
         for widget in (self.keep_button, self.here, self.edit, self.forget_button):
             buttons.addWidget(widget)
-        fill(QVBoxLayout(self), text, facts, buttons, margins=(0, 6, 0, 0), spacing=4)
+        vbox(self, text, facts, buttons, margins=(0, 6, 0, 0), spacing=4)
 
     def _facts(self) -> str:
         memory = self.memory

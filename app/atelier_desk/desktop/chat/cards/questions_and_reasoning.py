@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from atelier_desk.desktop.chat.cards.headed_card import HeadedCard
 from atelier_desk.desktop.chat.transcript.message_blocks import ProseBlock
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import Pill, Spinner, bind, bind_text, control, fill, label, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.presentation.rows.transcript_entries import Entry, QuestionRow
@@ -32,7 +32,7 @@ class ReasoningFold(QWidget):
 
     height_changed = Signal()
 
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self._entry, self._host = entry, host
         self._button = control(QPushButton(self), "reasoning-fold", look="quiet", on=self.toggle)
@@ -139,14 +139,14 @@ def _show_button(button: QPushButton, asked: QuestionRow) -> None:
 class QuestionPart(QWidget):
     """``question-part``: question and answer in the card of a call; a button opens the dialog while pending."""
 
-    def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, asked: QuestionRow, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("question-part")
         self._asked = asked
         self._text = label("", "", self, wrap=True)
         self._answer = label("", "muted", self, wrap=True)
         self._button = _answer_button(lambda: self._asked, host, self)
-        self._words = fill(QVBoxLayout(), self._text, self._answer, spacing=4)
+        self._words = vbox(None, self._text, self._answer, spacing=4)
         self._row = fill(QHBoxLayout(self), (self._words, 1), (self._button, 0, Qt.AlignmentFlag.AlignTop), spacing=12)
 
     def show_asked(self, asked: QuestionRow) -> None:

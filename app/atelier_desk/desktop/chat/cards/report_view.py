@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from atelier_desk.desktop.chat.markdown.plain_text import plain_text
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, label, vbox
 from atelier_desk.domain.result_parts import ReportPart
 from atelier_desk.support.i18n import _
 from atelier_desk.support.visible_and_shortened_text import shorten, visible
@@ -53,7 +53,7 @@ class ReportView(QWidget):
         self.text = control(label(text, "muted", self, wrap=True), "report-beginning")
         self.text.setContentsMargins(10, 0, 10, 4)
         self.text.setVisible(bool(text))
-        fill(QVBoxLayout(self), self.button, self.text, margins=(0, 0, 0, 0), spacing=2)
+        vbox(self, self.button, self.text, spacing=2)
 
     def fit(self, width: int) -> int:
         """Lay out for this width in pixels; returns the height."""

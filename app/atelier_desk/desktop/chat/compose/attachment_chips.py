@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QImageReader, QKeyEvent, QMouseEvent, QPixmap
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, bind_text, fill
+from atelier_desk.desktop.widgets import ElidedLabel, FlowLayout, IconButton, bind, bind_text, hbox, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.domain.image_limits import STORED_LIMITS
 from atelier_desk.domain.limits import PICTURE_PIXELS
@@ -170,9 +170,9 @@ class Chip(QFrame):
         self.remove.setObjectName("attachment-remove")
         self.remove.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # Delete on the chip does the same
         self.remove.clicked.connect(self.removed)
-        words = fill(QVBoxLayout(), self.name, self.facts, margins=(0, 0, 0, 0), spacing=0)
-        fill(
-            QHBoxLayout(self),
+        words = vbox(None, self.name, self.facts, spacing=0)
+        hbox(
+            self,
             self.shown,
             (words, 1),
             (self.remove, 0, Qt.AlignmentFlag.AlignTop),
@@ -246,7 +246,7 @@ class AttachmentRow(QWidget):
     opened = Signal(object)
     left = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("attachment-row")
         self._flow = FlowLayout(self, 6)

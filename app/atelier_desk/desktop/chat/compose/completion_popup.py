@@ -9,11 +9,11 @@ from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import bind_text, fill
+from atelier_desk.desktop.widgets import bind_text, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.desktop.widgets.list_rows import ListRow
@@ -86,7 +86,7 @@ class Completion(QFrame):
         self._dismissed: str | None = None
         self.list = bind_text(SearchList(self, kind, nothing=None, pad=5), name=name)
         self.list.chosen.connect(self._insert)
-        fill(QVBoxLayout(self), self.list, margins=(4, 4, 4, 4))
+        vbox(self, self.list, margins=(4, 4, 4, 4))
         self._debouncer = Debouncer(self, WAIT_MS, self.search)
         field.installEventFilter(self)
         field.textChanged.connect(self.schedule_search)

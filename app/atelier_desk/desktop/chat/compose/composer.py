@@ -6,18 +6,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QMouseEvent, QPaintEvent
-from PySide6.QtWidgets import QFileDialog, QFrame, QHBoxLayout, QMenu, QPushButton, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QFrame, QMenu, QPushButton, QToolButton, QWidget
 
 from atelier_desk.desktop.chat.compose.attachment_chips import AttachmentRow
 from atelier_desk.desktop.chat.compose.message_field import MessageField, picture_of
-from atelier_desk.desktop.chat.compose.permission_profile_picker import ProfilePicker
+from atelier_desk.desktop.chat.compose.permission_profile_picker import WORDS, ProfilePicker
 from atelier_desk.desktop.file_dialogs.open_save_confirm import ask_folder
 from atelier_desk.desktop.file_dialogs.start_folder import remember_folder, start_folder
 from atelier_desk.desktop.file_dialogs.translated_dialog import translate_dialog
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill, label, tint
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    IconButton,
+    bind,
+    bind_text,
+    control,
+    hbox,
+    label,
+    tint,
+    vbox,
+)
 from atelier_desk.desktop.widgets.picker import Picker, PickerItem
 from atelier_desk.desktop.workspace_folders.controller import accept_copy, files_of, folders_of
 from atelier_desk.support.i18n import N_, _
@@ -36,9 +46,21 @@ class _Hint(ElidedLabel):
 
     cut = False
 
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return hint if self.cut else QSize(0, hint.height())
+
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.cut or self.fontMetrics().horizontalAdvance(self.text()) <= self.contentsRect().width():
             super().paintEvent(event)
+
+
+class _StopButton(QPushButton):
+    """A button that may shrink to its icon; the composer takes the caption away before it would be cut."""
+
+    def minimumSizeHint(self) -> QSize:
+        hint = self.sizeHint()
+        return QSize(hint.width() - self.fontMetrics().horizontalAdvance(self.text()), hint.height())
 
 
 class Composer(QFrame):
@@ -67,6 +89,8 @@ class Composer(QFrame):
         self._waiting = False
         self._agent = ""
         self._enabled = True
+        self._captions = True
+        """Whether there is room for a caption beside the icon of Stop."""
         self.attachments = AttachmentRow(self)
         self._note = control(label("", "small-warn", self, wrap=True), "attachment-note")
         self._note.hide()
@@ -80,7 +104,14 @@ class Composer(QFrame):
         self.strategies = control(
             Picker(self), "strategy-select", look="picker", name=N_("How to send while the agent is working")
         )
-        self.stop = control(QPushButton(self), "stop-button", lambda: " " + _("Stop"), name=N_("Stop the agent"))
+        self.strategies.letters = WORDS
+        self.stop = control(
+            _StopButton(self),
+            "stop-button",
+            lambda: " " + _("Stop") if self._captions else "",
+            tip=N_("Stop the agent"),
+            name=N_("Stop the agent"),
+        )
         tint(self.stop, "circle-stop", "text", 16)
         self.send = control(QToolButton(self), "send-button", look="send", tip=N_("Send"))
         self.send.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -148,10 +179,27 @@ class Composer(QFrame):
         self._show_strategies()
 
     def _lay_out(self) -> None:
-        row = fill(
-            QHBoxLayout(), self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8
+        self._row = row = hbox(
+            None, self.attach, self.profiles, (self._hint, 1), self.strategies, self.stop, self.send, spacing=8
         )
-        fill(QVBoxLayout(self), self.attachments, self._note, self.field, row, margins=(16, 14, 11, 11), spacing=10)
+        vbox(self, self.attachments, self._note, self.field, row, margins=(16, 14, 11, 11), spacing=10)
+
+    def _fit(self) -> None:
+        """Show an icon alone on Stop where the texts of the pickers would be cut."""
+        parts = (self.attach, self.profiles, self.strategies, self.stop, self.send)
+        widths = [max(each.sizeHint().width(), each.minimumWidth()) for each in parts if each.isVisible()]
+        needed = sum(widths) + self._row.spacing() * len(widths)
+        if not self._captions:
+            needed += self.stop.fontMetrics().horizontalAdvance(" " + _("Stop"))
+        if (captions := needed <= self._row.geometry().width()) != self._captions:
+            self._captions = captions
+            bind_text(self.stop)
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() in (QEvent.Type.LayoutRequest, QEvent.Type.Resize):
+            self._fit()
+        return done
 
     def _connect(self) -> None:
         self.field.submitted.connect(self.submit)

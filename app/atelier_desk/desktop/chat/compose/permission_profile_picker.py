@@ -13,6 +13,8 @@ from atelier_desk.support.i18n import _
 
 _ICON = 14
 """Icon size in pixels at 100 %."""
+WORDS = 12
+"""Letters that a picker of the composer shows at least: a single word is never elided."""
 
 
 def profile_choices() -> list[PickerItem]:
@@ -30,6 +32,7 @@ class ProfilePicker(Picker):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("profile-select")
+        self.letters = WORDS
         self._profile: Profile | None = None
         bind(self._show)
         self.show_profile(None)

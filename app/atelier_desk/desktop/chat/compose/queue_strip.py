@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QWidget
 
 from atelier_desk.desktop.chat.compose.message_field import MessageField
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, hbox, vbox
 from atelier_desk.support.i18n import N_, _, ngettext
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class WaitingRow(QWidget):
         }
         self._show_editing(False)
         row = (*self._action_buttons, self.save_button, self.leave)
-        self._row = fill(QHBoxLayout(self), (self.text, 1), *row, margins=(12, 0, 4, 0), spacing=2)
+        self._row = hbox(self, (self.text, 1), *row, margins=(12, 0, 4, 0), spacing=2)
 
     def _button(self, name: str, icon: str, tip: str, on: Callable[[], object]) -> IconButton:
         return control(IconButton(icon, tip, self, size=14), name, on=on)
@@ -171,13 +171,13 @@ class QueueStrip(QFrame):
         self.send = control(QPushButton(self), "queue-send", N_("Send"), look="quiet", on=self._send_first)
         self._inner = QWidget(self)
         mark(self._inner, "plain")
-        self._list = fill(QVBoxLayout(self._inner), margins=(0, 0, 0, 0), spacing=0)
+        self._list = vbox(self._inner, spacing=0)
         self._area = QScrollArea(self)
         self._area.setWidget(self._inner)
         self._area.setWidgetResizable(True)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        top = fill(QHBoxLayout(), (self.heading, 1), self.send, margins=(12, 0, 4, 0), spacing=8)
-        fill(QVBoxLayout(self), top, self._area, margins=(0, 4, 0, 4), spacing=0)
+        top = hbox(None, (self.heading, 1), self.send, margins=(12, 0, 4, 0), spacing=8)
+        vbox(self, top, self._area, margins=(0, 4, 0, 4), spacing=0)
         bind(self.fit)
         self.hide()
 

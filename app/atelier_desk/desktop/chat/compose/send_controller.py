@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from atelier_desk.desktop.chat.transcript.view import ChatView
     from atelier_desk.desktop.workspace_folders.controller import FolderController
     from atelier_desk.domain.attachment import Attachment
-    from atelier_desk.domain.workflow import Dispatch, RunMode, Workflow
+    from atelier_desk.domain.workflow import Workflow
     from atelier_desk.presentation.rows.transcript_entries import Entry
 
 WAITING_NOTICE_MS = 1_000

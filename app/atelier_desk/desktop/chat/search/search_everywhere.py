@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Signal
 from PySide6.QtGui import QHideEvent
-from PySide6.QtWidgets import QDialog, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from atelier_desk.desktop.chat.search.search_everywhere_rows import hit_row
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.search_result_list import SearchList
 from atelier_desk.support.i18n import N_, _, ngettext
@@ -57,8 +57,8 @@ class SearchEverywhere(QDialog):
         )
         self.list.chosen.connect(self._choose)
         self._count = control(label("", "small", self), "search-everywhere-count")
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             self.field,
             (self.list.nothing, 1),
             (self.list, 1),

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import IconButton, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import IconButton, bind_text, control, hbox, label
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.support.i18n import N_, _, ngettext
 
@@ -48,7 +48,7 @@ class ActionsRow(QWidget):
         self._pin: _QuietButton | None = None
         self._note: QLabel | None = None
         self._buttons: list[_QuietButton] = []
-        self._row = fill(QHBoxLayout(self), 1, margins=(0, 0, 0, 0), spacing=2)
+        self._row = hbox(self, 1, spacing=2)
         parent.installEventFilter(self)
 
     @property
@@ -111,7 +111,7 @@ class ActionsRow(QWidget):
 class BranchSwitch(QWidget):
     """``‹ 2/3 ›``: switches between the versions of a turn; ``choose`` receives the run id."""
 
-    def __init__(self, choose: Callable[[str], object], parent: QWidget | None = None) -> None:
+    def __init__(self, choose: Callable[[str], object], parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("branch-switch")
         self._choose = choose
@@ -127,7 +127,7 @@ class BranchSwitch(QWidget):
         bind_text(
             self._label, name=lambda: ngettext("{n} version of this turn", "{n} versions of this turn", len(self._runs))
         )
-        fill(QHBoxLayout(self), self.previous, self._label, self.following, margins=(0, 0, 0, 0), spacing=0)
+        hbox(self, self.previous, self._label, self.following, spacing=0)
         self.hide()
 
     def show_branch(self, runs: tuple[str, ...], index: int) -> None:

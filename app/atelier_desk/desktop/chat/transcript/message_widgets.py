@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QGuiApplication, QPixmap, QTextCursor
 from PySide6.QtWidgets import QFrame, QLabel, QWidget
@@ -40,9 +38,6 @@ from atelier_desk.engine.services.agent_gallery import current_name
 from atelier_desk.presentation.rows.transcript_entries import Call, Entry, leave_out_unreadable
 from atelier_desk.presentation.unreadable_values import readable
 from atelier_desk.support.i18n import N_, _
-
-if TYPE_CHECKING:
-    from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
 
 _BUBBLE_SHARE = 0.82
 _THUMBNAIL = 120
@@ -230,7 +225,7 @@ class UserBubble(MessageWidget):
 class AssistantMessage(BodyMessage):
     """One reply over the full column: reasoning, Markdown, tool cards and questions."""
 
-    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget | None = None) -> None:
+    def __init__(self, entry: Entry, host: TranscriptHost, parent: QWidget) -> None:
         super().__init__(entry, host, parent)
         self.setObjectName("assistant-message")
         self._reasoning: ReasoningFold | None = None

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QWidget
 
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, hbox, label, vbox
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.support.i18n import N_, _
@@ -27,9 +27,7 @@ class BubbleEditor(QFrame):
         again: what else is done again.
     """
 
-    def __init__(
-        self, text: str, parent: QWidget, attached: Sequence[str] = (), again: Callable[[], str] = str
-    ) -> None:
+    def __init__(self, text: str, parent: QWidget, attached: Sequence[str], again: Callable[[], str]) -> None:
         super().__init__(parent)
         mark(self, "composer")
         self.field = control(TextField(text, self), "edit-field", look="plain", name=N_("Edit message"))
@@ -39,11 +37,11 @@ class BubbleEditor(QFrame):
         show_enter(self.sent)
         along = control(ElidedLabel("", self), "edit-attached", look="small")
         bind_text(along, (lambda: _("Attachments: {names}", names=", ".join(attached))) if attached else "")
-        row = fill(QHBoxLayout(), (along, 1), self.cancelled, self.sent)
+        row = hbox(None, (along, 1), self.cancelled, self.sent)
         self.again = control(label("", "small", self, wrap=True), "edit-again")
         bind_text(self.again, again)
         self.again.setVisible(bool(self.again.text()))
-        fill(QVBoxLayout(self), (self.field, 1), self.again, row, margins=(_LEFT, 12, _RIGHT, 12))
+        vbox(self, (self.field, 1), self.again, row, margins=(_LEFT, 12, _RIGHT, 12))
 
     def height_for(self, width: int) -> int:
         """Pixels needed at this width."""

@@ -211,9 +211,6 @@ class ChatView(QAbstractScrollArea):
         """The widget of an entry, None if it is out of view."""
         return self._widgets.get(entry)
 
-    def live_widgets(self) -> int:
-        return len(self._widgets)
-
     def show_thinking(self, since: float) -> None:
         """Show below the last item that a model is awaited since this moment (``time.monotonic``); 0 hides it."""
         self._thinking.show_since(since)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
-from atelier_desk.desktop.widgets import Spinner, bind_text, fill, label
+from atelier_desk.desktop.widgets import Spinner, bind_text, hbox, label
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.number_format import NARROW, duration
 
@@ -25,13 +25,13 @@ class ThinkingLine(QWidget):
 
     shown_changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("thinking-line")
         self._since = 0.0
         self._label = bind_text(label("", "muted", self), self._words)
         bind_text(self, name=N_("Thinking…"))  # without seconds, which a screen reader would read one by one
-        fill(QHBoxLayout(self), Spinner(self), self._label, 1, margins=(0, 4, 0, 8), spacing=8)
+        hbox(self, Spinner(self), self._label, 1, margins=(0, 4, 0, 8), spacing=8)
         self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._patience.timeout.connect(self._appear)
         self._tick = QTimer(self, interval=TICK_MS)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
 from atelier_desk.desktop.chat.transcript.actions_row import ActionsRow
 from atelier_desk.desktop.team.agent_state_labels import doing, figures, spoken, state_icon, state_text, task
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, fill, label, show_pixmap
+from atelier_desk.desktop.widgets import ElidedLabel, bind_text, control, hbox, label, show_pixmap, vbox
 from atelier_desk.desktop.widgets.cards_buttons_labels import PlainLabel
 from atelier_desk.presentation.rows.team_state import AgentUsage, Member
 from atelier_desk.support.i18n import _
@@ -51,7 +51,7 @@ class AgentRow(QWidget):
     message_sent = Signal(str, str)
     grown = Signal()
 
-    def __init__(self, run_id: str, parent: QWidget | None = None) -> None:
+    def __init__(self, run_id: str, parent: QWidget) -> None:
         super().__init__(parent)
         self.run_id = run_id
         self.chosen = False
@@ -70,9 +70,9 @@ class AgentRow(QWidget):
         lower.addWidget(self._state)
         lower.addWidget(self._figures, 1)
         self.field: QLineEdit | None = None
-        self._lines = fill(QVBoxLayout(), upper, lower, spacing=0)
-        fill(
-            QHBoxLayout(self),
+        self._lines = vbox(None, upper, lower, spacing=0)
+        hbox(
+            self,
             (self._icon, 0, Qt.AlignmentFlag.AlignTop),
             (self._lines, 1),
             margins=(2, 2, 2, 2),

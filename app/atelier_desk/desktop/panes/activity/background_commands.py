@@ -6,9 +6,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QSizePolicy, QWidget
 
-from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, fill, tint
+from atelier_desk.desktop.widgets import ElidedLabel, bind, bind_text, control, hbox, tint, vbox
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
 from atelier_desk.domain import limits
 from atelier_desk.domain.background_command import RunningCommand
@@ -35,7 +35,7 @@ class CommandRows(QWidget):
         self._again = QTimer(self)
         self._again.setInterval(POLL_MS)
         self._again.timeout.connect(self.reload)
-        self._column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
+        self._column = vbox(self, spacing=2)
         bind(self._fill)
 
     def reload(self) -> None:
@@ -102,8 +102,8 @@ class CommandRows(QWidget):
         bind_text(field, name=lambda: _("Input for {command}", command=command.line))
         field.setMaxLength(limits.COMMAND_INPUT - 1)
         field.returnPressed.connect(partial(self._enter, command))
-        top = fill(QHBoxLayout(), (name, 1), stop, margins=(0, 0, 0, 0), spacing=4)
-        fill(QVBoxLayout(row), top, self._outputs[command.id], field, margins=(0, 0, 0, 0), spacing=3)
+        top = hbox(None, (name, 1), stop, spacing=4)
+        vbox(row, top, self._outputs[command.id], field, spacing=3)
         return row
 
     def _enter(self, command: RunningCommand) -> None:

@@ -94,6 +94,8 @@ _ICONS: dict[ChunkType, tuple[str, Role]] = {
     ChunkType.RETRY: ("refresh-cw", "warn"),
     ChunkType.ERROR: ("circle-x", "err"),
 }
+_NO_FAILURES = {"cancelled", "abandoned", "not_run"}
+"""Outcomes of sub-agents that ended without a report and did not fail."""
 _ENDS: dict[str, tuple[str, Role]] = {
     "cancelled": ("circle-stop", "muted"),
     "abandoned": ("x", "muted"),
@@ -125,7 +127,7 @@ def _entry_title(entry: LogEntry) -> str:
             return _(_CLOSED.get(entry.outcome, _CLOSED[""]))
         case ChunkType.VALIDATION_RESPONSE:
             return _(_DECIDED.get(entry.outcome, entry.outcome))
-        case ChunkType.SUB_AGENT_ERROR if entry.outcome in {"cancelled", "abandoned", "not_run"}:
+        case ChunkType.SUB_AGENT_ERROR if entry.outcome in _NO_FAILURES:
             return _("Sub-agent: {status}", status=_(RUN_WORDS[entry.outcome]))
         case ChunkType.LIMIT_REACHED if entry.reason in LIMITS:
             return _(LIMITS[entry.reason])
@@ -176,6 +178,8 @@ def entry_icon(entry: LogEntry) -> tuple[str, Role]:
             return _ENDS.get(entry.outcome, ("circle-check", "muted"))
         if kind := notice_kind(entry.kind, entry.details):
             return known(kind.icon, "info"), "warn" if kind.warning else "muted"
+        if entry.kind is ChunkType.SUB_AGENT_ERROR and entry.outcome in _NO_FAILURES:
+            return "users", "muted"
         return _ICONS.get(entry.kind, ("circle", "muted"))
     states: dict[str, tuple[str, Role]] = {
         "running": ("loader-circle", "accent"),

@@ -11,13 +11,11 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,7 +26,19 @@ from atelier_desk.desktop.panes.activity.list import ActivityListView, entry_det
 from atelier_desk.desktop.panes.pane_base import RELOAD_MS, Pane, toast
 from atelier_desk.desktop.team.model import TeamModel
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, ElidedLabel, EmptyState, IconButton, Pill, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import (
+    Card,
+    ElidedLabel,
+    EmptyState,
+    IconButton,
+    Pill,
+    bind,
+    bind_text,
+    control,
+    fill,
+    hbox,
+    vbox,
+)
 from atelier_desk.desktop.widgets.cards_buttons_labels import PillKind
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.line_wrapping import TextField
@@ -113,7 +123,7 @@ class ActivityPane(Pane):
 
     def _build_filter(self) -> None:
         self._filter = QWidget(self)
-        row = fill(QHBoxLayout(self._filter), margins=(0, 0, 0, 0), spacing=6)
+        row = hbox(self._filter, spacing=6)
         self.agent = control(QPushButton(self), "activity-agent-filter", look="chip", on=lambda: self.tree.choose(""))
         self.tools.insertWidget(0, self.agent)
         self.words = control(
@@ -135,7 +145,7 @@ class ActivityPane(Pane):
         The tree gets its full height before the list gets more than its minimum.
         """
         self._lower = QWidget(self)
-        fill(QVBoxLayout(self._lower), self._filter, (self._stack, 1), margins=(0, 0, 0, 0), spacing=GAP)
+        vbox(self._lower, self._filter, (self._stack, 1), spacing=GAP)
         self.parts = QSplitter(Qt.Orientation.Vertical, self)
         self.parts.setObjectName("activity-parts")
         mark(self.parts, "quiet")
@@ -160,7 +170,7 @@ class ActivityPane(Pane):
             on=lambda: QGuiApplication.clipboard().setText(self.details.toPlainText()),
         )
         self._close = control(IconButton("x", parent=self), tip=N_("Close"), on=self._leave_details)
-        row = fill(QHBoxLayout(), (self._title, 1), self._state, self._copy, self._close, spacing=6)
+        row = hbox(None, (self._title, 1), self._state, self._copy, self._close, spacing=6)
         self.details = control(TextField(self), "activity-details", look="plain", name=N_("Details"))
         self.details.setReadOnly(True)
         fill(self._details.body, row, (self.details, 1))

@@ -10,12 +10,10 @@ from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
-    QHBoxLayout,
     QListWidget,
     QPushButton,
     QScrollArea,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -41,7 +39,9 @@ from atelier_desk.desktop.widgets import (
     bind_text,
     control,
     fill,
+    hbox,
     tint,
+    vbox,
 )
 from atelier_desk.desktop.widgets.line_wrapping import TextField
 from atelier_desk.desktop.widgets.wheel_safe_inputs import ComboBox
@@ -121,7 +121,7 @@ class ContextPane(SeenPane):
 
     def _build_rows(self) -> QWidget:
         holder = QWidget(self)
-        box = fill(QVBoxLayout(holder), margins=(6, 0, 6, 0), spacing=6)
+        box = vbox(holder, margins=(6, 0, 6, 0), spacing=6)
         self.parts = PartsBar(self)
         self._tabs: dict[str, QPushButton] = {}
         group = QButtonGroup(self)
@@ -165,7 +165,7 @@ class ContextPane(SeenPane):
             IconButton("pencil", parent=self), "context-correct", tip=N_("Edit this memory"), on=self._correct
         )
         self._copy_text = control(IconButton("copy", parent=self), "context-copy-text", tip=N_("Copy"))
-        row = fill(QHBoxLayout(), (self._title, 1), self.undo, self.pin, self.correct, self._copy_text, spacing=4)
+        row = hbox(None, (self._title, 1), self.undo, self.pin, self.correct, self._copy_text, spacing=4)
         self.details = control(TextField(self), "context-details", look="plain", name=N_("Text"))
         self.details.setReadOnly(True)
         fill(self._details.body, row, (self.details, 1))

@@ -12,14 +12,13 @@ from PySide6.QtWidgets import (
     QMessageBox,
     QPushButton,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.presentation.file_change_text import leftover_facts, leftover_name, leftovers_text, lost_data_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.support.number_format import size
@@ -57,13 +56,12 @@ class Leftovers(QWidget):
         bind_text(self.list, name=N_("Leftover undo data"))
         self.button = control(QPushButton(self), "files-leftovers-delete", on=self._ask)
         left = Qt.AlignmentFlag.AlignLeft
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             self.lost,
             self._heading,
             self.list,
             (self.button, 0, left),
-            margins=(0, 0, 0, 0),
             spacing=4,
         )
         bind(self._show)

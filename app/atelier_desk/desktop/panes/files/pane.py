@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.diff.view import DiffView
 from atelier_desk.desktop.panes.files.change_tree import ChangeTree, counted, facts, marked_path
@@ -24,8 +24,9 @@ from atelier_desk.desktop.widgets import (
     bind,
     bind_text,
     control,
-    fill,
+    hbox,
     label,
+    vbox,
 )
 from atelier_desk.desktop.workspace_folders.controller import FolderController
 from atelier_desk.desktop.workspace_folders.granted_folder_rows import FolderRows
@@ -79,10 +80,10 @@ class FilesPane(Pane):
         both = FlowLayout(None, 6)
         both.addWidget(self._leave)
         both.addWidget(self._anyway)
-        self._note = fill(QVBoxLayout(), self._problem, both, spacing=4)
+        self._note = vbox(None, self._problem, both, spacing=4)
         self._held: list[HeldFile] = []
         self._held_list = control(QWidget(self), "files-held")
-        self._held_rows = fill(QVBoxLayout(self._held_list), margins=(0, 0, 0, 0), spacing=2)
+        self._held_rows = vbox(self._held_list, spacing=2)
         self.column.addLayout(self._note)
         self.column.addWidget(self._held_list)
         self.empty = EmptyState("folder", parent=self)
@@ -121,12 +122,12 @@ class FilesPane(Pane):
         self._side.setCheckable(True)
         more = self._more = control(IconButton("ellipsis", parent=self), "file-more", tip=N_("More"))
         more.clicked.connect(lambda *_: self._menu(self._open, more.mapToGlobal(QPoint(0, more.height()))))
-        top = fill(QHBoxLayout(), back, (self._name, 1), self._side, self._undo, more, spacing=4)
+        top = hbox(None, back, (self._name, 1), self._side, self._undo, more, spacing=4)
         self._facts = label("", "muted", self, wrap=True)
         self.diff = DiffView(self)
         self._no_text = bind_text(label("", "muted", self), N_("There is no text to compare."))
-        body = fill(QVBoxLayout(), (self.diff, 1), (self._no_text, 0, Qt.AlignmentFlag.AlignTop), spacing=0)
-        fill(QVBoxLayout(self._reader), top, self._facts, (body, 1), margins=(0, 0, 0, 0), spacing=6)
+        body = vbox(None, (self.diff, 1), (self._no_text, 0, Qt.AlignmentFlag.AlignTop), spacing=0)
+        vbox(self._reader, top, self._facts, (body, 1), spacing=6)
         return self._reader
 
     def set_workflow(self, workflow_id: str) -> None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QListWidget, QPushButton, QSizePolicy, QWidget
 
 from atelier_desk.desktop.file_dialogs.open_save_confirm import confirm
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind_text, control, label, vbox
 from atelier_desk.presentation.file_change_text import mark_text
 from atelier_desk.support.i18n import N_, _, ngettext
 from atelier_desk.workspace.checkpoints.tainted_file_marks import TaintMark
@@ -43,12 +43,11 @@ class MarkedFiles(QWidget):
         self.list.itemSelectionChanged.connect(self._name_button)
         bind_text(self.list, name=N_("Files written by agents that had read from untrusted sources"))
         self.button = control(QPushButton(self), "files-mark-read", on=self._on_read)
-        fill(
-            QVBoxLayout(self),
+        vbox(
+            self,
             self._heading,
             self.list,
             (self.button, 0, Qt.AlignmentFlag.AlignLeft),
-            margins=(0, 0, 0, 0),
             spacing=4,
         )
         self.hide()

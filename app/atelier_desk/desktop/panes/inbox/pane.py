@@ -20,7 +20,7 @@ from atelier_desk.desktop.questions.approval_card import ApprovalCard
 from atelier_desk.desktop.questions.approval_group import ApprovalGroup
 from atelier_desk.desktop.questions.presenter import QuestionPresenter
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import EmptyState, Pill, bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.support.i18n import N_, ngettext
 
@@ -87,7 +87,7 @@ class InboxPane(Pane):
             control(label("", "heading", content), f"inbox-section-{number}", text)
             for number, text in enumerate(SECTIONS)
         ]
-        self._list = fill(QVBoxLayout(content), 1, margins=(0, 0, 0, 0), spacing=8)
+        self._list = vbox(content, 1, spacing=8)
         self._area.setWidget(content)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)

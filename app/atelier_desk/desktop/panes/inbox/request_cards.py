@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 from shiboken6 import isValid
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.chat.cards.limit_card import LimitCard
 from atelier_desk.desktop.chat.cards.proposed_memories_card import RememberedCard
+from atelier_desk.desktop.chat.run_controls import RunControls
 from atelier_desk.desktop.chat.transcript.transcript_host import TranscriptHost
-from atelier_desk.desktop.chat.transcript_actions import TranscriptActions
 from atelier_desk.desktop.panes.time_format import ago
 from atelier_desk.desktop.questions import approval_text as wording
 from atelier_desk.desktop.questions.answer_field import AnswerField
@@ -32,6 +32,7 @@ from atelier_desk.desktop.widgets import (
     bind_text,
     control,
     fill,
+    hbox,
     label,
 )
 from atelier_desk.desktop.widgets.enter_key import handle_enter, show_enter
@@ -174,7 +175,7 @@ class ParentQuestionCard(Card):
                 "{agent} asks its parent agent: {question}", agent=asked.agent_name, question=asked.question
             ),
         )
-        row = fill(QHBoxLayout(), 1, self.send)
+        row = hbox(None, 1, self.send)
         for widget in (self._lineage, self._question, self._where, self.field, self._error):
             self.body.addWidget(widget)
         self.body.addLayout(row)
@@ -237,7 +238,7 @@ class StoppedCard(LimitCard):
 
     def __init__(self, stopped: StoppedRun, bridge: Bridge, presenter: QuestionPresenter, parent: QWidget) -> None:
         host = TranscriptHost()
-        TranscriptActions(bridge, host).attach(host)
+        RunControls(bridge, host).attach(host)
         host.provider_requested.connect(presenter.provider_requested)
         super().__init__(host, parent)
         host.setParent(self)

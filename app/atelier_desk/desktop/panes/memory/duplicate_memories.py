@@ -7,13 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QGridLayout, QLabel, QPushButton, QScrollArea, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.memory.dialog import provenance
 from atelier_desk.desktop.panes.pane_base import offer_undo
 from atelier_desk.desktop.theme import mark, theme
-from atelier_desk.desktop.widgets import Card, control, fill, fit_window, label
+from atelier_desk.desktop.widgets import Card, control, fill, fit_window, hbox, label, vbox
 from atelier_desk.support.i18n import _
 from atelier_desk.support.visible_and_shortened_text import visible
 
@@ -67,7 +67,7 @@ class PairCard(Card):
         self.status = label("", "muted", self)
         self._back = control(QPushButton(_("Undo"), self), "tidy-undo", look="link")
         self._back.clicked.connect(lambda _on=False: dialog.undo_answer(self))
-        self.body.addLayout(fill(QHBoxLayout(), self.status, self._back, 1, both, spacing=8))
+        self.body.addLayout(hbox(None, self.status, self._back, 1, both, spacing=8))
         self.buttons = (*self._buttons, self._back)
         self.show_open()
 
@@ -108,20 +108,18 @@ class TidyDialog(QDialog):
         self._bridge, self._workflow_id, self._undo_on = bridge, workflow_id, undo_on
         self.jobs = Jobs(self, self._failed)
         self.cards: list[PairCard] = []
-        column = fill(
-            QVBoxLayout(self), label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8
-        )
+        column = vbox(self, label(_("Clean up memories"), "title", self), margins=(24, 20, 24, 20), spacing=8)
         self.status = control(label(_("Comparing…"), "muted", self, wrap=True), "tidy-said")
         column.addWidget(self.status)
         self._holder = QWidget(self)
-        self._pairs = fill(QVBoxLayout(self._holder), margins=(0, 0, 0, 0), spacing=10)
+        self._pairs = vbox(self._holder, spacing=10)
         self._pairs.addStretch(1)
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setWidget(self._holder)
         column.addWidget(self._area, 1)
         self._close = control(QPushButton(_("Close"), self), "tidy-close", on=self.accept)
-        fill(column, fill(QHBoxLayout(), 1, self._close))
+        fill(column, hbox(None, 1, self._close))
         fit_window(self, QSize(680, 520))
         self.finished.connect(lambda _result: self._offer_undo())
         self.jobs.start(self._load(), "load")

@@ -7,10 +7,10 @@ from typing import Any
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from atelier_desk.desktop.panes.memory.list import TYPE_WORDS
-from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, IconButton, bind, bind_text, control, hbox
 from atelier_desk.domain.memory import MemoryScope, MemoryType
 from atelier_desk.support.i18n import N_, _
 from atelier_desk.support.visible_and_shortened_text import visible
@@ -35,7 +35,7 @@ class MemoryFilters(QWidget):
 
     changed = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("memory-filters")
         self._chosen: dict[str, object] = dict(ANY)
@@ -59,7 +59,7 @@ class MemoryFilters(QWidget):
         self._clear = control(
             IconButton("x", parent=self, size=12), "memory-filter-clear", tip=N_("Clear the filters"), on=self.clear
         )
-        fill(QHBoxLayout(self), (self._summary, 1), self._clear, margins=(0, 0, 0, 0), spacing=4)
+        hbox(self, (self._summary, 1), self._clear, spacing=4)
         bind_text(self._clear_action, N_("Clear the filters"))
         for name in self.menus:
             bind(self._fill, name, on="language")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import error_text
 from atelier_desk.desktop.panes.memory.dialog import MemoryDialog
@@ -16,7 +16,7 @@ from atelier_desk.desktop.panes.memory.filters import MemoryFilters
 from atelier_desk.desktop.panes.memory.list import MemoryListView, MemoryRow, on_timeline
 from atelier_desk.desktop.panes.pane_base import Pane, offer_undo
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import EmptyState, FlowLayout, bind, bind_text, control, fill, hbox, label
 from atelier_desk.desktop.widgets.debouncer import Debouncer
 from atelier_desk.desktop.widgets.hover_freeze import HoverGate, moved
 from atelier_desk.desktop.widgets.search_field import SearchField
@@ -83,7 +83,7 @@ class MemoryPane(Pane):
         self.search = control(SearchField(self), "memory-search", hint=N_("Search memories"))
         self.search.setClearButtonEnabled(True)
         self.filters = MemoryFilters(self)
-        row = fill(QHBoxLayout(), (self.search, 1), self.filters.button, spacing=4)
+        row = hbox(None, (self.search, 1), self.filters.button, spacing=4)
         fill(self.column, row, self.filters)
         self.off = control(label("", "small", self, wrap=True), "memory-off-said")
         bind_text(self.off, N_("Memory is off in this workflow: its agents neither search nor save memories."))
@@ -156,7 +156,7 @@ class MemoryPane(Pane):
         self._in_place = True
         self.reload()
 
-    async def _load(self, workflow_id: str, in_place: bool = False) -> None:
+    async def _load(self, workflow_id: str, in_place: bool) -> None:
         size = min(max(PAGE, self._fetched), limits.LIST_MAX) if in_place else PAGE
         query, filters = self.search.text().strip(), self._query()
         how = ""

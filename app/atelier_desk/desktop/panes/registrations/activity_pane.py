@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
+from atelier_desk.desktop.panes.registry import PaneHost, pane, pane_classes
 from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.pane_base import Pane
 
 
 @pane(
@@ -18,5 +21,5 @@ from atelier_desk.support.i18n import N_
     height=344,
     shortcut="Ctrl+2",
 )
-def activity(host: PaneHost) -> Any:
-    return classes().ActivityPane(host.bridge)
+def activity(host: PaneHost) -> Pane:
+    return pane_classes.ActivityPane(host.bridge)

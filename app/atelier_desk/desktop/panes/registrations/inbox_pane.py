@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
-from atelier_desk.desktop.panes.registry import PaneHost, classes, pane
+from atelier_desk.desktop.panes.registry import PaneHost, pane, pane_classes
 from atelier_desk.support.i18n import N_
+
+if TYPE_CHECKING:
+    from atelier_desk.desktop.panes.pane_base import Pane
 
 
 @pane(
@@ -17,5 +20,5 @@ from atelier_desk.support.i18n import N_
     shortcut="Ctrl+5",
     keywords="questions approvals waiting finished failed interrupted",
 )
-def questions(host: PaneHost) -> Any:
-    return classes().InboxPane(host.bridge, host.presenter)
+def questions(host: PaneHost) -> Pane:
+    return pane_classes.InboxPane(host.bridge, host.presenter)

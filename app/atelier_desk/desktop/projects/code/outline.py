@@ -11,14 +11,13 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from atelier_desk.desktop.panes.two_line_items import KeyRole, style_list, two_line_item
 from atelier_desk.desktop.projects.entity_icons import KIND_COLOURS, KIND_ICONS
 from atelier_desk.desktop.theme import icons, mark, theme
-from atelier_desk.desktop.widgets import bind, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import bind, bind_text, control, label, vbox
 from atelier_desk.desktop.widgets.language_theme_bindings import Text
 from atelier_desk.desktop.widgets.scroll_bar_space import OverlayBar
 from atelier_desk.desktop.widgets.tool_tips import plain_tip
@@ -41,7 +40,7 @@ class Outline(QTreeWidget):
 
     entity_chosen = Signal(object)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("code-outline")
         mark(self, "plain")
@@ -121,14 +120,14 @@ class PlaceList(QWidget):
 
     entity_chosen = Signal(object)
 
-    def __init__(self, name: str, title: Text, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, title: Text, parent: QWidget) -> None:
         super().__init__(parent)
         self.list = control(QListWidget(self), name, look="plain", name=title)
         style_list(self.list)
         self._entities: dict[str, Entity] = {}
         self._lines: dict[str, int] = {}
         heading = control(label("", "heading", self), "", title)
-        fill(QVBoxLayout(self), heading, self.list, margins=(0, 0, 0, 0), spacing=4)
+        vbox(self, heading, self.list, spacing=4)
         self.list.itemClicked.connect(self._on_item)
         self.list.itemActivated.connect(self._on_item)
         bind(self._size)

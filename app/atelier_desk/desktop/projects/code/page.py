@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSplitter, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.pane_base import toast
@@ -17,7 +17,7 @@ from atelier_desk.desktop.projects.code.open_in_editor import open_text
 from atelier_desk.desktop.projects.code.outline import Outline, PlaceList
 from atelier_desk.desktop.projects.code.source_text import SourceText
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, bind, bind_text, control, hbox, vbox
 from atelier_desk.desktop.widgets.find_bar import FindBar
 from atelier_desk.desktop.widgets.untrusted_links import open_address
 from atelier_desk.domain.errors import AtelierError, UsageError
@@ -48,7 +48,7 @@ class CodePage(QWidget):
 
     graph_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("code-page")
         self.bridge = bridge
@@ -73,20 +73,18 @@ class CodePage(QWidget):
             "braces", N_("No source file open"), N_("Open a source file from the search or the graph."), parent=self
         )
         self.side = QWidget(self)
-        fill(QVBoxLayout(self.side), (self.outline, 1), self.callers, self.callees, margins=(10, 0, 0, 0), spacing=8)
+        vbox(self.side, (self.outline, 1), self.callers, self.callees, margins=(10, 0, 0, 0), spacing=8)
         self.body = QSplitter(Qt.Orientation.Horizontal, self)
         self.body.setChildrenCollapsible(False)
         self.body.addWidget(self.text)
         self.body.addWidget(self.side)
         self.body.setStretchFactor(0, 1)
         self._shown = QWidget(self)
-        fill(
-            QVBoxLayout(self._shown), self._build_top(), self.finder, (self.body, 1), margins=(16, 8, 16, 12), spacing=8
-        )
+        vbox(self._shown, self._build_top(), self.finder, (self.body, 1), margins=(16, 8, 16, 12), spacing=8)
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._shown)
-        fill(QVBoxLayout(self), (self._stack, 1), margins=(0, 0, 0, 0))
+        vbox(self, (self._stack, 1))
         for list_ in (self.callers, self.callees):
             list_.entity_chosen.connect(self.show_entity)
         self.outline.entity_chosen.connect(self.show_entity)
@@ -122,8 +120,8 @@ class CodePage(QWidget):
             tip=N_("Show or hide the outline and calls"),
             on=self._switch_side,
         )
-        return fill(
-            QHBoxLayout(),
+        return hbox(
+            None,
             self.back,
             (self.place, 1),
             layout_button,

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QIcon, QPainter, QPen, QPixmap
-from PySide6.QtWidgets import QCheckBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from atelier_desk.desktop.projects.entity_icons import KIND_COLOURS, KIND_ICONS, RELATION_COLOURS
 from atelier_desk.desktop.projects.graph.model import KINDS, RELATIONS
 from atelier_desk.desktop.theme import icons, theme
-from atelier_desk.desktop.widgets import bind, control, fill, label
+from atelier_desk.desktop.widgets import bind, control, label, vbox
 from atelier_desk.domain.project import EntityKind, RelationKind
 from atelier_desk.presentation.project_text import KIND_WORDS, RELATION_WORDS
 from atelier_desk.support.i18n import N_, _
@@ -34,7 +34,7 @@ class GraphLegend(QWidget):
         self.kinds: dict[EntityKind, QCheckBox] = {}
         self.relations: dict[RelationKind, QCheckBox] = {}
         self._counts: dict[str, int] = {}
-        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=2)
+        column = vbox(self, spacing=2)
         self._first = control(label("", "heading", self), "", N_("Nodes"))
         column.addWidget(self._first)
         for kind in KINDS:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
-from atelier_desk.desktop.widgets import FlowLayout, Pill, bind_text, control, fill, label
+from atelier_desk.desktop.widgets import FlowLayout, Pill, bind_text, control, fill, label, vbox
 from atelier_desk.domain.project import Entity, EntityKind
 from atelier_desk.presentation.project_text import kind_word, place_word, title_word
 from atelier_desk.support.i18n import N_, ngettext
@@ -49,7 +49,7 @@ class NodeDetails(QWidget):
         buttons = FlowLayout(spacing=6)
         for button in (self.open, self.expand, self.only):
             buttons.addWidget(button)
-        column = fill(QVBoxLayout(self), margins=(0, 0, 0, 0), spacing=6)
+        column = vbox(self, spacing=6)
         fill(column, self.title, self._kind, self._facts, self._signature, self._about)
         column.addLayout(buttons)
         column.addSpacing(10)

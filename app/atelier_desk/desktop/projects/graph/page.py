@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QPushButton, QScrollArea, QStackedWidget, QWidget
 
 from atelier_desk.desktop.bridge.jobs import Jobs
 from atelier_desk.desktop.panes.pane_base import toast
@@ -21,7 +21,17 @@ from atelier_desk.desktop.projects.graph.node_details import NodeDetails, has_so
 from atelier_desk.desktop.projects.graph.view import ZOOM, GraphView
 from atelier_desk.desktop.settings.progress_line import Busy
 from atelier_desk.desktop.theme import theme
-from atelier_desk.desktop.widgets import ElidedLabel, EmptyState, IconButton, Line, bind, bind_text, control, fill
+from atelier_desk.desktop.widgets import (
+    ElidedLabel,
+    EmptyState,
+    IconButton,
+    Line,
+    bind,
+    bind_text,
+    control,
+    hbox,
+    vbox,
+)
 from atelier_desk.domain.errors import AtelierError
 from atelier_desk.domain.project import Entity, Project
 from atelier_desk.presentation.project_text import place_word
@@ -48,7 +58,7 @@ class GraphPage(QWidget):
 
     source_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
+    def __init__(self, bridge: Bridge, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("graph-page")
         self.bridge = bridge
@@ -67,7 +77,7 @@ class GraphPage(QWidget):
         self._stack = QStackedWidget(self)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self._build_body())
-        fill(QVBoxLayout(self), self._build_top(), (self._stack, 1), self.busy, margins=(16, 8, 16, 12), spacing=8)
+        vbox(self, self._build_top(), (self._stack, 1), self.busy, margins=(16, 8, 16, 12), spacing=8)
         self._connect()
         self._show_state()
 
@@ -110,12 +120,12 @@ class GraphPage(QWidget):
             on=self._switch_side,
         )
         self._tools = (closer, away, fit, self.again, self.clear, self.side_button)
-        return fill(QHBoxLayout(), self.whole_project, self.all, (self.count, 1), *self._tools, spacing=6)
+        return hbox(None, self.whole_project, self.all, (self.count, 1), *self._tools, spacing=6)
 
     def _build_body(self) -> QWidget:
         body = QWidget(self)
         inside = control(QWidget(body), look="plain")
-        fill(QVBoxLayout(inside), self.details, self.legend, 1, margins=(12, 0, 4, 0), spacing=0)
+        vbox(inside, self.details, self.legend, 1, margins=(12, 0, 4, 0), spacing=0)
         self.side = QScrollArea(body)
         self.side.setObjectName("graph-side-column")
         self.side.setWidgetResizable(True)
@@ -124,7 +134,7 @@ class GraphPage(QWidget):
         self.side.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.side.setWidget(inside)
         self._line = Line(body, vertical=True)
-        fill(QHBoxLayout(body), (self.view, 1), self._line, self.side, margins=(0, 0, 0, 0), spacing=0)
+        hbox(body, (self.view, 1), self._line, self.side, spacing=0)
         return body
 
     def _connect(self) -> None:

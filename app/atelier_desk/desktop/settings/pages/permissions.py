@@ -43,7 +43,7 @@ RISKS = (
     Toggle(
         "approvals.auto_approve_low",
         N_("Allow low-risk calls without asking"),
-        N_("Applies to the Ask, Ask every time and Edit profiles."),
+        N_("Applies to the profiles “Ask”, “Ask every time” and “Edit”."),
         "approval-auto-low",
     ),
     Toggle(

@@ -280,7 +280,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         )
         return self.models.chosen if self.models.chosen in chats else proposed
 
-    def _use_words(self) -> str:
+    def _use_words(self, template: str = N_("Use {model} for {agents}")) -> str:
         info, names = self._proposed(), [agent.name for agent in self._users]
         if info is None or not names:
             return ""
@@ -288,7 +288,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
         if len(names) > MOST_NAMED:
             more = len(names) - 1
             agents = ngettext("{first} and {n} other agent", "{first} and {n} other agents", more, first=names[0])
-        return _("Use {model} for {agents}", model=info.label or info.name, agents=agents)
+        return _(template, model=info.label or info.name, agents=agents)
 
     def _check_use(self) -> None:
         info = self._proposed()
@@ -301,7 +301,7 @@ class ProvidersPage(ListFormPage[ProviderConfig]):
             self._just_saved = False
 
     def _use_model(self) -> None:
-        info, words = self._proposed(), self._use_words()
+        info, words = self._proposed(), self._use_words(N_("Model for {agents}: {model}"))
         if info is None:
             return
 

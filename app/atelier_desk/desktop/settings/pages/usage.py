@@ -105,7 +105,8 @@ class UsagePage(SettingsPage):
 
     def __init__(self, bridge: Bridge, parent: QWidget | None = None) -> None:
         super().__init__(bridge, parent)
-        self._rows: list[UsageRow] = []
+        self._rows: list[UsageRow] | None = None
+        """None: not read yet."""
         self._month: MonthUsage | None = None
         self._period = Shown().period
         self.choices = Form(Shown, self, "usage", *SHOWN)
@@ -187,12 +188,12 @@ class UsagePage(SettingsPage):
         self._show()
 
     def _show(self) -> None:
-        by = self._by()
-        groups, total = grouped(self._rows, by), summed(self._rows)
+        by, rows = self._by(), self._rows or []
+        groups, total = grouped(rows, by), summed(rows)
         there = bool(groups)
         for part in (self.chart, self.legend, self.summary, self.table):
             part.setVisible(there)
-        self.empty.setVisible(not there)
+        self.empty.setVisible(not there and self._rows is not None)
         self.export.setEnabled(there)
         self.table.show_groups(groups[::-1] if by is UsageBy.DAY else groups, total)
         self._show_words(total)
@@ -275,7 +276,7 @@ class UsagePage(SettingsPage):
     def export_to(self, path: Path) -> None:
         """Export the figures of the period."""
         try:
-            path.write_text(as_csv(self._rows), encoding="utf-8-sig", newline="")
+            path.write_text(as_csv(self._rows or []), encoding="utf-8-sig", newline="")
         except OSError as error:
             self.show_error(_("The file could not be written: {reason}", reason=error.strerror or str(error)))
         else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,6 +62,12 @@ def _chat(source: str, id: object, title: object, nodes: Iterable[ChatMessageNod
     return Chat(source, own, name, ordered, current)
 
 
+def _shown(current: object, parents: Mapping[str, str], messages: Collection[str]) -> str:
+    """Return the message that was displayed last, or its nearest ancestor with text; empty if unknown."""
+    at = _text(current)
+    return at if at in messages else linked({**parents, "": at}, [*messages, ""])[""]
+
+
 def _chatgpt(entry: dict[str, Any]) -> Chat:
     mapping = {key: each for key, each in entry["mapping"].items() if isinstance(each, dict)}
     parents = {key: _text(each.get("parent")) for key, each in mapping.items()}
@@ -70,9 +76,7 @@ def _chatgpt(entry: dict[str, Any]) -> Chat:
     }
     links = linked(parents, messages)
     nodes = [_with_parent(made, links[key]) for key, made in messages.items()]
-    current = _text(entry.get("current_node"))
-    if current not in messages:
-        current = linked({**parents, "\x00": current}, [*messages, "\x00"]).get("\x00", "")
+    current = _shown(entry.get("current_node"), parents, messages)
     return _chat("chatgpt", entry.get("conversation_id") or entry.get("id"), entry.get("title"), nodes, current)
 
 
@@ -123,8 +127,9 @@ def _claude(entry: dict[str, Any]) -> Chat:
         made = _claude_message(row, id, parent)
         if made is not None:
             nodes[id] = made
-    links = linked(dict(zip(ids, parents, strict=True)), nodes)
-    current = _text(entry.get("current_leaf_message_uuid"))
+    above = dict(zip(ids, parents, strict=True))
+    links = linked(above, nodes)
+    current = _shown(entry.get("current_leaf_message_uuid"), above, nodes)
     return _chat(
         "claude",
         entry.get("uuid"),
@@ -186,7 +191,8 @@ def _open_webui(entry: dict[str, object], chat: dict[str, object]) -> Chat:
     links = linked(parents, nodes)
     title = entry.get("title") or chat.get("title")
     found = [_with_parent(each, links[key]) for key, each in nodes.items()]
-    return _chat("openwebui", entry.get("id") or chat.get("id"), title, found, _text(history.get("currentId")))
+    current = _shown(history.get("currentId"), parents, nodes)
+    return _chat("openwebui", entry.get("id") or chat.get("id"), title, found, current)
 
 
 def _open_webui_message(key: str, row: dict[str, Any]) -> ChatMessageNode | None:
@@ -228,6 +234,7 @@ def _librechat(entry: dict[str, object]) -> Chat:
         parents = dict(zip(rows, ["", *rows], strict=False))
     links = linked(parents, nodes)
     found = [_with_parent(each, links[id]) for id, each in nodes.items()]
+    # An export does not say which branch was displayed.
     return _chat("librechat", entry.get("conversationId"), entry.get("title"), found, "")
 
 

@@ -23,6 +23,7 @@ from atelier_desk.presentation.run_notices import notice_kind, retry_text, unfin
 from atelier_desk.presentation.unreadable_values import readable, unreadable
 from atelier_desk.presentation.web_source_text import used, words
 from atelier_desk.support.i18n import N_, _
+from atelier_desk.support.number_format import moment
 
 
 class ReportFile(Model):
@@ -100,12 +101,11 @@ def to_markdown(workflow: Workflow, entries: list[TranscriptEntry], tasks: list[
 
 def _turn(entry: TranscriptEntry) -> list[str]:
     message = entry.message
-    when = message.created_at.strftime("%Y-%m-%d %H:%M")
     if message.role is MessageRole.NOTICE:
         lines = [f"> {line}" for line in message.content.splitlines() or [_notice(message)]]
         return [*lines, ""]
     who = _("You") if message.role is MessageRole.USER else (message.agent_name or _("Agent"))
-    lines = [f"## {_plain(who)} · {when}" + (" · " + _("pinned") if message.pinned else ""), ""]
+    lines = [f"## {_plain(who)} · {moment(message.created_at)}" + (" · " + _("pinned") if message.pinned else ""), ""]
     if message.content:
         lines += [message.content, ""]
     lines += _each(_attached, message.details.get("files"))

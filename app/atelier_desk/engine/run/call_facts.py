@@ -44,7 +44,7 @@ from atelier_desk.workspace.commands.judge import File as NamedFile
 from atelier_desk.workspace.commands.judge import Judgement, Kind, judge
 from atelier_desk.workspace.commands.package_installation import installs
 from atelier_desk.workspace.commands.prefix_rules import spelled_out
-from atelier_desk.workspace.denied_files import home_folder, slashed, work_tree
+from atelier_desk.workspace.denied_file_search import home_folder, slashed, work_tree
 from atelier_desk.workspace.glob_expansion import Patterns, TooManyError
 from atelier_desk.workspace.path_restrictions import Denials
 from atelier_desk.workspace.repository_inspection import Repository

@@ -12,10 +12,10 @@ from atelier_desk.domain.denied_paths import DeniedPattern
 from atelier_desk.domain.errors import ToolError
 from atelier_desk.domain.permission import Action, PermissionRule
 from atelier_desk.policy.permissions import path_denials
-from atelier_desk.workspace import denied_files
+from atelier_desk.workspace import denied_file_search
 from atelier_desk.workspace.commands import git_denied_paths
 from atelier_desk.workspace.commands.judge import judge
-from atelier_desk.workspace.denied_files import find
+from atelier_desk.workspace.denied_file_search import find
 from atelier_desk.workspace.path_restrictions import Denials
 
 
@@ -99,16 +99,16 @@ def test_the_parents_of_an_anchored_path_keep_their_names(folder: Path) -> None:
 
 def test_beyond_the_search_limit_the_result_is_unknown(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not find(bans("read_file(.env)"), [str(folder)], "").unseen
-    monkeypatch.setattr(denied_files, "FOUND", 1)
+    monkeypatch.setattr(denied_file_search, "FOUND", 1)
     assert find(bans("read_file(.env*)"), [str(folder)], "").unseen
-    monkeypatch.setattr(denied_files, "ENTRIES", 3)
+    monkeypatch.setattr(denied_file_search, "ENTRIES", 3)
     assert find(bans("read_file(nothing)"), [str(folder)], "").unseen
 
 
 def test_no_command_runs_unasked_when_the_search_was_incomplete(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Denials(bans("read_file(.env)"), (str(folder),), "")
     assert held.hidden(judge("make", "")).masked
-    monkeypatch.setattr(denied_files, "ENTRIES", 3)
+    monkeypatch.setattr(denied_file_search, "ENTRIES", 3)
     held = Denials(bans("read_file(.env)"), (str(folder),), "")
     for judgement in (None, judge("make", ""), judge("grep -r x .", ""), judge("cat *", "")):
         with pytest.raises(ToolError, match="could not be searched"):

@@ -12,7 +12,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action
-from atelier_desk.engine.run.call_effects import facts
+from atelier_desk.engine.run.call_facts import facts
 from atelier_desk.engine.run.call_verdict import Judge, verdict
 from atelier_desk.engine.run.permission_rules import rules
 from atelier_desk.policy.permissions.call_facts import CallFacts
