@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from atelier_desk.engine.run.call_effects import facts
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,6 +18,7 @@ from atelier_desk.domain.agent import ApprovalMode
 from atelier_desk.domain.approval import ApprovalKind, ApprovalPolicy
 from atelier_desk.domain.call_presentation_and_subjects import Subjects
 from atelier_desk.domain.permission import Action, PermissionRule, RuleScope, Verdict
+from atelier_desk.engine.run.call_facts import facts
 from atelier_desk.engine.run.call_verdict import PLAN_REFUSAL, Judge, disclosure_filter, refusal, verdict
 from atelier_desk.engine.run.permission_rules import barred_host, host_arguments, rules, settings_allowed
 from atelier_desk.engine.run.reducer.state import RunState

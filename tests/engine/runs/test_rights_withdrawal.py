@@ -22,7 +22,7 @@ from atelier_desk.domain.stream import payloads
 from atelier_desk.domain.stream.event import ChunkType
 from atelier_desk.domain.workflow import RunStatus
 from atelier_desk.engine import Atelier
-from atelier_desk.engine.run import call_effects, call_verdict
+from atelier_desk.engine.run import call_facts, call_verdict
 from atelier_desk.engine.run.projection.event_projection import project
 from atelier_desk.engine.run.projection.projection_base import RunTotals
 from atelier_desk.engine.run.reducer.handler_registry import evolve
@@ -55,7 +55,7 @@ class Held:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self._judged, self._go_on = threading.Event(), threading.Event()
-        real = call_effects.facts
+        real = call_facts.facts
 
         def facts(*given: object, **named: object) -> object:
             found = real(*given, **named)  # type: ignore[arg-type]
